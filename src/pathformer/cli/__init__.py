@@ -1,0 +1,79 @@
+"""The command line: one file a subcommand.
+
+A file of this folder holds a function `command`, annotated for typer, whose docstring is the help and ends in examples;
+its name is the subcommand's (`plugins`). Files are imported when asked for and import what is heavy inside `command`,
+so that help and `explain` start at once.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import Annotated, Any
+
+import typer
+from typer.core import TyperGroup
+
+from pathformer import __version__, plugins
+from pathformer.errors import InputError, UnknownPluginError
+
+__all__ = ["app", "main"]
+
+# The order of a working day, as `design` lists them; a plugin of somebody else comes after, by name.
+_ORDER = (
+    "demo import split fit ask explain serve mcp sample verify train evaluate tables models datasets index bench"
+).split()
+
+
+class _Folder(TyperGroup):
+    """A group whose commands are the files of this folder."""
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        place = {name: number for number, name in enumerate(_ORDER)}
+        return sorted(plugins.names(__name__), key=lambda name: (place.get(name, len(place)), name))
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        if cmd_name not in (known := plugins.names(__name__)):
+            raise UnknownPluginError("command", cmd_name, known)
+        single = typer.Typer(add_completion=False, rich_markup_mode="markdown")
+        single.command(name=cmd_name)(plugins.load(__name__, cmd_name).command)
+        return typer.main.get_command(single)
+
+
+app = typer.Typer(
+    cls=_Folder,
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode="markdown",
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"pathformer {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    version: Annotated[
+        bool, typer.Option("--version", help="Show the version and exit.", callback=_show_version, is_eager=True)
+    ] = False,
+) -> None:
+    """Ask an incomplete knowledge graph questions with several hops and and, or, not."""
+
+
+def main() -> None:
+    """Run the command line; wrong input is one sentence on stderr and exit code 2, an interruption is 130."""
+    try:
+        app()
+    except InputError as error:
+        typer.secho(f"error: {error}", fg=typer.colors.RED, err=True)
+        sys.exit(2)
+    except KeyboardInterrupt:
+        sys.exit(130)
+    except BrokenPipeError:  # the reader of a pipe has left, as `head` does
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(1)

@@ -1,0 +1,167 @@
+"""Every exception of the package, in one tree.
+
+```
+PathformerError
+├─ InputError                 something from outside is wrong; the command line prints it and exits with 2
+│  ├─ GraphFileError          a file of triples, names or a saved graph: carries path and line
+│  │  └─ UnsafePickleError    a pickle that asks for anything but plain containers
+│  ├─ DatasetError            a dataset that is not known, or not where it was looked for
+│  ├─ BenchmarkError          a folder of benchmark queries that cannot be read
+│  ├─ ConfigError             a setting that does not exist or has the wrong type
+│  ├─ MissingExtraError       a feature whose optional library is not installed
+│  ├─ UnknownPluginError      a model, format, dataset ... that no file of that name provides
+│  └─ QueryError
+│     ├─ QuerySyntaxError     text that does not parse: carries text and position, prints a caret
+│     ├─ UnsupportedQueryError   a construct outside the language, by name
+│     ├─ UnknownNameError     an entity or relation the graph does not have, with the closest ones
+│     ├─ UnsafeQueryError     an answer variable that no positive atom holds
+│     ├─ ScopeError           a negation that is not the complement of a projection
+│     ├─ CyclicQueryError     variables that form a cycle
+│     ├─ FreeVariableError    a variable or atom that hangs on nothing
+│     └─ QuerySizeError       a disjunctive normal form beyond the limit
+└─ PluginError                a plugin that does not load: a bug of its author
+```
+
+A message says what was seen, where, what was expected and what to do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from difflib import get_close_matches
+from pathlib import Path
+
+__all__ = [
+    "BenchmarkError",
+    "ConfigError",
+    "CyclicQueryError",
+    "DatasetError",
+    "FreeVariableError",
+    "GraphFileError",
+    "InputError",
+    "MissingExtraError",
+    "PathformerError",
+    "PluginError",
+    "QueryError",
+    "QuerySizeError",
+    "QuerySyntaxError",
+    "ScopeError",
+    "UnknownNameError",
+    "UnknownPluginError",
+    "UnsafePickleError",
+    "UnsafeQueryError",
+    "UnsupportedQueryError",
+    "closest",
+]
+
+
+def closest(name: str, names: Iterable[str], count: int = 3) -> tuple[str, ...]:
+    """The names most like `name`, best first, whatever their case: for the end of a message."""
+    by_folded = {candidate.casefold(): candidate for candidate in names}
+    return tuple(by_folded[match] for match in get_close_matches(name.casefold(), by_folded, n=count))
+
+
+class PathformerError(Exception):
+    """The root of the tree."""
+
+
+class InputError(PathformerError):
+    """Something that came from outside is wrong."""
+
+
+class PluginError(PathformerError):
+    """A plugin exists but does not load."""
+
+
+class GraphFileError(InputError):
+    """A file that cannot be read as what it should be; the message starts with `path:line:`."""
+
+    def __init__(self, problem: str, path: str | Path, line: int | None = None) -> None:
+        self.problem, self.path, self.line = problem, Path(path), line
+        place = f"{path}:{line}" if line is not None else f"{path}"
+        super().__init__(f"{place}: {problem}")
+
+
+class UnsafePickleError(GraphFileError):
+    """A pickle that asks for more than plain containers, numbers and strings."""
+
+
+class DatasetError(InputError):
+    """A dataset that is unknown, or absent where it was looked for."""
+
+
+class BenchmarkError(InputError):
+    """A folder of benchmark queries that cannot be read."""
+
+
+class ConfigError(InputError):
+    """A setting that does not exist or does not fit."""
+
+
+class MissingExtraError(InputError):
+    """A feature that needs an optional library."""
+
+    def __init__(self, feature: str, library: str, extra: str) -> None:
+        super().__init__(f"{feature} needs {library}: pip install 'pathformer[{extra}]'")
+
+
+class UnknownPluginError(InputError):
+    """A name that neither a file of the package nor an installed plugin provides."""
+
+    def __init__(self, kind: str, name: str, names: Sequence[str]) -> None:
+        self.kind, self.name, self.names = kind, name, tuple(names)
+        near = closest(name, names)
+        hint = f"closest: {', '.join(map(repr, near))}" if near else f"there are: {', '.join(names) or 'none'}"
+        super().__init__(f"no {kind} {name!r}; {hint}")
+
+
+class QueryError(InputError):
+    """A question that cannot be asked."""
+
+
+class QuerySyntaxError(QueryError):
+    """Text that does not parse; prints the line and a caret under the place."""
+
+    def __init__(self, problem: str, text: str, position: int | None = None) -> None:
+        self.problem, self.text, self.position = problem, text, position
+        super().__init__(problem if position is None else f"{problem}\n{_underline(text, position)}")
+
+
+class UnsupportedQueryError(QueryError):
+    """A construct outside the language."""
+
+
+class UnknownNameError(QueryError):
+    """A name the graph does not hold."""
+
+    def __init__(self, kind: str, name: str, closest: Sequence[str]) -> None:
+        self.kind, self.name, self.closest = kind, name, tuple(closest)
+        hint = f"; closest: {', '.join(repr(c) for c in closest)}" if closest else ""
+        super().__init__(f"no {kind} {name!r}{hint}")
+
+
+class UnsafeQueryError(QueryError):
+    """The answer variable stands in no positive atom of a disjunct."""
+
+
+class ScopeError(QueryError):
+    """A negated part that joins two variables bound outside it."""
+
+
+class CyclicQueryError(QueryError):
+    """The variables form a cycle; the message names the atom that closes it."""
+
+
+class FreeVariableError(QueryError):
+    """A variable that no constant reaches, or a part that does not touch the answer."""
+
+
+class QuerySizeError(QueryError):
+    """A disjunctive normal form with more disjuncts than allowed."""
+
+
+def _underline(text: str, position: int) -> str:
+    start = text.rfind("\n", 0, position) + 1
+    end = text.find("\n", position)
+    line = text[start : end if end >= 0 else len(text)]
+    return f"  {line}\n  {' ' * (position - start)}^"

@@ -1,0 +1,39 @@
+"""What all tests share: where the public benchmark data lie, and what happens when they do not."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Generator
+from pathlib import Path
+
+import pytest
+from hypothesis import settings
+
+ROOT = Path(__file__).resolve().parents[1]
+
+# No deadline: the first example of a test may compile. `ci` repeats the same examples, so that a failure is a change's.
+settings.register_profile("default", deadline=None)
+settings.register_profile("ci", deadline=None, derandomize=True)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
+
+
+@pytest.fixture(scope="session")
+def data_dir() -> Path:
+    """The folder of public benchmark data: $PATHFORMER_DATA, else `../shared/data` beside the checkout."""
+    given = os.environ.get("PATHFORMER_DATA")
+    folder = Path(given) if given else ROOT.parent / "shared" / "data"
+    if not folder.is_dir():
+        pytest.skip(f"no benchmark data at {folder}; set PATHFORMER_DATA to a folder that has them")
+    return folder
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item, call: pytest.CallInfo[None]
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """With PATHFORMER_REQUIRE_DATA=1 a `data` test that is skipped fails: the data lie there, so it had to run."""
+    report = yield
+    if report.skipped and item.get_closest_marker("data") and os.environ.get("PATHFORMER_REQUIRE_DATA") == "1":
+        report.outcome = "failed"
+        report.longrepr = f"a test that needs the data was skipped although they are required: {report.longrepr}"
+    return report
