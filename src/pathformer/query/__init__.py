@@ -1,0 +1,1 @@
+"""WHAT IS ASKED: text to formula to computation tree to paths and forks."""

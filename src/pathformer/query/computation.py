@@ -1,0 +1,78 @@
+"""The query computation tree (the paper's "Query Computation Tree and Set Logic Operators").
+
+Leaves are anchor entities, the root is the answer, every inner node is a set operator. Ids only: entity ids, and
+directed relation ids (2k forward, 2k + 1 its inverse), so one tree serves exact traversal, Pathformer, link-by-link
+and whole-query methods alike.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+__all__ = ["Anchor", "Intersection", "Negation", "Projection", "Tree", "Union", "canonical"]
+
+
+@dataclass(frozen=True, slots=True)
+class Anchor:
+    """The set that holds one known entity."""
+
+    entity: int
+
+
+@dataclass(frozen=True, slots=True)
+class Projection:
+    """All tails of `relation` (directed id) from entities of `of`."""
+
+    relation: int
+    of: Tree
+
+
+@dataclass(frozen=True, slots=True)
+class Intersection:
+    """Entities in every branch (two or more)."""
+
+    branches: tuple[Tree, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Union:
+    """Entities in at least one branch (two or more)."""
+
+    branches: tuple[Tree, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Negation:
+    """All entities of the graph that are not in `of`."""
+
+    of: Tree
+
+
+Tree = Anchor | Projection | Intersection | Union | Negation
+
+
+def canonical(tree: Tree) -> Tree:
+    """One representative of all trees equal up to branch order, nesting of like forks and double negation.
+
+    Nested intersections (unions) are flattened, repeated branches merged, branches sorted, double negations dropped.
+    """
+    match tree:
+        case Anchor():
+            return tree
+        case Projection(relation, of):
+            return Projection(relation, canonical(of))
+        case Negation(Negation(of)):
+            return canonical(of)
+        case Negation(of):
+            inner = canonical(of)
+            return inner.of if isinstance(inner, Negation) else Negation(inner)
+        case Intersection(branches) | Union(branches):
+            return _fork(type(tree), branches)
+
+
+def _fork(kind: type[Intersection] | type[Union], branches: tuple[Tree, ...]) -> Tree:
+    flat: set[Tree] = set()
+    for branch in map(canonical, branches):
+        flat.update(branch.branches if isinstance(branch, kind) else (branch,))
+    ordered = sorted(flat, key=repr)
+    return ordered[0] if len(ordered) == 1 else kind(tuple(ordered))

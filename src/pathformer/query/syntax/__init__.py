@@ -1,0 +1,1 @@
+"""How a query is written: one file a syntax, each with `parse` and `write`."""
