@@ -1,0 +1,25 @@
+"""Ask an incomplete knowledge graph questions with several hops and and, or, not.
+
+The names below load on first use, so that importing the package costs nothing.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+__version__ = "0.1.0.dev0"
+
+_HOMES: dict[str, str] = {"KnowledgeGraph": "pathformer.kg"}
+
+__all__ = ["KnowledgeGraph", "__version__"]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'pathformer' has no attribute {name!r}")
+    return getattr(importlib.import_module(_HOMES[name]), name)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

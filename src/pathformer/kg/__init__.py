@@ -1,0 +1,1 @@
+"""WHAT IS KNOWN: names, triples, splits, files."""

@@ -1,0 +1,1 @@
+"""WHAT FOLLOWS EXACTLY: answers by traversal, benchmark queries by sampling."""

@@ -1,0 +1,72 @@
+"""Many queries of one structure as integers: a table of ids, and answers as ragged rows.
+
+n queries, k ids a query (anchors and relations in reading order of the structure's tuple; `Structure.columns`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from pathformer.query.structures import Structure
+
+__all__ = ["Queries", "Ragged"]
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Ragged:
+    """n rows of different length: row i is `values[ptr[i] : ptr[i + 1]]`; answer rows are ascending."""
+
+    ptr: npt.NDArray[np.int64]  # (n + 1,)
+    values: npt.NDArray[np.int32]
+
+    @classmethod
+    def of(cls, rows: Iterable[Sequence[int]]) -> Ragged:
+        """Rows from plain sequences, each sorted."""
+        arrays = [np.sort(np.fromiter(row, np.int32)) for row in rows]
+        ptr = np.zeros(len(arrays) + 1, np.int64)
+        np.cumsum([len(a) for a in arrays], out=ptr[1:])
+        return cls(ptr, np.concatenate(arrays) if arrays else np.empty(0, np.int32))
+
+    def __len__(self) -> int:
+        return len(self.ptr) - 1
+
+    def __getitem__(self, row: int) -> npt.NDArray[np.int32]:
+        return self.values[self.ptr[row] : self.ptr[row + 1]]
+
+    @property
+    def counts(self) -> npt.NDArray[np.int64]:
+        """The length of every row."""
+        return np.diff(self.ptr)
+
+    def take(self, rows: npt.NDArray[np.integer]) -> Ragged:
+        """The chosen rows, in the order given."""
+        counts = self.counts[rows]
+        ptr = np.zeros(len(rows) + 1, np.int64)
+        np.cumsum(counts, out=ptr[1:])
+        places = np.arange(ptr[-1]) + np.repeat(self.ptr[:-1][rows] - ptr[:-1], counts)
+        return Ragged(ptr, self.values[places])
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Queries:
+    """Queries of one structure with what is known of their answers.
+
+    easy: answers on the smaller graph; hard: answers on the larger graph that are not easy. Training queries have easy
+    answers only (those on the train graph) and empty rows for hard ones.
+    """
+
+    structure: Structure
+    ids: npt.NDArray[np.int32]  # (n, k)
+    easy: Ragged
+    hard: Ragged
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    def take(self, rows: npt.NDArray[np.integer]) -> Queries:
+        """The chosen queries, in the order given."""
+        return Queries(self.structure, self.ids[rows], self.easy.take(rows), self.hard.take(rows))
