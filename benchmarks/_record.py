@@ -7,7 +7,7 @@ import os
 import platform
 import subprocess
 from collections.abc import Mapping
-from datetime import datetime, timezone
+from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
@@ -17,10 +17,10 @@ LIBRARIES = ("numpy", "numba", "pyarrow", "torch")
 
 
 def record(name: str, figures: Mapping[str, Any], folder: Path = RESULTS) -> Path:
-    """Write `<folder>/<name>.json` and return its path; `figures` may nest mappings, numbers are what `compare` reads."""
+    """Write `<folder>/<name>.json` and return its path; `figures` may nest, `compare` reads every number in them."""
     entry = {
         "name": name,
-        "date": datetime.now(timezone.utc).isoformat(timespec="seconds"),
+        "date": datetime.now(UTC).isoformat(timespec="seconds"),
         "commit": commit(),
         "machine": machine(),
         "python": platform.python_version(),
@@ -47,14 +47,16 @@ def commit() -> str:
 
 
 def _git(*arguments: str) -> str:
-    done = subprocess.run(["git", *arguments], cwd=Path(__file__).parents[1], capture_output=True, text=True, check=False)
+    root = Path(__file__).parents[1]
+    done = subprocess.run(["git", *arguments], cwd=root, capture_output=True, text=True, check=False)
     return done.stdout.strip()
 
 
 def _cpu_model() -> str:
     info = Path("/proc/cpuinfo")
     lines = info.read_text(encoding="utf-8").splitlines() if info.exists() else []
-    return next((line.partition(":")[2].strip() for line in lines if line.startswith("model name")), platform.processor())
+    models = (line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
+    return next(models, platform.processor())
 
 
 def _version(library: str) -> str | None:

@@ -64,7 +64,7 @@ def from_mapping(cls: type[T], table: Mapping[str, Any]) -> T:
 
 
 def to_toml(config: Any) -> str:
-    """Every setting as TOML that reads back to an equal object, defaults included: what a checkpoint keeps beside it."""
+    """Every setting as TOML that reads back to an equal object, defaults included; kept beside a checkpoint."""
     return "\n".join(_toml_lines(config, "")).lstrip("\n") + "\n"
 
 
@@ -164,7 +164,8 @@ def _convert_tuple(value: Sequence[Any], kind: Any, key: str, root: type, comple
         inner = (inner[0],) * len(value)
     if len(inner) != len(value):
         raise ConfigError(f"setting {key!r} expects {_describe(kind)}, found {len(value)} values")
-    return tuple(_convert(v, k, f"{key}[{i}]", root, complete) for i, (v, k) in enumerate(zip(value, inner, strict=True)))
+    pairs = enumerate(zip(value, inner, strict=True))
+    return tuple(_convert(v, k, f"{key}[{place}]", root, complete) for place, (v, k) in pairs)
 
 
 def _fits(value: Any, kind: Any) -> bool:

@@ -23,7 +23,7 @@ __all__ = ["load", "names"]
 
 
 def names(package: str) -> tuple[str, ...]:
-    """The names of all plugins of a package, e.g. `pathformer.kg.formats`, sorted; nothing is imported but the package."""
+    """The names of all plugins of a package, e.g. `pathformer.kg.formats`, sorted; none of them is imported."""
     return tuple(sorted({*_files(package), *_entry_points(package)}))
 
 

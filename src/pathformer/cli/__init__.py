@@ -20,9 +20,12 @@ from pathformer.errors import InputError, UnknownPluginError
 __all__ = ["app", "main"]
 
 # The order of a working day, as `design` lists them; a plugin of somebody else comes after, by name.
+# fmt: off
 _ORDER = (
-    "demo import split fit ask explain serve mcp sample verify train evaluate tables models datasets index bench"
-).split()
+    "demo", "import", "split", "fit", "ask", "explain", "serve", "mcp", "sample", "verify",
+    "train", "evaluate", "tables", "models", "datasets", "index", "bench",
+)
+# fmt: on
 
 
 class _Folder(TyperGroup):
