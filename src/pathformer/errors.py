@@ -14,6 +14,7 @@ PathformerError
 │     ├─ QuerySyntaxError     text that does not parse: carries text and position, prints a caret
 │     ├─ UnsupportedQueryError   a construct outside the language, by name
 │     ├─ UnknownNameError     an entity or relation the graph does not have, with the closest ones
+│     │  └─ AmbiguousNameError   a name or label that several carry, with their exact names
 │     ├─ UnsafeQueryError     an answer variable that no positive atom holds
 │     ├─ ScopeError           a negation that is not the complement of a projection
 │     ├─ CyclicQueryError     variables that form a cycle
@@ -32,6 +33,7 @@ from difflib import get_close_matches
 from pathlib import Path
 
 __all__ = [
+    "AmbiguousNameError",
     "BenchmarkError",
     "ConfigError",
     "CyclicQueryError",
@@ -140,6 +142,14 @@ class UnknownNameError(QueryError):
         super().__init__(f"no {kind} {name!r}{hint}")
 
 
+class AmbiguousNameError(UnknownNameError):
+    """A name that means several entities or relations; `closest` holds the exact names of all of them."""
+
+    def __init__(self, kind: str, name: str, candidates: Sequence[str]) -> None:
+        QueryError.__init__(self, _several(kind, name, candidates))
+        self.kind, self.name, self.closest = kind, name, tuple(candidates)
+
+
 class UnsafeQueryError(QueryError):
     """The answer variable stands in no positive atom of a disjunct."""
 
@@ -158,6 +168,13 @@ class FreeVariableError(QueryError):
 
 class QuerySizeError(QueryError):
     """A disjunctive normal form with more disjuncts than allowed."""
+
+
+def _several(kind: str, name: str, candidates: Sequence[str]) -> str:
+    shown = ", ".join(repr(candidate) for candidate in candidates[:5])
+    more = f" and {len(candidates) - 5} more" if len(candidates) > 5 else ""
+    kinds = {"entity": "entities", "relation": "relations"}[kind]
+    return f"{name!r} means {len(candidates)} {kinds}: {shown}{more}; write the exact name of one"
 
 
 def _underline(text: str, position: int) -> str:

@@ -8,8 +8,8 @@ E directed edges, both directions of every triple.
     pair_ptr (P + 1)  edges of pair p          = pair_ptr[p] : pair_ptr[p + 1]
     tails (E)         tail of an edge, ascending within a pair
 
-Edges into an entity are the inverse edges out of it, so one index serves both directions. A dense (N x R) index would be
-faster to look up but stops fitting at 10^6 entities; here a look-up is one binary search in a head's few relations.
+Edges into an entity are the inverse edges out of it, so one index serves both directions. A dense (N x R) index would
+be faster to look up but stops fitting at 10^6 entities; here a look-up is one binary search in a head's few relations.
 """
 
 from __future__ import annotations
@@ -18,6 +18,8 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
+
+from pathformer.kg.keys import first_of_run, merged, pack
 
 __all__ = ["Graph"]
 
@@ -39,17 +41,15 @@ class Graph:
 
         The triple is packed into one 64-bit key, so that one in-place sort does all the work.
         """
-        if entities * relations * entities >= 2**63:
-            raise ValueError(f"{entities} entities and {relations} relations do not fit a 64-bit key")
         keys = np.empty(2 * len(triples), np.int64)
-        _pack(triples[:, 0], triples[:, 1], triples[:, 2], entities, relations, keys[: len(triples)])
-        _pack(triples[:, 2], triples[:, 1] ^ 1, triples[:, 0], entities, relations, keys[len(triples) :])
-        keys.sort()
-        keys = keys[_first_of_run(keys)]
+        pack(triples, entities, relations, keys[: len(triples)])
+        inverse = triples[:, ::-1] ^ np.array([0, 1, 0], triples.dtype)
+        pack(inverse, entities, relations, keys[len(triples) :])
+        keys = merged(keys)
         pairs = keys // entities
         tails = (keys - pairs * entities).astype(np.int32)
         del keys
-        starts = np.flatnonzero(_first_of_run(pairs))
+        starts = np.flatnonzero(first_of_run(pairs))
         pairs = pairs[starts]
         heads = pairs // relations
         head_ptr = np.searchsorted(heads, np.arange(entities + 1))
@@ -91,23 +91,3 @@ class Graph:
         counts = np.diff(self.pair_ptr)
         table = np.stack([np.repeat(heads, counts), np.repeat(self.pair_relation, counts), self.tails], axis=1)
         return table[table[:, 1] % 2 == 0]
-
-
-def _pack(
-    head: npt.NDArray[np.integer],
-    relation: npt.NDArray[np.integer],
-    tail: npt.NDArray[np.integer],
-    entities: int,
-    relations: int,
-    out: npt.NDArray[np.int64],
-) -> None:
-    np.multiply(head, relations, out=out, dtype=np.int64)
-    out += relation
-    out *= entities
-    out += tail
-
-
-def _first_of_run(values: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
-    first = np.ones(len(values), np.bool_)
-    np.not_equal(values[1:], values[:-1], out=first[1:])
-    return first

@@ -1,0 +1,87 @@
+"""Which id a written name means: exact, then case-folded, then by label, then by case-folded label."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from functools import cached_property
+from itertools import islice
+
+import numpy as np
+
+from pathformer.errors import AmbiguousNameError, UnknownNameError, closest
+from pathformer.kg.names import Names
+
+__all__ = ["Lookup"]
+
+_ALL = 20_000  # up to so many names all are compared for a message (0.2 s); beyond it those that share a piece
+_SHARED = 2_000  # how many of those
+_PIECE = 4  # letters
+
+
+class Lookup:
+    """Names with labels beside them (an empty label: none); the case-folded indexes are built when first needed."""
+
+    def __init__(self, kind: str, names: Names, labels: Names | None) -> None:
+        self.kind, self.names, self.labels = kind, names, labels
+
+    def label(self, place: int) -> str:
+        """The label, or the name where there is none."""
+        return (self.labels[place] if self.labels is not None else "") or self.names[place]
+
+    def find(self, name: str) -> int | None:
+        """The one place that `name` means, or None; several at the first step that finds any are an error."""
+        if not name:
+            return None
+        folded = name.casefold()
+        steps: tuple[Callable[[], list[int]], ...] = (
+            lambda: self.names.find(name),
+            lambda: self._folded_names.find(folded),
+            lambda: self.labels.find(name) if self.labels is not None else [],
+            lambda: self._folded_labels.find(folded),
+        )
+        for step in steps:
+            found = step()
+            if len(found) > 1:
+                raise AmbiguousNameError(self.kind, name, [self.names[place] for place in found])
+            if found:
+                return found[0]
+        return None
+
+    def unknown(self, name: str) -> UnknownNameError:
+        """The error that says so, with the closest names and labels."""
+        lists = [names for names in (self.names, self.labels) if names is not None]
+        similar = closest(name, (text for names in lists for text in _candidates(name, names) if text))
+        return UnknownNameError(self.kind, name, similar)
+
+    @cached_property
+    def _folded_names(self) -> Names:
+        return _folded(self.names)
+
+    @cached_property
+    def _folded_labels(self) -> Names:
+        return Names.of(()) if self.labels is None else _folded(self.labels)
+
+
+def _folded(names: Names) -> Names:
+    return Names.of(name.casefold() for name in names)
+
+
+def _candidates(name: str, names: Names) -> Iterator[str]:
+    if len(names) <= _ALL:
+        yield from names
+        return
+    for piece in {name[:_PIECE], name[-_PIECE:]}:
+        yield from islice(_holding(piece, names), _SHARED)
+
+
+def _holding(piece: str, names: Names) -> Iterator[str]:
+    """The names that hold `piece`, by one scan of their bytes."""
+    offsets, data = names.buffers
+    pattern = re.compile(re.escape(piece.encode(errors="replace")), re.IGNORECASE)
+    last = -1
+    for match in pattern.finditer(memoryview(data)):
+        place = int(np.searchsorted(offsets, match.start(), "right")) - 1
+        if place != last:
+            last = place
+            yield names[place]

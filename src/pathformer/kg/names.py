@@ -1,0 +1,106 @@
+"""Many names in two arrays, and the look-up from a name to its place.
+
+n names, B bytes of UTF-8 in all: name i is `data[offsets[i] : offsets[i + 1]]`. That is Arrow's own layout, so a saved
+column is mapped, not read. The look-up is a sorted array of 64-bit hashes with the ids beside it (12 bytes a name, also
+mapped): a dictionary of 10^7 Python strings would take seconds and a gigabyte before the first question.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from functools import cached_property
+from itertools import pairwise
+
+import numpy as np
+import numpy.typing as npt
+
+from pathformer.errors import InputError
+
+__all__ = ["Index", "Names"]
+
+Buffers = tuple[npt.NDArray[np.int64], npt.NDArray[np.uint8]]  # offsets (n + 1,), data (B,)
+Index = tuple[npt.NDArray[np.uint64], npt.NDArray[np.int32]]  # hashes ascending (n,), ids (n,)
+
+_FACTOR = 0x9E3779B97F4A7C15  # odd, so every position of a name weighs in
+_CHUNK = 1 << 16  # names hashed at once: bounds the memory
+
+
+class Names:
+    """A list of names; both its bytes and its index may come from files that are opened when first needed."""
+
+    def __init__(self, count: int, buffers: Callable[[], Buffers], index: Callable[[], Index] | None = None) -> None:
+        self._count, self._load, self._load_index = count, buffers, index
+
+    @classmethod
+    def of(cls, texts: Iterable[str]) -> Names:
+        """Names from Python strings."""
+        encoded = [_encode(text) for text in texts]
+        offsets = np.zeros(len(encoded) + 1, np.int64)
+        np.cumsum([len(name) for name in encoded], out=offsets[1:])
+        data = np.frombuffer(b"".join(encoded), np.uint8)
+        return cls(len(encoded), lambda: (offsets, data))
+
+    @cached_property
+    def buffers(self) -> Buffers:
+        """Offsets (n + 1,) and bytes (B,)."""
+        return self._load()
+
+    @cached_property
+    def index(self) -> Index:
+        """Hashes in ascending order and the id of each."""
+        if self._load_index is not None:
+            return self._load_index()
+        hashes = _hashes(*self.buffers)
+        order = np.argsort(hashes, kind="stable")
+        return hashes[order], order.astype(np.int32)
+
+    def __len__(self) -> int:
+        return self._count
+
+    def __getitem__(self, place: int) -> str:
+        if not 0 <= place < self._count:
+            raise IndexError(f"no name {place}: there are {self._count}")
+        offsets, data = self.buffers
+        return data[offsets[place] : offsets[place + 1]].tobytes().decode()
+
+    def __iter__(self) -> Iterator[str]:
+        offsets, data = self.buffers
+        for first in range(0, self._count, _CHUNK):
+            ends = offsets[first : first + _CHUNK + 1]
+            text = data[ends[0] : ends[-1]].tobytes()
+            for start, end in pairwise((ends - ends[0]).tolist()):
+                yield text[start:end].decode()
+
+    def find(self, name: str) -> list[int]:
+        """The ids whose name is exactly this, ascending; hashes that collide are told apart by the names."""
+        try:
+            encoded = np.frombuffer(name.encode(), np.uint8)
+        except UnicodeEncodeError:
+            return []
+        wanted = _hashes(np.array([0, len(encoded)]), encoded)[0]
+        hashes, ids = self.index
+        first, last = np.searchsorted(hashes, wanted, "left"), np.searchsorted(hashes, wanted, "right")
+        return sorted(place for place in ids[first:last].tolist() if self[place] == name)
+
+
+def _encode(text: str) -> bytes:
+    try:
+        return text.encode()
+    except UnicodeEncodeError as error:
+        raise InputError(f"the name {text!r} is not valid Unicode text: it holds half of a surrogate pair") from error
+
+
+def _hashes(offsets: npt.NDArray[np.int64], data: npt.NDArray[np.uint8]) -> npt.NDArray[np.uint64]:
+    """A polynomial in the bytes of each name, modulo 2^64: sum over j of (byte_j + 1) * factor^j."""
+    found = np.empty(len(offsets) - 1, np.uint64)
+    longest = int(np.diff(offsets).max(initial=0))
+    powers = np.cumprod(np.full(longest, _FACTOR, np.uint64), dtype=np.uint64)
+    for first in range(0, len(found), _CHUNK):
+        ends = offsets[first : first + _CHUNK + 1]
+        local = ends - ends[0]
+        position = np.arange(local[-1]) - np.repeat(local[:-1], np.diff(local))
+        sums = np.zeros(len(position) + 1, np.uint64)
+        terms = (data[ends[0] : ends[-1]].astype(np.uint64) + np.uint64(1)) * powers[position]
+        np.cumsum(terms, out=sums[1:])
+        found[first : first + len(local) - 1] = sums[local[1:]] - sums[local[:-1]]
+    return found

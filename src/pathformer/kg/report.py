@@ -1,0 +1,31 @@
+"""What a reader met on the way: the counts that its summary tells."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, fields, replace
+
+__all__ = ["Report"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Report:
+    """Counts of one reading; zero where nothing of the kind was met."""
+
+    lines: int = 0  # triples as written, before anything is merged or left out
+    duplicates: int = 0  # lines that repeat a triple of their own split
+    repeated: int = 0  # valid or test triples that an earlier split holds
+    unseen: int = 0  # valid or test triples with an entity or relation that train lacks
+    literals: int = 0  # RDF statements left out because their object is a literal
+    skipped: int = 0  # bad lines, left out because the reader was asked to
+    labels: int = 0  # entities that got a label
+
+    def __add__(self, other: Report) -> Report:
+        return Report(**{f.name: getattr(self, f.name) + getattr(other, f.name) for f in fields(self)})
+
+    def but(self, **changes: int) -> Report:
+        """The same with some counts changed."""
+        return replace(self, **changes)
+
+    def counts(self) -> dict[str, int]:
+        """The counts by name."""
+        return asdict(self)
