@@ -8,6 +8,8 @@ PathformerError
 │  ├─ DatasetError            a dataset that is not known, or not where it was looked for
 │  ├─ BenchmarkError          a folder of benchmark queries that cannot be read
 │  ├─ ConfigError             a setting that does not exist or has the wrong type
+│  ├─ CheckpointError         a checkpoint that cannot be read, or belongs to another graph or run
+│  ├─ DivergedError           a loss, weight or distance that is no longer a finite number
 │  ├─ MissingExtraError       a feature whose optional library is not installed
 │  ├─ UnknownPluginError      a model, format, dataset ... that no file of that name provides
 │  └─ QueryError
@@ -35,9 +37,11 @@ from pathlib import Path
 __all__ = [
     "AmbiguousNameError",
     "BenchmarkError",
+    "CheckpointError",
     "ConfigError",
     "CyclicQueryError",
     "DatasetError",
+    "DivergedError",
     "FreeVariableError",
     "GraphFileError",
     "InputError",
@@ -98,6 +102,14 @@ class BenchmarkError(InputError):
 
 class ConfigError(InputError):
     """A setting that does not exist or does not fit."""
+
+
+class CheckpointError(InputError):
+    """A checkpoint that cannot be read, or that belongs to another graph or other settings."""
+
+
+class DivergedError(InputError):
+    """A loss, a weight or a distance that is no longer a finite number; the message says what to try."""
 
 
 class MissingExtraError(InputError):
