@@ -1,0 +1,194 @@
+"""From tables of queries to a plan, for any tree: `to_dnf`, `to_paths`, then paths and forks by level.
+
+A structure is decomposed once, with column numbers in place of ids, so n queries of it cost no more Python than one. A
+path that starts at an anchor has level 0, one that starts at a variable the level after its fork's; a fork has the
+level of its latest branch. All paths of a level, of all structures, are one step, and so are all its forks: the
+fourteen benchmark structures together make three steps.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+
+import numpy as np
+import numpy.typing as npt
+
+from pathformer.plan.layout import Block, ForkStep, Ints, Layout, PathStep, Step, Token
+from pathformer.query.computation import Tree
+from pathformer.query.dnf import to_dnf
+from pathformer.query.paths import NEGATION, Fork, Path, to_paths
+from pathformer.query.structures import Structure, instance_of_tree, structure_of
+
+__all__ = ["Plan", "build_layout", "build_plan", "decompose", "plan_trees"]
+
+
+@dataclass(frozen=True, eq=False)
+class Plan:
+    """A layout filled with ids."""
+
+    layout: Layout
+    ids: npt.NDArray[np.int32]  # (I,) the blocks' tables, row by row, one after the other
+    order: Ints  # (Q,) the layout's number of each query, in the order in which they were given
+
+
+def build_plan(parts: Sequence[tuple[Structure, npt.NDArray[np.integer]]]) -> Plan:
+    """A plan for tables of ids (n, k), each of one structure (`Queries.structure`, `Queries.ids`)."""
+    for structure, table in parts:
+        if table.ndim != 2 or table.shape[1] != len(structure.columns):
+            raise ValueError(
+                f"queries of {structure} need {len(structure.columns)} ids a row "
+                f"({' '.join(structure.columns)}), got a table of shape {table.shape}"
+            )
+    layout = build_layout([Block(structure, len(table)) for structure, table in parts])
+    flat = [np.asarray(table, np.int32).reshape(-1) for _, table in parts]
+    ids = np.concatenate(flat) if flat else np.empty(0, np.int32)
+    return Plan(layout, ids, np.arange(layout.queries))
+
+
+def plan_trees(trees: Sequence[Tree]) -> Plan:
+    """A plan for any trees, in any order: trees of one structure share a block."""
+    rows: dict[Structure, list[tuple[int, ...]]] = {}
+    places: dict[Structure, list[int]] = {}
+    for place, tree in enumerate(trees):
+        structure = structure_of(tree)
+        rows.setdefault(structure, []).append(structure.row(instance_of_tree(tree)))
+        places.setdefault(structure, []).append(place)
+    plan = build_plan([(structure, np.asarray(table, np.int32)) for structure, table in rows.items()])
+    order = np.empty(len(trees), np.int64)
+    given = [place for block in places.values() for place in block]
+    order[given] = np.arange(len(trees))
+    return Plan(plan.layout, plan.ids, order)
+
+
+def build_layout(blocks: Sequence[Block]) -> Layout:
+    """The steps of a batch; blocks without queries are kept but cost nothing."""
+    return _Builder(tuple(blocks)).layout()
+
+
+@lru_cache(maxsize=4096)
+def decompose(structure: Structure) -> tuple[Path | Fork, ...]:
+    """The paths and forks of a structure, one decomposition a disjunct, with column numbers in place of ids."""
+    return tuple(map(to_paths, to_dnf(structure.tree(range(len(structure.columns))))))
+
+
+@dataclass(eq=False)
+class _Run:
+    """One path or fork of a structure, for all queries of a block: values first, first + 1, ... once placed."""
+
+    block: Block
+    base: int  # place of the block's first id
+    level: int
+    first: int = -1
+
+    @property
+    def numbers(self) -> Ints:
+        return self.first + np.arange(self.block.count)
+
+
+@dataclass(eq=False)
+class _PathRun(_Run):
+    start: int | _ForkRun = 0  # column of the anchor, or the fork
+    operators: tuple[int, ...] = ()  # columns, or NEGATION
+
+    def tokens(self) -> tuple[npt.NDArray[np.int8], Ints]:
+        """Kinds and sources of this run's tokens, each (count, 1 + operators)."""
+        count = self.block.count
+        rows = self.base + np.arange(count) * len(self.block.structure.columns)
+        zeros = np.zeros(count, np.int64)
+        columns = [self.start.numbers if isinstance(self.start, _ForkRun) else rows + self.start]
+        columns += [zeros if operator == NEGATION else rows + operator for operator in self.operators]
+        kinds = [Token.VARIABLE if isinstance(self.start, _ForkRun) else Token.ENTITY]
+        kinds += [Token.NEGATION if operator == NEGATION else Token.RELATION for operator in self.operators]
+        return np.tile(np.array(kinds, np.int8), (count, 1)), np.stack(columns, axis=1)
+
+
+@dataclass(eq=False)
+class _ForkRun(_Run):
+    branches: tuple[_PathRun, ...] = ()
+
+
+@dataclass(eq=False)
+class _Level:
+    paths: list[_PathRun] = field(default_factory=list)
+    forks: list[_ForkRun] = field(default_factory=list)
+
+
+class _Builder:
+    def __init__(self, blocks: tuple[Block, ...]) -> None:
+        self.blocks = blocks
+        self.levels: list[_Level] = []
+        self.values = 0
+
+    def layout(self) -> Layout:
+        roots: list[list[_Run]] = []
+        base = 0
+        for block in self.blocks:
+            roots.append([self._collect(query, block, base) for query in decompose(block.structure)])
+            base += block.count * len(block.structure.columns)
+        steps: list[Step] = []
+        for level in self.levels:
+            if any(run.block.count for run in level.paths):
+                steps.append(self._path_step(level.paths))
+            if any(run.block.count for run in level.forks):
+                steps.append(self._fork_step(level.forks))
+        return Layout(self.blocks, tuple(steps), *self._roots(roots))
+
+    def _collect(self, query: Path | Fork, block: Block, base: int) -> _Run:
+        """A run for this path or fork and, before it, for all that it depends on."""
+        return self._fork(query, block, base) if isinstance(query, Fork) else self._path(query, block, base)
+
+    def _fork(self, fork: Fork, block: Block, base: int) -> _ForkRun:
+        branches = tuple(self._path(branch, block, base) for branch in fork.branches)
+        run = _ForkRun(block, base, max(branch.level for branch in branches), branches=branches)
+        self._at(run.level).forks.append(run)
+        return run
+
+    def _path(self, path: Path, block: Block, base: int) -> _PathRun:
+        start = self._fork(path.start, block, base) if isinstance(path.start, Fork) else path.start
+        level = start.level + 1 if isinstance(start, _ForkRun) else 0
+        run = _PathRun(block, base, level, start=start, operators=path.operators)
+        self._at(level).paths.append(run)
+        return run
+
+    def _at(self, level: int) -> _Level:
+        while len(self.levels) <= level:
+            self.levels.append(_Level())
+        return self.levels[level]
+
+    def _place(self, run: _Run) -> None:
+        run.first = self.values
+        self.values += run.block.count
+
+    def _path_step(self, runs: list[_PathRun]) -> PathStep:
+        first = self.values
+        runs = sorted(runs, key=lambda run: -len(run.operators))
+        kinds, sources, lengths = [], [], []
+        for run in runs:
+            self._place(run)
+            kind, source = run.tokens()
+            kinds.append(kind.reshape(-1))
+            sources.append(source.reshape(-1))
+            lengths.append(np.full(run.block.count, 1 + len(run.operators), np.int64))
+        return PathStep(first, np.concatenate(lengths), np.concatenate(kinds), np.concatenate(sources))
+
+    def _fork_step(self, runs: list[_ForkRun]) -> ForkStep:
+        first = self.values
+        runs = sorted(runs, key=lambda run: -len(run.branches))
+        for run in runs:
+            self._place(run)
+        widest = max(len(run.branches) for run in runs if run.block.count)
+        branches = []
+        for place in range(widest):
+            having = [run.branches[place].numbers for run in runs if place < len(run.branches)]
+            branches.append(np.concatenate(having))
+        return ForkStep(first, tuple(branches))
+
+    def _roots(self, roots: list[list[_Run]]) -> tuple[Ints, Ints]:
+        values, owners, query = [np.empty(0, np.int64)], [np.empty(0, np.int64)], 0
+        for block, runs in zip(self.blocks, roots, strict=True):
+            values.append(np.stack([run.numbers for run in runs], axis=1).reshape(-1))
+            owners.append(np.repeat(query + np.arange(block.count), len(runs)))
+            query += block.count
+        return np.concatenate(values), np.concatenate(owners)

@@ -1,0 +1,128 @@
+"""The static half of a plan: which ids and values feed which path and which fork.
+
+It depends on a batch's composition alone (how many queries of which structure), never on ids, so a training step can be
+captured once and replayed. Every path and fork writes one *value*, a row of the batch's bank, numbered in the order of
+the steps; later steps and the answers' roots point at values by number.
+
+Q queries, I ids, D disjuncts (D >= Q: a union's disjuncts are rows of their own), V values, and within a step
+P paths, T tokens, F forks, B branches.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import IntEnum
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from pathformer.query.structures import Structure
+
+__all__ = ["Block", "ForkStep", "Layout", "PathStep", "Step", "Token"]
+
+Ints = npt.NDArray[np.int64]
+
+
+class Token(IntEnum):
+    """What a token of a path is, and so what its source points at."""
+
+    ENTITY = 0  # source: place of an entity id in the batch's ids
+    RELATION = 1  # source: place of a directed relation id in the batch's ids
+    NEGATION = 2  # source: unused, 0
+    VARIABLE = 3  # source: number of the value that starts the path
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """`count` queries of one structure, side by side; their ids are the rows of a (count, k) table."""
+
+    structure: Structure
+    count: int
+
+
+@dataclass(frozen=True, eq=False)
+class PathStep:
+    """P paths that can be encoded at once, longest first; path p is `lengths[p]` tokens, its start and its operators.
+
+    Tokens lie packed, one path after the other, so no token is padding.
+    """
+
+    first: int  # number of the value that path 0 writes
+    lengths: Ints  # (P,) descending, start included
+    kinds: npt.NDArray[np.int8]  # (T,) Token
+    sources: Ints  # (T,) see Token
+
+    def __len__(self) -> int:
+        return len(self.lengths)
+
+    @property
+    def tokens(self) -> int:
+        """T."""
+        return len(self.kinds)
+
+    @cached_property
+    def offsets(self) -> Ints:
+        """(P + 1,) path p is tokens offsets[p] : offsets[p + 1]."""
+        return np.concatenate([np.zeros(1, np.int64), np.cumsum(self.lengths)])
+
+
+@dataclass(frozen=True, eq=False)
+class ForkStep:
+    """F forks that can be computed at once, those of most branches first.
+
+    `branches[r]` holds the values of every fork's branch r, for the forks that have one: the first len(branches[r]).
+    So a pairwise left fold takes B - 1 rounds over shrinking prefixes, and forks of equal arity are neighbours.
+    """
+
+    first: int  # number of the value that fork 0 writes
+    branches: tuple[Ints, ...]  # B arrays, each no longer than the one before, the first two of length F
+
+    def __len__(self) -> int:
+        return len(self.branches[0])
+
+    @cached_property
+    def arities(self) -> Ints:
+        """(F,) branches of each fork."""
+        counts = np.zeros(len(self), np.int64)
+        for branch in self.branches:
+            counts[: len(branch)] += 1
+        return counts
+
+
+Step = PathStep | ForkStep
+
+
+@dataclass(frozen=True, eq=False)
+class Layout:
+    """Blocks of queries as steps. Query numbers run through the blocks in order, and so do places of ids."""
+
+    blocks: tuple[Block, ...]
+    steps: tuple[Step, ...]
+    roots: Ints  # (D,) the value that stands for each disjunct, disjuncts of a query side by side
+    owners: Ints  # (D,) the query that a disjunct belongs to, ascending
+
+    @cached_property
+    def queries(self) -> int:
+        """Q."""
+        return sum(block.count for block in self.blocks)
+
+    @cached_property
+    def ids(self) -> int:
+        """I, the number of ids that fill this layout."""
+        return sum(block.count * len(block.structure.columns) for block in self.blocks)
+
+    @cached_property
+    def values(self) -> int:
+        """V, the number of values that its steps write."""
+        return sum(len(step) for step in self.steps)
+
+    @property
+    def united(self) -> bool:
+        """Whether some query has several disjuncts, whose smallest distance counts."""
+        return len(self.roots) > self.queries
+
+    @property
+    def negated(self) -> bool:
+        """Whether a negation occurs in it."""
+        return any(block.structure.negated for block in self.blocks)
