@@ -1,0 +1,126 @@
+"""Filtered ranks of answers among all entities (the rank(e) of Eq. 7, label eq5).
+
+Q queries, R rows (a row is one disjunct's point; R > Q where queries hold unions), N entities, A ranked answers.
+
+The rank of an answer is taken among the entities that are not filtered, plus itself. Filtered are by default all easy
+and hard answers, as in the reference code. Two integers describe it completely, whatever the policy on ties: how many
+unfiltered entities are nearer, and how many lie at the same distance; `metrics` turns them into figures.
+
+Memory: one block of distances, rows x N float32 within `memory` bytes (one row at the least), whatever Q, N and A are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch import Tensor
+
+from pathformer.errors import DivergedError
+from pathformer.nn.kernels.l1_rank import count_below
+from pathformer.symbolic.queries import Ragged
+
+__all__ = ["Ranks", "block_rows", "concatenate", "fold_disjuncts", "rank_block", "rank_points"]
+
+Distances = Callable[[Tensor], Tensor]  # points (R, ...) -> distances to all entities (R, N), float32, fresh memory
+
+MEMORY = {"cuda": 2 << 30, "cpu": 128 << 20}  # bytes for a block of distances
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Ranks:
+    """Where the answers of n queries stand: row i of every array is `[ptr[i] : ptr[i + 1]]`, answers ascending."""
+
+    ptr: npt.NDArray[np.int64]  # (n + 1,)
+    closer: npt.NDArray[np.int32]  # (A,) unfiltered entities at a smaller distance
+    tied: npt.NDArray[np.int32]  # (A,) unfiltered entities at the same distance, the answer itself not counted
+
+    def __len__(self) -> int:
+        return len(self.ptr) - 1
+
+
+def rank_points(
+    points: Tensor,
+    disjuncts: npt.NDArray[np.integer],
+    targets: Ragged,
+    filters: Ragged,
+    distances: Distances,
+    entities: int,
+    memory: int | None = None,
+) -> Ranks:
+    """Rank `targets` of Q queries whose points (R, ...) are given, disjuncts[i] consecutive rows for query i.
+
+    An entity's distance to a query is the smallest over its disjuncts. `filters` holds, for each query, the entities
+    that are left out; a target is never left out of its own ranking.
+    """
+    parts = []
+    bounds = np.concatenate(([0], np.cumsum(disjuncts)))
+    for first, last in _blocks(bounds, block_rows(entities, points.device, memory)):
+        part = np.arange(first, last)
+        block = fold_disjuncts(distances(points[bounds[first] : bounds[last]]), disjuncts[part])
+        parts.append(rank_block(block, targets.take(part), filters.take(part), first))
+    return concatenate(parts)
+
+
+def rank_block(distances: Tensor, targets: Ragged, filters: Ragged, first: int = 0) -> Ranks:
+    """Rank targets given distances (Q, N), which are overwritten; `first` is added to the row named in an error.
+
+    The distances of the targets are read first; then every filtered entry becomes NaN, which is neither below nor equal
+    to anything, so that one comparison counts exactly the unfiltered ones.
+    """
+    rows, columns = _places(targets, distances.device)
+    thresholds = distances[rows, columns]
+    if not bool(torch.isfinite(thresholds).all()):
+        row = first + int(rows[~torch.isfinite(thresholds)][0])
+        raise DivergedError(f"query {row} has an answer at a distance that is not finite: the weights diverged")
+    distances[_places(filters, distances.device)] = torch.nan
+    distances[rows, columns] = torch.nan
+    closer, tied = count_below(distances, rows, thresholds)
+    return Ranks(targets.ptr, closer.cpu().numpy(), tied.cpu().numpy())
+
+
+def fold_disjuncts(distances: Tensor, disjuncts: npt.NDArray[np.integer]) -> Tensor:
+    """The smallest distance over each query's rows: (R, N) -> (Q, N)."""
+    starts = np.cumsum(disjuncts) - disjuncts
+    if len(starts) == len(distances):
+        return distances
+    folded = distances[torch.from_numpy(starts).to(distances.device)]
+    for place in range(1, int(disjuncts.max())):
+        more = np.flatnonzero(disjuncts > place)
+        query, row = (torch.from_numpy(i).to(distances.device) for i in (more, starts[more] + place))
+        folded[query] = torch.minimum(folded[query], distances[row])
+    return folded
+
+
+def block_rows(entities: int, device: torch.device, memory: int | None = None) -> int:
+    """How many rows of distances fit `memory` bytes; whole tiles of 128 where there is room for one."""
+    rows = (memory or MEMORY.get(device.type, MEMORY["cpu"])) // (4 * entities)
+    return max(1, rows if rows < 128 else rows // 128 * 128)
+
+
+def concatenate(parts: Sequence[Ranks]) -> Ranks:
+    """Ranks of one list of queries after another."""
+    counts = np.concatenate([np.zeros(1, np.int64), *(np.diff(part.ptr) for part in parts)])
+    empty = np.zeros(0, np.int32)
+    closer = np.concatenate([empty, *(part.closer for part in parts)])
+    tied = np.concatenate([empty, *(part.tied for part in parts)])
+    return Ranks(np.cumsum(counts), closer, tied)
+
+
+def _blocks(bounds: npt.NDArray[np.int64], limit: int) -> Iterator[tuple[int, int]]:
+    """Cut queries whose rows start at `bounds` into runs of at most `limit` rows, one query at the least."""
+    first = 0
+    while first < len(bounds) - 1:
+        last = int(np.searchsorted(bounds, bounds[first] + limit, side="right")) - 1
+        last = max(last, first + 1)
+        yield first, last
+        first = last
+
+
+def _places(rows: Ragged, device: torch.device) -> tuple[Tensor, Tensor]:
+    """The (row, column) of every value."""
+    row = torch.from_numpy(np.repeat(np.arange(len(rows)), rows.counts))
+    return row.to(device), torch.from_numpy(rows.values.astype(np.int64)).to(device)

@@ -1,0 +1,161 @@
+"""Filtered ranks against a loop that follows the protocol's words; property tests of what must not matter."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from torch import Tensor
+
+from pathformer.errors import DivergedError
+from pathformer.evaluation.ranks import Ranks, block_rows, concatenate, fold_disjuncts, rank_block, rank_points
+from pathformer.nn.kernels.l1_rank import L1Table
+from pathformer.symbolic.queries import Ragged
+
+CPU = torch.device("cpu")
+
+
+@dataclass(frozen=True)
+class Case:
+    table: Tensor  # (N, d) of small integers: distances are exact, ties are many
+    points: Tensor  # (R, d)
+    disjuncts: np.ndarray
+    easy: list[list[int]]
+    hard: list[list[int]]
+
+    @property
+    def targets(self) -> Ragged:
+        return Ragged.of(self.hard)
+
+    @property
+    def filters(self) -> Ragged:
+        return Ragged.of([sorted({*e, *h}) for e, h in zip(self.easy, self.hard, strict=True)])
+
+    def ranks(self, memory: int | None = None) -> Ranks:
+        distances = L1Table.of(self.table).distances
+        return rank_points(
+            self.points, self.disjuncts, self.targets, self.filters, distances, len(self.table), memory=memory
+        )
+
+
+@st.composite
+def cases(draw: st.DrawFn) -> Case:
+    entities, queries, width = draw(st.integers(2, 25)), draw(st.integers(1, 6)), draw(st.integers(1, 3))
+    disjuncts = np.array(draw(st.lists(st.integers(1, 3), min_size=queries, max_size=queries)))
+    seed = draw(st.integers(0, 2**31))
+    generator = torch.Generator().manual_seed(seed)
+    table = torch.randint(0, 3, (entities, width), generator=generator).float()
+    points = torch.randint(0, 3, (int(disjuncts.sum()), width), generator=generator).float()
+    answers = st.lists(st.integers(0, entities - 1), unique=True)
+    easy = [draw(answers) for _ in range(queries)]
+    hard = [sorted(set(draw(answers)) - set(e)) for e in easy]
+    return Case(table, points, disjuncts, easy, hard)
+
+
+def naive(case: Case) -> list[tuple[int, int]]:
+    """For each hard answer, in order: nearer and tied entities that are neither easy nor hard answers."""
+    found, row = [], 0
+    for easy, hard, count in zip(case.easy, case.hard, case.disjuncts, strict=True):
+        distance = []
+        for entity in case.table:
+            each = [float((point - entity).abs().sum()) for point in case.points[row : row + count]]
+            distance.append(min(each))
+        row += count
+        free = [e for e in range(len(case.table)) if e not in easy and e not in hard]
+        for answer in hard:
+            nearer = sum(distance[e] < distance[answer] for e in free)
+            found.append((nearer, sum(distance[e] == distance[answer] for e in free)))
+    return found
+
+
+@given(case=cases())
+def test_ranks_equal_the_naive_loop(case: Case) -> None:
+    ranks = case.ranks()
+    assert list(zip(ranks.closer.tolist(), ranks.tied.tolist(), strict=True)) == naive(case)
+    assert len(ranks) == len(case.hard)
+    assert np.diff(ranks.ptr).tolist() == [len(hard) for hard in case.hard]
+
+
+@given(case=cases(), memory=st.integers(1, 2000))
+def test_memory_changes_nothing(case: Case, memory: int) -> None:
+    whole, pieces = case.ranks(), case.ranks(memory)
+    for name in ("ptr", "closer", "tied"):
+        assert np.array_equal(getattr(whole, name), getattr(pieces, name))
+
+
+@given(case=cases(), seed=st.integers(0, 99))
+def test_renaming_entities_changes_nothing(case: Case, seed: int) -> None:
+    new = np.random.default_rng(seed).permutation(len(case.table))
+    moved = Case(
+        case.table[torch.from_numpy(np.argsort(new))],
+        case.points,
+        case.disjuncts,
+        [[int(new[e]) for e in row] for row in case.easy],
+        [[int(new[e]) for e in row] for row in case.hard],
+    )
+    before, after = case.ranks(), moved.ranks()
+    for query in range(len(before)):
+        part = slice(before.ptr[query], before.ptr[query + 1])
+        names = np.argsort(new[np.array(case.hard[query], int)])  # answers are kept ascending by name
+        assert np.array_equal(before.closer[part][names], after.closer[part])
+        assert np.array_equal(before.tied[part][names], after.tied[part])
+
+
+@given(case=cases())
+@settings(max_examples=30)
+def test_a_repeated_disjunct_changes_nothing(case: Case) -> None:
+    twice = Case(case.table, case.points.repeat_interleave(2, 0), 2 * case.disjuncts, case.easy, case.hard)
+    assert np.array_equal(case.ranks().closer, twice.ranks().closer)
+
+
+def test_the_scores_of_easy_answers_use_the_same_filter() -> None:
+    distances = torch.tensor([[0.0, 1.0, 2.0, 3.0, 4.0]])
+    ranks = rank_block(distances, targets=Ragged.of([[2, 4]]), filters=Ragged.of([[1, 2, 4]]))
+    assert ranks.closer.tolist() == [1, 2]  # entity 0; entities 0 and 3
+
+
+def test_a_target_outside_the_filter_is_not_ranked_against_itself() -> None:
+    ranks = rank_block(torch.zeros(1, 4), targets=Ragged.of([[1]]), filters=Ragged.of([[]]))
+    assert (ranks.closer.tolist(), ranks.tied.tolist()) == ([0], [3])
+
+
+@pytest.mark.parametrize("bad", [torch.nan, torch.inf])
+def test_a_distance_that_is_no_number_is_refused(bad: float) -> None:
+    distances = torch.zeros(3, 4)
+    distances[1, 2] = bad
+    with pytest.raises(DivergedError, match="query 11 has an answer at a distance that is not finite"):
+        rank_block(distances, Ragged.of([[0], [2], []]), Ragged.of([[], [], []]), first=10)
+
+
+def test_no_queries_and_no_answers() -> None:
+    empty = Ragged.of([])
+    assert (
+        len(rank_points(torch.zeros(0, 2), np.zeros(0, int), empty, empty, L1Table.of(torch.zeros(5, 2)).distances, 5))
+        == 0
+    )
+    none = rank_block(torch.zeros(2, 3), Ragged.of([[], []]), Ragged.of([[], [1]]))
+    assert (none.ptr.tolist(), none.closer.tolist()) == ([0, 0, 0], [])
+
+
+def test_disjuncts_fold_to_the_smallest() -> None:
+    distances = torch.tensor([[3.0, 1.0], [2.0, 5.0], [7.0, 7.0], [4.0, 4.0], [5.0, 3.0], [6.0, 0.0]])
+    folded = fold_disjuncts(distances, np.array([2, 1, 3]))
+    assert folded.tolist() == [[2.0, 1.0], [7.0, 7.0], [4.0, 0.0]]
+
+
+def test_a_block_is_whole_tiles_or_one_row_at_the_least() -> None:
+    assert block_rows(1000, CPU, memory=4000 * 300) == 256
+    assert block_rows(1000, CPU, memory=4000 * 100) == 100
+    assert block_rows(10**9, CPU, memory=1) == 1
+
+
+def test_concatenate_keeps_the_order() -> None:
+    a = Ranks(np.array([0, 2]), np.array([5, 6], np.int32), np.array([0, 1], np.int32))
+    b = Ranks(np.array([0, 0, 1]), np.array([7], np.int32), np.array([2], np.int32))
+    both = concatenate([a, b])
+    assert (both.ptr.tolist(), both.closer.tolist(), both.tied.tolist()) == ([0, 2, 2, 3], [5, 6, 7], [0, 1, 2])
+    assert len(concatenate([])) == 0
