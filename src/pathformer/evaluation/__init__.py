@@ -1,0 +1,1 @@
+"""HOW GOOD THE ANSWERS ARE: filtered ranks, MRR and Hits@k a structure, and the report of them."""

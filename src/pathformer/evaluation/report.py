@@ -1,0 +1,110 @@
+"""Figures a structure and their averages, as a table for people, as JSON for programs, as Markdown for documents.
+
+The averages are the paper's: over the nine structures without negation (Table 1) and over the five with it (Table 3).
+Structures outside the fourteen are averaged with neither, and shown. Figures are in percent, as in the paper.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from rich.table import Table
+
+from pathformer.evaluation.metrics import HITS, Scores, average
+from pathformer.query.structures import EPFO, NEGATION_STRUCTURES
+
+__all__ = ["Report"]
+
+_GROUPS = {"avg": EPFO, "avg negation": NEGATION_STRUCTURES}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Report:
+    """Scores by structure, and how they were made."""
+
+    scores: Mapping[str, Scores]  # structure -> its scores, in the benchmark's order
+    about: Mapping[str, Any] = field(default_factory=dict)  # ties, filter, dataset, split, checkpoint, ...
+    paper: Mapping[str, float] = field(default_factory=dict)  # structure or "avg" -> the paper's MRR in percent
+
+    @property
+    def averages(self) -> dict[str, Scores]:
+        """The mean over each group of structures that is there in full; over what is there if none is."""
+        full = {
+            name: average(self.scores[s] for s in group)
+            for name, group in _GROUPS.items()
+            if set(group) <= self.scores.keys()
+        }
+        return full or ({"avg of these": average(self.scores.values())} if len(self.scores) > 1 else {})
+
+    @property
+    def mrr(self) -> float:
+        """One figure to compare runs by: the mean MRR over all structures."""
+        return average(self.scores.values()).mrr
+
+    def table(self) -> Table:
+        """For the terminal."""
+        caption = ", ".join(f"{key}: {value}" for key, value in self.about.items())
+        table = Table(caption=caption or None, caption_justify="left")
+        header, *rows = self._cells()
+        for column in header:
+            table.add_column(column, justify="left" if column == header[0] else "right")
+        for place, row in enumerate(rows):
+            last = place == len(self.scores) - 1
+            table.add_row(*row, style=None if place < len(self.scores) else "bold", end_section=last)
+        return table
+
+    def markdown(self) -> str:
+        """For documents."""
+        header, *rows = self._cells()
+        rule = ["---"] + ["---:"] * (len(header) - 1)
+        lines = [f"| {' | '.join(row)} |" for row in (header, rule, *rows)]
+        about = ", ".join(f"{key}: {value}" for key, value in self.about.items())
+        return "\n".join([*lines, *(["", about] if about else [])]) + "\n"
+
+    def json(self) -> str:
+        """For programs; `from_json` reads it back."""
+        return json.dumps(
+            {
+                "about": dict(self.about),
+                "paper": dict(self.paper),
+                "averages": {name: _plain(scores) for name, scores in self.averages.items()},
+                "scores": {name: _plain(scores) for name, scores in self.scores.items()},
+            },
+            indent=2,
+        )
+
+    @classmethod
+    def from_json(cls, text: str) -> Report:
+        """The report that `json` wrote."""
+        table = json.loads(text)
+        scores = {
+            name: Scores(entry["mrr"], {k: entry[f"hits@{k}"] for k in HITS}, entry["queries"], entry["answers"])
+            for name, entry in table["scores"].items()
+        }
+        return cls(scores=scores, about=table["about"], paper=table["paper"])
+
+    def _cells(self) -> Iterator[list[str]]:
+        compared = bool(self.paper)
+        yield [
+            "structure", "queries", "answers", "MRR", *(["paper", "difference"] if compared else []),
+            *(f"Hits@{k}" for k in HITS),
+        ]  # fmt: skip
+        for name, scores in {**self.scores, **self.averages}.items():
+            paper = self.paper.get(name)
+            beside = ["", ""] if paper is None else [f"{paper:.1f}", f"{100 * scores.mrr - paper:+.1f}"]
+            yield [
+                name, f"{scores.queries:,}", f"{scores.answers:,}", _percent(scores.mrr),
+                *(beside if compared else []), *(_percent(scores.hits[k]) for k in HITS),
+            ]  # fmt: skip
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.1f}"
+
+
+def _plain(scores: Scores) -> dict[str, float]:
+    hits = {f"hits@{k}": value for k, value in scores.hits.items()}
+    return {"mrr": scores.mrr, **hits, "queries": scores.queries, "answers": scores.answers}

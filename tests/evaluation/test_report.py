@@ -1,0 +1,53 @@
+"""The report says the same thing three times."""
+
+from __future__ import annotations
+
+import io
+import json
+
+from rich.console import Console
+
+from pathformer.evaluation.metrics import Scores
+from pathformer.evaluation.report import Report
+from pathformer.query.structures import EPFO, NEGATION_STRUCTURES
+
+
+def scores(mrr: float) -> Scores:
+    return Scores(mrr, {1: mrr / 2, 3: mrr, 10: min(1.0, 2 * mrr)}, queries=1200, answers=3400)
+
+
+def text_of(report: Report) -> str:
+    out = io.StringIO()
+    Console(file=out, width=200).print(report.table())
+    return out.getvalue()
+
+
+def test_averages_are_the_papers_two_groups() -> None:
+    report = Report(scores={**{s: scores(0.2) for s in EPFO}, **{s: scores(0.1) for s in NEGATION_STRUCTURES}})
+    assert {name: round(s.mrr, 6) for name, s in report.averages.items()} == {"avg": 0.2, "avg negation": 0.1}
+
+
+def test_an_incomplete_group_is_not_called_avg() -> None:
+    assert list(Report(scores={"1p": scores(0.2), "2p": scores(0.4)}).averages) == ["avg of these"]
+    assert Report(scores={"1p": scores(0.2)}).averages == {}
+
+
+def test_table_and_markdown_show_paper_ours_difference() -> None:
+    report = Report(scores={"1p": scores(0.4567), "2p": scores(0.1)}, paper={"1p": 44.8}, about={"ties": "expected"})
+    for text in (text_of(report), report.markdown()):
+        assert "45.7" in text
+        assert "44.8" in text
+        assert "+0.9" in text
+        assert "ties: expected" in text
+        assert "1,200" in text
+    assert "| 1p | 1,200 | 3,400 | 45.7 | 44.8 | +0.9 | 22.8 | 45.7 | 91.3 |" in report.markdown()
+
+
+def test_without_the_papers_figures_there_is_no_such_column() -> None:
+    assert "paper" not in text_of(Report(scores={"1p": scores(0.2)}))
+
+
+def test_json_reads_back() -> None:
+    report = Report(scores={"1p": scores(0.2), "2p": scores(0.4)}, paper={"1p": 44.8}, about={"split": "test"})
+    assert Report.from_json(report.json()) == report
+    assert json.loads(report.json())["averages"]["avg of these"]["mrr"] == report.mrr
