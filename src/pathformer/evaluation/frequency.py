@@ -1,0 +1,57 @@
+"""A baseline that reads nothing but counts: the answers a question's last relations usually have.
+
+An entity's score is the sum, over the branches that meet at the answer, of log(1 + edges of the branch's last relation
+into it); a negated branch says nothing; of a union, the best disjunct counts. Anchors are never looked at, so a model
+that does not beat this has learnt no more than which entities go with which relation.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+import torch
+
+from pathformer.evaluation.ranks import Ranks, block_rows, concatenate, rank_block
+from pathformer.kg.graph import Graph
+from pathformer.plan.build import decompose
+from pathformer.query.paths import NEGATION, Fork, Path
+from pathformer.symbolic.queries import Queries, Ragged
+
+__all__ = ["Frequency"]
+
+
+class Frequency:
+    """Ranks by counts on a graph, the train graph as a rule."""
+
+    def __init__(self, graph: Graph) -> None:
+        self.entities = graph.entities
+        self.table = np.zeros((graph.relations, graph.entities), np.float32)  # log(1 + edges of r into e)
+        heads = np.repeat(np.arange(graph.entities), np.diff(graph.head_ptr))
+        # Edges of r into e are the edges of its inverse out of e.
+        self.table[graph.pair_relation ^ 1, heads] = np.log1p(np.diff(graph.pair_ptr))
+
+    def rank(self, queries: Queries, targets: Ragged, filters: Ragged) -> Ranks:
+        """Rank `targets` of every query among the entities that are not in `filters`."""
+        size = block_rows(self.entities, torch.device("cpu"))
+        parts = []
+        for first in range(0, len(queries), size):
+            rows = np.arange(first, min(first + size, len(queries)))
+            distances = torch.from_numpy(-self.scores(queries.take(rows)))
+            parts.append(rank_block(distances, targets.take(rows), filters.take(rows), first))
+        return concatenate(parts)
+
+    def scores(self, queries: Queries) -> npt.NDArray[np.float32]:
+        """Of every entity for every query, (Q, N)."""
+        disjuncts = [self._scores(disjunct, queries.ids) for disjunct in decompose(queries.structure)]
+        best: npt.NDArray[np.float32] = np.maximum.reduce(disjuncts)
+        return best
+
+    def _scores(self, query: Path | Fork, ids: npt.NDArray[np.int32]) -> npt.NDArray[np.float32]:
+        if isinstance(query, Fork):
+            branches = [self._scores(branch, ids) for branch in query.branches]
+            together: npt.NDArray[np.float32] = np.add.reduce(branches)
+            return together
+        last = query.operators[-1]  # a column of ids, or a negation
+        if last == NEGATION:
+            return np.zeros((len(ids), self.entities), np.float32)
+        return self.table[ids[:, last]]
