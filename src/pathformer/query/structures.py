@@ -29,9 +29,16 @@ __all__ = [
     "NEGATION_STRUCTURES",
     "STRUCTURES",
     "UNION",
+    "Instance",
+    "Shape",
     "Structure",
+    "instance_of_tree",
+    "is_chain",
+    "letters",
+    "shape_text",
     "structure",
     "structure_of",
+    "tree_of_instance",
 ]
 
 UNION, NEGATION = -1, -2  # what released instances hold in place of u and n
@@ -72,21 +79,21 @@ class Structure:
     @property
     def columns(self) -> tuple[str, ...]:
         """What each column of a row is: "e" or "r"."""
-        return tuple(letter for letter in _letters(self.shape) if letter in "er")
+        return tuple(letter for letter in letters(self.shape) if letter in "er")
 
     @property
     def negated(self) -> bool:
         """Whether a negation occurs in it."""
-        return "n" in tuple(_letters(self.shape))
+        return "n" in tuple(letters(self.shape))
 
     @property
     def united(self) -> bool:
         """Whether a union occurs in it."""
-        return "u" in tuple(_letters(self.shape))
+        return "u" in tuple(letters(self.shape))
 
     def row(self, instance: Instance) -> tuple[int, ...]:
         """The ids of an instance, in reading order."""
-        return tuple(value for value in _letters(instance) if value >= 0)
+        return tuple(value for value in letters(instance) if value >= 0)
 
     def instance(self, row: Sequence[int]) -> Instance:
         """The nested tuple that holds the ids of `row`."""
@@ -143,7 +150,7 @@ def instance_of_tree(tree: Tree) -> Instance:
 
 def tree_of_instance(instance: Instance) -> Tree:
     """The computation tree of a nested tuple of ids."""
-    if _is_chain(instance):
+    if is_chain(instance):
         start, operators = instance
         tree: Tree = Anchor(int(start)) if not isinstance(start, tuple) else tree_of_instance(start)
         for operator in operators:
@@ -162,7 +169,7 @@ def shape_text(shape: Shape) -> str:
     return f"({inner},)" if len(shape) == 1 else f"({inner})"
 
 
-def _is_chain(node: Any) -> bool:
+def is_chain(node: Any) -> bool:
     """Whether a tuple is (start, operators): operators are all plain, and are not the mark of a union."""
     if len(node) != 2 or not isinstance(node[1], tuple) or node[1] in ((UNION,), ("u",)):
         return False
@@ -170,17 +177,18 @@ def _is_chain(node: Any) -> bool:
 
 
 def _shape_of_instance(instance: Instance) -> Shape:
-    if _is_chain(instance):
+    if is_chain(instance):
         start, operators = instance
         head = _shape_of_instance(start) if isinstance(start, tuple) else "e"
         return (head, tuple("n" if o == NEGATION else "r" for o in operators))
     return tuple(("u",) if part == (UNION,) else _shape_of_instance(part) for part in instance)
 
 
-def _letters(node: Any) -> Iterator[Any]:
+def letters(node: Any) -> Iterator[Any]:
+    """The letters of a shape, or the numbers of an instance, in reading order."""
     if isinstance(node, tuple):
         for part in node:
-            yield from _letters(part)
+            yield from letters(part)
     else:
         yield node
 
@@ -218,7 +226,7 @@ def _check(shape: Shape) -> None:
     text = shape_text(shape)
     if not isinstance(shape, tuple) or not shape:
         raise UnsupportedQueryError(f"a shape is a tuple, not {text!r}")
-    if _is_chain(shape):
+    if is_chain(shape):
         start, operators = shape
         if not operators or not set(operators) <= {"r", "n"}:
             raise UnsupportedQueryError(f"in {text}, the operators after a start are r or n, at least one")

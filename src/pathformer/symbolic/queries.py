@@ -11,9 +11,10 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from pathformer.errors import BenchmarkError
 from pathformer.query.structures import Structure
 
-__all__ = ["Queries", "Ragged"]
+__all__ = ["Queries", "Ragged", "Stored"]
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -30,6 +31,19 @@ class Ragged:
         ptr = np.zeros(len(arrays) + 1, np.int64)
         np.cumsum([len(a) for a in arrays], out=ptr[1:])
         return cls(ptr, np.concatenate(arrays) if arrays else np.empty(0, np.int32))
+
+    @classmethod
+    def concatenate(cls, parts: Sequence[Ragged]) -> Ragged:
+        """All rows of all parts, in order."""
+        ptr = [np.zeros(1, np.int64)]
+        for part in parts:
+            ptr.append(part.ptr[1:] + ptr[-1][-1])
+        return cls(np.concatenate(ptr), np.concatenate([np.empty(0, np.int32), *(p.values for p in parts)]))
+
+    @classmethod
+    def empty(cls, rows: int) -> Ragged:
+        """Rows with nothing in them."""
+        return cls(np.zeros(rows + 1, np.int64), np.empty(0, np.int32))
 
     def __len__(self) -> int:
         return len(self.ptr) - 1
@@ -70,3 +84,36 @@ class Queries:
     def take(self, rows: npt.NDArray[np.integer]) -> Queries:
         """The chosen queries, in the order given."""
         return Queries(self.structure, self.ids[rows], self.easy.take(rows), self.hard.take(rows))
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Stored:
+    """Queries of one structure as a folder holds them: answers may be absent, or easy and hard ones together."""
+
+    structure: Structure
+    ids: npt.NDArray[np.int32]  # (n, k)
+    easy: Ragged | None = None
+    hard: Ragged | None = None
+    everything: Ragged | None = None  # easy and hard answers in one row, as the Query2box layout keeps them
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    def check_range(self, entities: int, relations: int, place: str) -> None:
+        """Refuse ids that a graph of this size does not have, by the first query at fault."""
+        for column, kind in enumerate(self.structure.columns):
+            known, what = (entities, "entity") if kind == "e" else (relations, "relation")
+            wrong = np.flatnonzero((self.ids[:, column] < 0) | (self.ids[:, column] >= known))
+            if len(wrong):
+                query = self.structure.instance(self.ids[wrong[0]].tolist())
+                raise BenchmarkError(
+                    f"{place}: the {self.structure} query {query} has {what} {self.ids[wrong[0], column]}, "
+                    f"but the graph has {known:,} ({what} ids 0 to {known - 1})"
+                )
+        for answers in (self.easy, self.hard, self.everything):
+            if answers is not None and len(answers.values):
+                if answers.values.min() < 0 or answers.values.max() >= entities:
+                    raise BenchmarkError(
+                        f"{place}: an answer to a {self.structure} query is entity {answers.values.max()}, "
+                        f"but the graph has {entities:,} (entity ids 0 to {entities - 1})"
+                    )

@@ -1,0 +1,165 @@
+"""Drawing queries: random walks out of the graph, and the rules that accept or reject what they find.
+
+Every draw has its own generator state, seeded by the caller, so the result depends on the seed and on nothing else.
+"""
+
+from __future__ import annotations
+
+import numba
+import numpy as np
+
+from pathformer.symbolic.kernels.evaluate import LARGE, SMALL, evaluate
+from pathformer.symbolic.program import ANCHOR, KEEP, RETURN, STEP
+
+__all__ = ["ACCEPTED", "BROKEN", "EMPTY", "NO_HARD", "NO_VANISHED", "OVER_LIMIT", "draw"]
+
+TRIES = 40  # relations tried at a hop before the walk is given up, as in the reference code
+ACCEPTED, BROKEN, EMPTY, NO_HARD, NO_VANISHED, OVER_LIMIT = range(6)  # what became of an attempt
+
+
+@numba.njit(nogil=True, cache=True)
+def next_random(state):
+    """The next 64 bits of a SplitMix64 stream (Steele, Lea and Flood 2014)."""
+    state[0] += np.uint64(0x9E3779B97F4A7C15)
+    z = state[0]
+    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return z ^ (z >> np.uint64(31))
+
+
+@numba.njit(nogil=True, cache=True)
+def below(state, bound):
+    """A uniform integer in 0 .. bound - 1, for bounds under 2^31."""
+    return np.int64(((next_random(state) >> np.uint64(33)) * np.uint64(bound)) >> np.uint64(31))
+
+
+@numba.njit(nogil=True, cache=True)
+def hop(edges, state, entity, barred):
+    """A random pair of `entity` whose relation is not `barred`; -1 when none was found."""
+    first, last = edges.head_ptr[entity], edges.head_ptr[entity + 1]
+    if first == last:
+        return np.int64(-1)
+    for _ in range(TRIES):
+        pair = first + below(state, last - first)
+        if edges.pair_relation[pair] != barred:
+            return pair
+    return np.int64(-1)
+
+
+@numba.njit(nogil=True, cache=True)
+def random_tail(edges, state, pair):
+    """A uniform tail of a pair."""
+    first, last = edges.pair_ptr[pair], edges.pair_ptr[pair + 1]
+    return edges.tails[first + below(state, last - first)]
+
+
+@numba.njit(nogil=True, cache=True)
+def walk_backward(walk, edges, state, entity, row, kept):
+    """Fill `row` so that `entity` satisfies every branch, negations read as if they were not there.
+
+    An edge into an entity is an inverse edge out of it, so the relation of a hop is the pair's, inverted. A hop may not
+    be the inverse of the hop after it; at a fork the rule starts anew. False when a walk ran dry.
+    """
+    depth = -1
+    barred = np.int32(-1)  # the pair relation that would undo the hop just made
+    for step in range(len(walk)):
+        operation, column = walk[step, 0], walk[step, 1]
+        if operation == STEP:
+            pair = hop(edges, state, entity, barred)
+            if pair < 0:
+                return False
+            out = edges.pair_relation[pair]
+            row[column] = out ^ 1
+            barred = out ^ 1
+            entity = random_tail(edges, state, pair)
+        elif operation == ANCHOR:
+            row[column] = entity
+        elif operation == KEEP:
+            depth += 1
+            kept[depth] = entity
+        elif operation == RETURN:
+            entity = kept[depth]
+            barred = np.int32(-1)
+        else:
+            depth -= 1
+    return True
+
+
+@numba.njit(nogil=True, cache=True)
+def walk_forward(edges, state, entity, row):
+    """Fill the row of a chain from its anchor on; False when the walk ran dry."""
+    row[0] = entity
+    barred = np.int32(-1)
+    for column in range(1, len(row)):
+        pair = hop(edges, state, entity, barred)
+        if pair < 0:
+            return False
+        row[column] = edges.pair_relation[pair]
+        barred = row[column] ^ 1
+        entity = random_tail(edges, state, pair)
+    return True
+
+
+@numba.njit(nogil=True, cache=True)
+def has_twins(twins, row):
+    """Whether two sibling branches of one shape hold the same ids."""
+    for pair in range(len(twins)):
+        one, other, width = twins[pair, 0], twins[pair, 1], twins[pair, 2]
+        same = True
+        for offset in range(width):
+            if row[one + offset] != row[other + offset]:
+                same = False
+                break
+        if same:
+            return True
+    return False
+
+
+@numba.njit(nogil=True, cache=True)
+def judge(answer, row, edges, space, pair_of_graphs, negated, limit):
+    """What becomes of a query: on two graphs it needs hard answers and, if negated, vanished ones, neither too many."""
+    count, rest = evaluate(answer, row, edges, space)
+    small_only = large_only = large = 0
+    for place in range(count):
+        membership = space.bits[place]
+        large += (membership & LARGE) != 0
+        large_only += membership == LARGE
+        small_only += membership == SMALL
+    if rest:
+        large = len(space.where)  # a complement: as good as everything
+    if large == 0:
+        return EMPTY
+    if not pair_of_graphs:
+        return OVER_LIMIT if 0 <= limit < large else ACCEPTED
+    if large_only == 0:
+        return NO_HARD
+    if negated and small_only == 0:
+        return NO_VANISHED
+    if 0 <= limit < max(large_only, small_only):
+        return OVER_LIMIT
+    return ACCEPTED
+
+
+@numba.njit(nogil=True, cache=True)
+def draw(answer, walk, twins, forward, starts, begin, edges, space, seed, judged, pair_of_graphs, negated, limit, rows, tally):
+    """Make an attempt for every row of `rows` (attempts, k); accepted ones stay there in order, fates go to `tally`.
+
+    Attempt i starts from entity begin + i of `starts`, which wraps around. Returns how many were accepted.
+    """
+    state = np.empty(1, np.uint64)
+    state[0] = seed
+    kept = np.empty(len(walk) + 1, np.int64)
+    accepted = 0
+    for attempt in range(len(rows)):
+        row = rows[accepted]
+        entity = np.int64(starts[(begin + attempt) % len(starts)])
+        if forward:
+            found = walk_forward(edges, state, entity, row)
+        else:
+            found = walk_backward(walk, edges, state, entity, row, kept)
+        fate = BROKEN
+        if found and not has_twins(twins, row):
+            fate = judge(answer, row, edges, space, pair_of_graphs, negated, limit) if judged else ACCEPTED
+        tally[fate] += 1
+        accepted += fate == ACCEPTED
+    return accepted

@@ -1,0 +1,146 @@
+"""A structure as two small integer programs: one computes a query's answers, the other walks a query out of the graph.
+
+Both are arrays of (operation, argument) rows that compiled code interprets, so that any shape a user writes runs at full
+speed without being compiled anew.
+
+The answer program is postfix over a stack of sets; the argument is a column of the query's row of ids. The walk program
+starts at an answer entity and goes backwards (`protocol`: sampling): every branch of a fork starts from the fork's entity.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import combinations
+
+import numpy as np
+import numpy.typing as npt
+
+from pathformer.query.structures import Shape, Structure, is_chain, letters
+
+__all__ = ["ANCHOR", "INTERSECT", "KEEP", "LEAVE", "NEGATE", "PROJECT", "RETURN", "STEP", "UNITE", "Program", "compile_structure"]
+
+ANCHOR, PROJECT, NEGATE, INTERSECT, UNITE = range(5)  # of the answer program
+STEP, KEEP, RETURN, LEAVE = range(1, 5)  # of the walk program, beside ANCHOR
+
+Code = npt.NDArray[np.int32]  # (operations, 2)
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Program:
+    """A structure, ready for compiled code."""
+
+    answer: Code
+    walk: Code
+    twins: npt.NDArray[np.int32]  # (pairs, 3): first column of a branch, of a sibling of the same shape, their width
+    depth: int  # the most sets the answer program holds at once
+    chain: bool  # one anchor and operators: can be walked forwards too
+    projects_complement: bool  # whether a projection starts from a complement
+
+
+def compile_structure(structure: Structure) -> Program:
+    """The programs of a structure."""
+    answer, walk = list(_answer(structure.shape, 0)), list(_walk(structure.shape, 0))
+    twins = list(_twins(structure.shape, 0))
+    return Program(
+        answer=np.array(answer, np.int32).reshape(-1, 2),
+        walk=np.array(walk, np.int32).reshape(-1, 2),
+        twins=np.array(twins, np.int32).reshape(-1, 3),
+        depth=_depth(answer),
+        chain=is_chain(structure.shape) and structure.shape[0] == "e",
+        projects_complement=_projects_complement(answer),
+    )
+
+
+def _width(shape: Shape) -> int:
+    return sum(letter in ("e", "r") for letter in letters(shape))
+
+
+def _branches(shape: Shape, column: int) -> list[tuple[Shape, int]]:
+    """The branches of a fork, each with its first column."""
+    placed = []
+    for branch in shape[:-1] if shape[-1] == ("u",) else shape:
+        placed.append((branch, column))
+        column += _width(branch)
+    return placed
+
+
+def _answer(shape: Shape, column: int) -> Iterator[tuple[int, int]]:
+    if not is_chain(shape):
+        join = UNITE if shape[-1] == ("u",) else INTERSECT
+        for place, (branch, first) in enumerate(_branches(shape, column)):
+            yield from _answer(branch, first)
+            if place:
+                yield join, 0
+        return
+    start, operators = shape
+    if start == "e":
+        yield ANCHOR, column
+    else:
+        yield from _answer(start, column)
+    column += _width(start)
+    for operator in operators:
+        if operator == "n":
+            yield NEGATE, 0
+        else:
+            yield PROJECT, column
+            column += 1
+
+
+def _walk(shape: Shape, column: int) -> Iterator[tuple[int, int]]:
+    if not is_chain(shape):
+        yield KEEP, 0
+        for branch, first in _branches(shape, column):
+            yield RETURN, 0
+            yield from _walk(branch, first)
+        yield LEAVE, 0
+        return
+    start, operators = shape
+    place = column + _width(shape)
+    for operator in reversed(operators):
+        if operator == "r":
+            place -= 1
+            yield STEP, place
+    if start == "e":
+        yield ANCHOR, column
+    else:
+        yield from _walk(start, column)
+
+
+def _twins(shape: Shape, column: int) -> Iterator[tuple[int, int, int]]:
+    """Sibling branches of the same shape: two of them with the same ids make no query."""
+    if is_chain(shape):
+        if shape[0] != "e":
+            yield from _twins(shape[0], column)
+        return
+    branches = _branches(shape, column)
+    for (one, first), (other, second) in combinations(branches, 2):
+        if one == other:
+            yield first, second, _width(one)
+    for branch, first in branches:
+        yield from _twins(branch, first)
+
+
+def _depth(answer: list[tuple[int, int]]) -> int:
+    depth = most = 0
+    for operation, _ in answer:
+        depth += {ANCHOR: 1, INTERSECT: -1, UNITE: -1}.get(operation, 0)
+        most = max(most, depth)
+    return most
+
+
+def _projects_complement(answer: list[tuple[int, int]]) -> bool:
+    stack: list[bool] = []  # whether each set is a complement
+    for operation, _ in answer:
+        match operation:
+            case _ if operation == ANCHOR:
+                stack.append(False)
+            case _ if operation == NEGATE:
+                stack[-1] = not stack[-1]
+            case _ if operation == PROJECT:
+                if stack[-1]:
+                    return True
+            case _:
+                one, other = stack.pop(), stack.pop()
+                stack.append(one and other if operation == INTERSECT else one or other)
+    return False
