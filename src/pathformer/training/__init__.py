@@ -1,0 +1,1 @@
+"""HOW A MODEL LEARNS: the loop, its schedule and its checkpoints."""

@@ -1,0 +1,89 @@
+"""Checkpoints: one safetensors file, tensors by name and facts in its header, there as a whole or not at all.
+
+The header holds one JSON object under the key `pathformer`, so that settings, step and fingerprint can be read without
+touching a tensor. A file is written under another name beside its place, flushed to the disk and then renamed, so a
+kill at any moment leaves the last good one.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors import SafetensorError, safe_open
+from safetensors.torch import save_file
+from torch import Tensor
+
+from pathformer.errors import CheckpointError
+
+__all__ = ["FORMAT", "Checkpoint", "check_graph", "read", "read_facts", "write"]
+
+FORMAT = 1  # of the header; a reader refuses a newer one
+_KEY = "pathformer"
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Checkpoint:
+    """What a file holds."""
+
+    facts: Mapping[str, Any]
+    tensors: Mapping[str, Tensor]
+
+    def part(self, prefix: str) -> dict[str, Tensor]:
+        """The tensors whose name starts with `prefix.`, without it."""
+        start = f"{prefix}."
+        return {name.removeprefix(start): t for name, t in self.tensors.items() if name.startswith(start)}
+
+
+def write(path: Path, facts: Mapping[str, Any], tensors: Mapping[str, Tensor]) -> None:
+    """Write a checkpoint so that `path` is either what it was before or complete."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    draft = path.with_name(f".{path.name}.{os.getpid()}.part")
+    try:
+        whole = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
+        save_file(whole, draft, {_KEY: json.dumps({"format": FORMAT, **facts})})
+        with draft.open("rb") as file:
+            os.fsync(file.fileno())
+        draft.replace(path)
+    finally:
+        draft.unlink(missing_ok=True)
+
+
+def read(path: Path, device: torch.device | str = "cpu") -> Checkpoint:
+    """Read a checkpoint whole."""
+    facts = read_facts(path)
+    with safe_open(path, framework="pt", device=str(device)) as file:
+        return Checkpoint(facts, {name: file.get_tensor(name) for name in file.keys()})  # noqa: SIM118
+
+
+def read_facts(path: Path) -> dict[str, Any]:
+    """The header of a checkpoint alone."""
+    if not path.is_file():
+        raise CheckpointError(f"{path}: no such checkpoint")
+    try:
+        with safe_open(path, framework="pt") as file:
+            header = (file.metadata() or {}).get(_KEY)
+    except SafetensorError as error:
+        raise CheckpointError(f"{path}: not a whole safetensors file ({error}); take an earlier checkpoint") from None
+    if header is None:
+        raise CheckpointError(
+            f"{path}: a safetensors file, but not one of `pathformer train`: no {_KEY!r} in its header"
+        )
+    facts: dict[str, Any] = json.loads(header)
+    if facts.get("format", 0) > FORMAT:
+        raise CheckpointError(f"{path}: written by a newer version (format {facts['format']}, this reads {FORMAT})")
+    return facts
+
+
+def check_graph(facts: Mapping[str, Any], fingerprint: str, path: Path, graph: str) -> None:
+    """Refuse a checkpoint whose ids mean other entities and relations than those of the graph at hand."""
+    if facts["fingerprint"] != fingerprint:
+        raise CheckpointError(
+            f"{path} was trained on another graph: its vocabulary is {facts['fingerprint']} ({facts.get('dataset')}), "
+            f"that of {graph} is {fingerprint}; ids would mean other things"
+        )

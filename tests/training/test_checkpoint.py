@@ -1,0 +1,94 @@
+"""Checkpoints are whole or absent, and refuse what does not belong to them."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import torch
+from safetensors.torch import save_file
+
+from pathformer.errors import CheckpointError
+from pathformer.training import checkpoint
+
+
+def test_facts_and_tensors_come_back(tmp_path: Path) -> None:
+    tensors = {
+        "model.a": torch.randn(3, 4),
+        "model.b": torch.arange(5),
+        "rng": torch.get_rng_state(),
+        "model.c": torch.randn(4, 4).bfloat16().t(),  # not contiguous
+    }
+    checkpoint.write(tmp_path / "x" / "last.safetensors", {"step": 7, "settings": {"a": [1, None]}}, tensors)
+    found = checkpoint.read(tmp_path / "x" / "last.safetensors")
+    assert (found.facts["step"], found.facts["settings"]) == (7, {"a": [1, None]})
+    assert set(found.tensors) == set(tensors)
+    assert all(torch.equal(found.tensors[name], tensors[name]) for name in tensors)
+    assert set(found.part("model")) == {"a", "b", "c"}
+    assert checkpoint.read_facts(tmp_path / "x" / "last.safetensors")["step"] == 7
+
+
+def test_a_failed_write_leaves_the_last_good_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "last.safetensors"
+    checkpoint.write(path, {"step": 1}, {"a": torch.zeros(3)})
+
+    def broken(*_: object) -> None:
+        raise OSError("no space left on device")
+
+    monkeypatch.setattr(os, "fsync", broken)
+    with pytest.raises(OSError, match="no space left"):
+        checkpoint.write(path, {"step": 2}, {"a": torch.ones(3)})
+    assert checkpoint.read(path).facts["step"] == 1
+    assert [p.name for p in tmp_path.iterdir()] == ["last.safetensors"]
+
+
+WRITER = """
+import sys, torch
+from pathlib import Path
+from pathformer.training import checkpoint
+step = 0
+while True:
+    step += 1
+    checkpoint.write(Path(sys.argv[1]), {"step": step}, {"a": torch.full((200_000,), step)})
+    print(step, flush=True)
+"""
+
+
+def test_a_kill_at_any_moment_leaves_a_whole_file(tmp_path: Path) -> None:
+    path = tmp_path / "last.safetensors"
+    writer = subprocess.Popen([sys.executable, "-c", WRITER, str(path)], stdout=subprocess.PIPE)
+    assert writer.stdout is not None
+    for _ in range(20):
+        writer.stdout.readline()
+    writer.kill()
+    writer.wait()
+    writer.stdout.close()
+    found = checkpoint.read(path)
+    assert found.facts["step"] >= 20
+    assert torch.equal(found.tensors["a"], torch.full((200_000,), found.facts["step"]))
+
+
+def test_what_is_no_checkpoint_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(CheckpointError, match=r"gone\.safetensors: no such checkpoint"):
+        checkpoint.read(tmp_path / "gone.safetensors")
+    cut = tmp_path / "cut.safetensors"
+    checkpoint.write(cut, {}, {"a": torch.zeros(1000)})
+    cut.write_bytes(cut.read_bytes()[:500])
+    with pytest.raises(CheckpointError, match="not a whole safetensors file"):
+        checkpoint.read(cut)
+    save_file({"a": torch.zeros(2)}, tmp_path / "other.safetensors")
+    with pytest.raises(CheckpointError, match="not one of `pathformer train`"):
+        checkpoint.read(tmp_path / "other.safetensors")
+    checkpoint.write(tmp_path / "new.safetensors", {"format": 99}, {"a": torch.zeros(2)})
+    with pytest.raises(CheckpointError, match="format 99, this reads 1"):
+        checkpoint.read(tmp_path / "new.safetensors")
+
+
+def test_another_graph_is_refused_with_both_fingerprints(tmp_path: Path) -> None:
+    facts = {"fingerprint": "aaaa", "dataset": "umls"}
+    checkpoint.check_graph(facts, "aaaa", tmp_path, "umls")
+    with pytest.raises(CheckpointError, match=r"vocabulary is aaaa \(umls\), that of nations is bbbb"):
+        checkpoint.check_graph(facts, "bbbb", tmp_path, "nations")
