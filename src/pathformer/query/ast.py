@@ -8,10 +8,30 @@ subject first, so a relation read backwards needs no mark of its own here.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-__all__ = ["And", "Atom", "Constant", "Formula", "Not", "Or", "Query", "Term", "Variable", "atoms", "variables"]
+from pathformer.errors import QuerySizeError
+
+__all__ = [
+    "DEPTH_LIMIT",
+    "And",
+    "Atom",
+    "Constant",
+    "Formula",
+    "Not",
+    "Or",
+    "Query",
+    "Term",
+    "Variable",
+    "atoms",
+    "check_depth",
+    "conjuncts",
+    "map_atoms",
+    "variables",
+]
+
+DEPTH_LIMIT = 100  # nested and, or, not: every later stage may recurse without running out of stack
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,3 +105,48 @@ def atoms(formula: Formula) -> Iterator[Atom]:
 def variables(formula: Formula) -> frozenset[str]:
     """The names of all variables that occur in a formula."""
     return frozenset(t.name for a in atoms(formula) for t in (a.subject, a.object) if isinstance(t, Variable))
+
+
+def conjuncts(formula: Formula) -> Iterator[Formula]:
+    """The parts of a conjunction, those of conjunctions in it and behind double negations too."""
+    match formula:
+        case And(parts):
+            for part in parts:
+                yield from conjuncts(part)
+        case Not(Not(part)):
+            yield from conjuncts(part)
+        case _:
+            yield formula
+
+
+def map_atoms(formula: Formula, change: Callable[[Atom], Atom]) -> Formula:
+    """The same formula with every atom replaced by `change(atom)`."""
+    match formula:
+        case Atom():
+            return change(formula)
+        case Not(part):
+            return Not(map_atoms(part, change))
+        case And(parts):
+            return And(tuple(map_atoms(part, change) for part in parts))
+        case Or(parts):
+            return Or(tuple(map_atoms(part, change) for part in parts))
+
+
+def check_depth(formula: Formula, limit: int = DEPTH_LIMIT) -> None:
+    """Refuse a formula that nests deeper than `limit`; flat ones may have any number of parts."""
+    level, depth = [formula], 0
+    while level:
+        depth += 1
+        level = [part for node in level for part in _parts(node)]
+    if depth > limit:
+        raise QuerySizeError(f"the formula nests {depth:,} levels of and, or, not, more than the limit of {limit}")
+
+
+def _parts(formula: Formula) -> tuple[Formula, ...]:
+    match formula:
+        case Atom():
+            return ()
+        case Not(part):
+            return (part,)
+        case And(parts) | Or(parts):
+            return parts

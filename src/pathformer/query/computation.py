@@ -9,7 +9,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-__all__ = ["Anchor", "Intersection", "Negation", "Projection", "Tree", "Union", "canonical"]
+__all__ = [
+    "Anchor",
+    "Intersection",
+    "Negation",
+    "Projection",
+    "Tree",
+    "Union",
+    "canonical",
+    "depth",
+    "intersect",
+    "unite",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +79,38 @@ def canonical(tree: Tree) -> Tree:
             return inner.of if isinstance(inner, Negation) else Negation(inner)
         case Intersection(branches) | Union(branches):
             return _fork(type(tree), branches)
+
+
+def intersect(branches: tuple[Tree, ...]) -> Tree:
+    """The intersection of one or more branches, those of intersections that stand directly in it included."""
+    flat = tuple(b for branch in branches for b in (branch.branches if isinstance(branch, Intersection) else (branch,)))
+    return flat[0] if len(flat) == 1 else Intersection(flat)
+
+
+def unite(branches: tuple[Tree, ...]) -> Tree:
+    """The union of one or more branches, those of unions that stand directly in it included."""
+    flat = tuple(b for branch in branches for b in (branch.branches if isinstance(branch, Union) else (branch,)))
+    return flat[0] if len(flat) == 1 else Union(flat)
+
+
+def depth(tree: Tree) -> int:
+    """The most nodes on a way from the root to an anchor; without recursion, since it guards what recurses."""
+    level: list[Tree] = [tree]
+    count = 0
+    while level:
+        count += 1
+        level = [child for node in level for child in _children(node)]
+    return count
+
+
+def _children(tree: Tree) -> tuple[Tree, ...]:
+    match tree:
+        case Anchor():
+            return ()
+        case Projection(_, of) | Negation(of):
+            return (of,)
+        case Intersection(branches) | Union(branches):
+            return branches
 
 
 def _fork(kind: type[Intersection] | type[Union], branches: tuple[Tree, ...]) -> Tree:

@@ -17,9 +17,9 @@ from itertools import product
 from math import log10, prod
 
 from pathformer.errors import QuerySizeError
-from pathformer.query.computation import Anchor, Intersection, Negation, Projection, Tree, Union
+from pathformer.query.computation import Anchor, Intersection, Negation, Projection, Tree, Union, intersect
 
-__all__ = ["DISJUNCT_LIMIT", "disjuncts", "to_demorgan", "to_dnf"]
+__all__ = ["DISJUNCT_LIMIT", "disjuncts", "figure", "to_demorgan", "to_dnf"]
 
 DISJUNCT_LIMIT = 1024
 _ANCHORS_A_DISJUNCT = 1024  # with the limit above, bounds the size of all disjuncts together
@@ -47,9 +47,9 @@ def to_demorgan(tree: Tree) -> Tree:
         case Negation(of):
             return _negate(to_demorgan(of))
         case Intersection(branches):
-            return _intersection(tuple(map(to_demorgan, branches)))
+            return intersect(tuple(map(to_demorgan, branches)))
         case Union(branches):
-            return _negate(_intersection(tuple(_negate(to_demorgan(branch)) for branch in branches)))
+            return _negate(intersect(tuple(_negate(to_demorgan(branch)) for branch in branches)))
 
 
 def _push(tree: Tree) -> Tree:
@@ -60,7 +60,7 @@ def _push(tree: Tree) -> Tree:
         case Projection(relation, of):
             return Projection(relation, _push(of))
         case Intersection(branches):
-            return _intersection(tuple(map(_push, branches)))
+            return intersect(tuple(map(_push, branches)))
         case Union(branches):
             return Union(tuple(map(_push, branches)))
         case Negation(of):
@@ -72,7 +72,7 @@ def _complement(pushed: Tree) -> Tree:
         case Negation(of):
             return of
         case Union(branches):
-            return _intersection(tuple(map(_complement, branches)))
+            return intersect(tuple(map(_complement, branches)))
         case Intersection(branches) if all(isinstance(branch, Negation) for branch in branches):
             return Union(tuple(map(_complement, branches)))
         case _:
@@ -84,17 +84,17 @@ def _guard(pushed: Tree, limit: int) -> None:
     if peak > limit:
         where = "" if count == peak else " inside a negation"
         raise QuerySizeError(
-            f"the disjunctive normal form has {_figure(peak)} disjuncts{where}, more than the limit of {limit:,}: "
+            f"the disjunctive normal form has {figure(peak)} disjuncts{where}, more than the limit of {limit:,}: "
             "use fewer 'or' parts that multiply, or ask for the parts one by one"
         )
     if anchors > limit * _ANCHORS_A_DISJUNCT:
         raise QuerySizeError(
-            f"the disjunctive normal form has {_figure(anchors)} constants in all, "
+            f"the disjunctive normal form has {figure(anchors)} constants in all, "
             f"more than the limit of {limit * _ANCHORS_A_DISJUNCT:,}: use fewer 'or' parts that multiply"
         )
 
 
-def _figure(count: int) -> str:
+def figure(count: int) -> str:
     """A count for people: in full while it can be read, else its power of ten."""
     return f"{count:,}" if count < 10**15 else f"about 10^{log10(count):.0f}"
 
@@ -126,18 +126,12 @@ def _lift(pushed: Tree) -> list[Tree]:
         case Projection(relation, of):
             return [Projection(relation, disjunct) for disjunct in _lift(of)]
         case Negation(of):
-            return [_intersection(tuple(map(_negate, _lift(of))))]
+            return [intersect(tuple(map(_negate, _lift(of))))]
         case Union(branches):
             return [disjunct for branch in branches for disjunct in _lift(branch)]
         case Intersection(branches):
-            return [_intersection(choice) for choice in product(*map(_lift, branches))]
+            return [intersect(choice) for choice in product(*map(_lift, branches))]
 
 
 def _negate(tree: Tree) -> Tree:
     return tree.of if isinstance(tree, Negation) else Negation(tree)
-
-
-def _intersection(branches: tuple[Tree, ...]) -> Tree:
-    """The intersection, with those that stand directly in it dissolved."""
-    flat = tuple(b for branch in branches for b in (branch.branches if isinstance(branch, Intersection) else (branch,)))
-    return flat[0] if len(flat) == 1 else Intersection(flat)

@@ -1,0 +1,134 @@
+"""Taking apart what shares several variables with the rest of its conjunction, so that every part hangs on one.
+
+r(?v, ?x) & (p(a, ?v) | q(b, ?x))     an 'or' is distributed:     (r & p) | (r & q)
+r(?v, ?x) & !(p(a, ?v) | q(b, ?x))    a denied 'or' splits:       r & !p & !q
+r(?v, ?x) & !(p(a, ?v) & q(b, ?x))    a denied 'and' of parts that share no variable of their own:  r & (!p | !q)
+r(a, ?v) & !s(?v, ?x)                 cannot be: s joins ?v and ?x under 'not', which is no complement of a projection
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import count
+from math import prod
+
+from pathformer.errors import QuerySizeError, ScopeError
+from pathformer.query.ast import And, Atom, Formula, Not, Or, Term, Variable, atoms, conjuncts, map_atoms, variables
+from pathformer.query.dnf import DISJUNCT_LIMIT, figure
+
+__all__ = ["Apart", "shared_variables"]
+
+
+@dataclass(frozen=True, slots=True)
+class Apart:
+    """Takes conjunctions apart; `spell` writes a formula for a message."""
+
+    spell: Callable[[Formula], str]
+    fresh: Iterator[int]
+
+    @classmethod
+    def of(cls, spell: Callable[[Formula], str]) -> Apart:
+        """One for one query: the variables it renames are numbered through."""
+        return cls(spell, count(1))
+
+    def alternatives(self, parts: Sequence[Formula], outside: frozenset[str], made: int = 1) -> list[list[Formula]]:
+        """Conjunctions, one of which must hold, none with a part (atoms apart) that shares two variables or more.
+
+        `outside` are the variables that mean something outside this conjunction; `made` counts the alternatives so far.
+        """
+        flat = self._deny(parts, outside)
+        wide = [part for part, shared in shared_variables(flat, outside) if isinstance(part, Or) and len(shared) > 1]
+        _guard(made * prod(len(part.parts) for part in wide))
+        if not wide:
+            return [flat]
+        place = flat.index(wide[0])
+        made *= len(wide[0].parts)
+        return [
+            alternative
+            for option in wide[0].parts
+            for alternative in self.alternatives([*flat[:place], option, *flat[place + 1 :]], outside, made)
+        ]
+
+    def _deny(self, parts: Sequence[Formula], outside: frozenset[str]) -> list[Formula]:
+        """Replace every denied part that shares several variables by what it means, until there is none."""
+        while True:
+            flat = list(dict.fromkeys(inner for part in parts for inner in conjuncts(part)))
+            parts = []
+            for part, shared in shared_variables(flat, outside):
+                wide = isinstance(part, Not) and len(shared) > 1
+                parts.extend(self._complement(part.part, shared) if wide else [part])  # type: ignore[union-attr]
+            if parts == flat:
+                return flat
+
+    def _complement(self, denied: Formula, shared: frozenset[str]) -> Iterator[Formula]:
+        """!f, where f = f1 | f2 | ... and each fi a conjunction: the parts of !f1 & !f2 & ..."""
+        for option in self.alternatives([denied], shared):
+            groups = [self._rename(group, shared) for group in _groups(option, shared)]
+            for group in groups:
+                self._check(group, shared)
+            denials = tuple(Not(_join(group)) for group in groups)
+            yield denials[0] if len(denials) == 1 else Or(denials)
+
+    def _check(self, group: list[Formula], shared: frozenset[str]) -> None:
+        joined = sorted(variables(_join(group)) & shared)
+        if len(joined) < 2:
+            return
+        held = sorted(
+            atoms(_join(group)), key=lambda atom: -len(variables(atom) & shared)
+        )  # stable: the first of the best
+        at_fault = held[0]
+        first, second = (f"?{name}" for name in joined[:2])
+        raise ScopeError(
+            f"{self.spell(at_fault)} stands under 'not' and ties {first} to {second}, which both stand outside it: "
+            f"that is not the complement of a projection. Deny a part that holds only one of them, as in "
+            f"!(r(a, ?v) & s(?v, ?x)) with a ?v of its own, or rename the variable where another entity is meant"
+        )
+
+    def _rename(self, group: list[Formula], shared: frozenset[str]) -> list[Formula]:
+        """Give a denied part's own variables names of their own: its neighbours may have had the same quantifier."""
+        own = {
+            name: f"{name.partition('~')[0]}~{next(self.fresh)}" for part in group for name in variables(part) - shared
+        }
+
+        def term(old: Term) -> Term:
+            return Variable(own[old.name]) if isinstance(old, Variable) and old.name in own else old
+
+        def change(atom: Atom) -> Atom:
+            return Atom(atom.relation, term(atom.subject), term(atom.object))
+
+        return [map_atoms(part, change) for part in group]
+
+
+def shared_variables(parts: Sequence[Formula], outside: frozenset[str]) -> Iterator[tuple[Formula, frozenset[str]]]:
+    """Each part with those of its variables that stand outside it."""
+    held = [variables(part) for part in parts]
+    times = Counter(name for names in held for name in names)
+    for part, names in zip(parts, held, strict=True):
+        yield part, frozenset(name for name in names if name in outside or times[name] > 1)
+
+
+def _groups(parts: Sequence[Formula], shared: frozenset[str]) -> list[list[Formula]]:
+    """Parts that are connected through variables that are not shared."""
+    groups: dict[int, list[Formula]] = {}
+    owner: dict[str, int] = {}
+    for number, part in enumerate(parts):
+        own = variables(part) - shared
+        met = sorted({owner[name] for name in own if name in owner})
+        groups[number] = [part for group in met for part in groups.pop(group)] + [part]
+        moved = {name for part in groups[number] for name in variables(part) - shared} if met else own
+        owner.update(dict.fromkeys(moved, number))
+    return list(groups.values())
+
+
+def _join(parts: Sequence[Formula]) -> Formula:
+    return parts[0] if len(parts) == 1 else And(tuple(parts))
+
+
+def _guard(alternatives: int) -> None:
+    if alternatives > DISJUNCT_LIMIT:
+        raise QuerySizeError(
+            f"the 'or' parts that share several variables with their neighbours multiply to {figure(alternatives)} "
+            f"disjuncts, more than the limit of {DISJUNCT_LIMIT:,}: use fewer of them"
+        )

@@ -1,0 +1,48 @@
+"""From computation tree back to formula, with fresh variables: `?x` the answer, `?v1`, `?v2`, ... on the way to it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import count
+
+from pathformer.errors import UnsupportedQueryError
+from pathformer.kg.vocab import Vocabulary
+from pathformer.query.ast import And, Atom, Constant, Formula, Not, Or, Query, Term, Variable
+from pathformer.query.bind import unbind
+from pathformer.query.computation import Anchor, Intersection, Negation, Projection, Tree, Union
+
+__all__ = ["to_query"]
+
+
+def to_query(tree: Tree, vocabulary: Vocabulary | None = None, answer: str = "x") -> Query:
+    """A query whose tree this is, with the names of a vocabulary or, without one, with ids."""
+    variable = Variable(answer)
+    query = Query(variable, _join(_parts(tree, variable, count(1))))
+    return query if vocabulary is None else unbind(query, vocabulary)
+
+
+def _parts(tree: Tree, at: Variable, fresh: Iterator[int]) -> list[Formula]:
+    """What must hold for `at` to be in the set; parts of one conjunction."""
+    match tree:
+        case Projection(relation, Anchor(entity)):
+            return [_atom(relation, Constant(entity), at)]
+        case Projection(relation, of):
+            via = Variable(f"v{next(fresh)}")
+            return [*_parts(of, via, fresh), _atom(relation, via, at)]
+        case Negation(of):
+            return [Not(_join(_parts(of, at, fresh)))]
+        case Intersection(branches):
+            return [part for branch in branches for part in _parts(branch, at, fresh)]
+        case Union(branches):
+            return [Or(tuple(_join(_parts(branch, at, fresh)) for branch in branches))]
+        case Anchor(entity):
+            raise UnsupportedQueryError(f"a formula cannot say that ?{at.name} is entity {entity} itself")
+
+
+def _atom(relation: int, source: Term, target: Term) -> Atom:
+    """The atom of a projection: a directed relation that is an inverse is written with its forward name."""
+    return Atom(relation, source, target) if relation % 2 == 0 else Atom(relation - 1, target, source)
+
+
+def _join(parts: list[Formula]) -> Formula:
+    return parts[0] if len(parts) == 1 else And(tuple(parts))

@@ -1,0 +1,56 @@
+"""How the names of a graph are spelled outside the formula language: as IRIs in SPARQL, as ids in tuples.
+
+A name that is an IRI already (a graph read from RDF) stays one. Any other name is an IRI under the graph's own
+namespace, percent-encoded where an IRI or a SPARQL local name cannot hold its signs:
+
+    New York  in graph films   =   <urn:pathformer:films:New%20York>   =   :New%20York
+
+The namespace is a URN because it promises no web page; the empty prefix is predeclared to it.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from urllib.parse import quote, unquote
+
+from pathformer.kg.vocab import Vocabulary
+
+__all__ = ["Naming", "iri_of", "local_of", "name_of", "namespace_of"]
+
+_IRI = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:[^\x00-\x20<>\"{}|\\^`\x7f]+")
+
+
+def namespace_of(graph: str) -> str:
+    """The namespace of a graph of that name."""
+    return f"urn:pathformer:{quote(graph, safe='')}:"
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Naming:
+    """What a syntax needs to know of a graph: its names and ids, and the namespace of its IRIs."""
+
+    vocabulary: Vocabulary | None = None
+    namespace: str = namespace_of("graph")
+
+
+def iri_of(name: str, namespace: str) -> str:
+    """The IRI of a name; `name_of` brings it back."""
+    if _IRI.fullmatch(name) and name.isprintable() and not name.startswith(namespace):
+        return name
+    return namespace + local_of(name)
+
+
+def name_of(iri: str, namespace: str) -> str:
+    """The name that an IRI stands for in the graph."""
+    return unquote(iri[len(namespace) :]) if iri.startswith(namespace) else iri
+
+
+def local_of(name: str) -> str:
+    """A name as the local part of a prefixed name: letters and digits of any script stay, other signs are encoded."""
+    local = "".join(sign if sign == "_" or sign.isalnum() else quote(sign, safe=".-") for sign in name)
+    first, last = local[:1], local[-1:]
+    head = f"%{ord(first):02X}" if first in {"-", "."} else first
+    if len(local) < 2:
+        return head
+    return head + local[1:-1] + ("%2E" if last == "." else last)

@@ -1,0 +1,132 @@
+"""What is wrong with a formula that does not parse, in a sentence.
+
+The parser knows the place and the terminal; people want to hear of arguments, parentheses and quotes. So the tokens
+before the place are read once more, to know in which atom or group the place lies.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import pairwise
+
+from lark import Lark, Token
+from lark.exceptions import UnexpectedInput
+
+__all__ = ["sentence"]
+
+_NAMES = {"BARE", "QUOTED"}
+_ORDINAL = ("first", "second")
+_SIGNS = {"_AND": "'&'", "_OR": "'|'", "_NOT": "'!'", "_QUANTIFIER": "'∃'", "LPAR": "'('", "COLON": "':'"}
+
+
+@dataclass(slots=True)
+class _Frame:
+    """An open parenthesis: of an atom, with the arguments seen so far, or of a group."""
+
+    atom: bool
+    arguments: int = 0
+
+
+def sentence(text: str, error: UnexpectedInput, parser: Lark) -> tuple[str, str, int]:
+    """The problem, the text and the place of an error, as QuerySyntaxError wants them."""
+    token: Token | None = getattr(error, "token", None)
+    if token is not None and token.type == "$END":
+        return _at_end(list(parser.lex(text))), text, len(text.rstrip())
+    place = error.pos_in_stream or 0
+    before = list(parser.lex(text[:place]))
+    if token is None:
+        return _bad_sign(text, place), text, place
+    return _unexpected(before, token), text, place
+
+
+def _bad_sign(text: str, place: int) -> str:
+    sign = text[place]
+    if sign in "\"'":
+        return (
+            f"the quote {sign} is not closed on its line, or holds an escape other than "
+            r"\" \' \\ \n \r \t \uXXXX \UXXXXXXXX"
+        )
+    if sign == "?":
+        return "expected the name of a variable after '?', such as ?x"
+    return f"{sign!r} stands where it has no meaning; a name that holds it needs quotes"
+
+
+def _at_end(tokens: list[Token]) -> str:
+    if not tokens:
+        return "the query is empty: expected '?x : relation(constant, ?x)'"
+    return _expected(tokens, "the end of the query", None)
+
+
+def _unexpected(before: list[Token], token: Token) -> str:
+    return _expected(before, repr(str(token)), token)
+
+
+def _expected(before: list[Token], found: str, token: Token | None) -> str:
+    kind = token.type if token is not None else "$END"
+    if not before:
+        return f"a query starts with its answer and a colon, such as '?x : ', found {found}"
+    last = before[-1]
+    if len(before) == 1:
+        return f"expected ':' after the answer {last}, found {found}"
+    frames = _frames(before)
+    if frames and frames[-1].atom:
+        return _in_atom(frames[-1], last, found, kind)
+    if last.type in _NAMES:
+        hint = f'; a name of several words needs quotes: "{last} {token}"' if kind in _NAMES else ""
+        return f"expected '(' after the relation {str(last)!r}, found {found}{hint}"
+    if last.type in {"RPAR", "VARIABLE"}:
+        return _after_part(last, found, kind, bool(frames))
+    return _instead_of_atom(last, found, kind)
+
+
+def _in_atom(frame: _Frame, last: Token, found: str, kind: str) -> str:
+    if last.type in {"LPAR", "COMMA"}:
+        if frame.arguments >= len(_ORDINAL):
+            return f"a relation has two arguments, subject and object; found a third, {found}"
+        hint = f'; as a name it needs quotes: "{found[1:-1]}"' if found[1:-1].isalpha() and kind[0] == "_" else ""
+        return f"expected a constant or a variable as the {_ORDINAL[frame.arguments]} argument, found {found}{hint}"
+    which = _ORDINAL[min(frame.arguments, 2) - 1]
+    if kind == "COMMA":
+        return "a relation has two arguments, subject and object; found ',' and a third"
+    if kind in _NAMES and last.type in _NAMES:
+        words = f"{str(last).strip(chr(34))} {found.strip(chr(39))}"
+        return f'a name of several words needs quotes: "{words}"'
+    if kind == "RPAR" and frame.arguments == 1:
+        return "a relation has two arguments, subject and object; found one"
+    wanted = "," if frame.arguments == 1 else ")"
+    return f"expected {wanted!r} after the {which} argument, found {found}"
+
+
+def _after_part(last: Token, found: str, kind: str, open_group: bool) -> str:
+    if last.type == "VARIABLE":
+        return f"a variable cannot be a relation: {last} stands where a relation was expected"
+    if kind == "RPAR":
+        return "this ')' closes no '('"
+    if kind == "COMMA":
+        return "',' does not join atoms: write '&'"
+    if kind == "$END":
+        return "expected ')': a '(' is still open at the end of the query"
+    wanted = "'&', '|' or ')'" if open_group else "'&', '|' or the end"
+    return f"expected {wanted} after an atom, found {found}"
+
+
+def _instead_of_atom(last: Token, found: str, kind: str) -> str:
+    after = _SIGNS.get(last.type, repr(str(last)))
+    if kind == "VARIABLE":
+        return f"a variable cannot be a relation: expected an atom such as relation(constant, ?x), found {found}"
+    if last.type == "_QUANTIFIER" and kind in _NAMES:
+        return f"expected '(' after {str(last)!r}: after 'not' it is not clear how far it reaches, write !∃v. (...)"
+    return f"expected an atom such as relation(constant, ?x) after {after}, found {found}"
+
+
+def _frames(tokens: list[Token]) -> list[_Frame]:
+    """The parentheses that are open after these tokens."""
+    frames: list[_Frame] = []
+    for before, token in pairwise(tokens):
+        if token.type == "LPAR":
+            frames.append(_Frame(atom=before.type in _NAMES and not (frames and frames[-1].atom)))
+        elif token.type == "RPAR" and frames:
+            frames.pop()
+        elif token.type in {*_NAMES, "VARIABLE"} and frames and frames[-1].atom:
+            frames[-1].arguments += 1
+    return frames

@@ -1,0 +1,140 @@
+"""The formula language: `?x : directed(Fellini, ?f) & !won(?f, Oscar) & stars(?f, ?x)`.
+
+`formula.lark` beside this file is the grammar and the documentation. `write` prints what `parse` reads back as the very
+same query, variable names, order and parentheses included.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pathformer.errors import QuerySyntaxError
+from pathformer.query.ast import And, Atom, Constant, Formula, Not, Or, Query, Term, Variable, check_depth
+from pathformer.query.naming import Naming
+
+if TYPE_CHECKING:
+    from lark import Lark
+
+__all__ = ["GRAMMAR", "parse", "text_of", "write"]
+
+GRAMMAR = Path(__file__).with_name("formula.lark")
+
+_SIGN = r"[^\s(),?&|!\"':;∧∨¬∃<>{}\[\]\\`]"  # the grammar's BARE, which a test compares
+_BARE = re.compile(rf"{_SIGN}(?:{_SIGN}|[:']+(?={_SIGN}))*")
+_WORDS = frozenset({"and", "AND", "or", "OR", "not", "NOT"})
+_ESCAPE = re.compile(r"\\(?:u([0-9A-Fa-f]{4})|U([0-9A-Fa-f]{8})|(.))")
+_LETTERS = {"n": "\n", "r": "\r", "t": "\t"}
+
+
+def parse(text: str, naming: Naming | None = None) -> Query:
+    """Read a formula; `naming` is not needed here. QuerySyntaxError underlines the place."""
+    from lark.exceptions import UnexpectedInput
+
+    from pathformer.query.syntax._mistakes import sentence
+
+    try:
+        query: Query = _parser().parse(text)  # type: ignore[assignment]  # the transformer returns a Query
+    except UnexpectedInput as error:
+        raise QuerySyntaxError(*sentence(text, error, _parser())) from None
+    check_depth(query.formula)
+    if "∃" in text:
+        _check_quantifiers(text, query.answer.name)
+    return query
+
+
+def write(query: Query, naming: Naming | None = None) -> str:
+    """Print a query; ids of a bound query print as numbers."""
+    return f"?{query.answer.name} : {text_of(query.formula)}"
+
+
+def text_of(part: Formula | Term) -> str:
+    """One formula, atom or term as it is written."""
+    match part:
+        case Variable(name):
+            return f"?{name}"
+        case Constant(name):
+            return _name(name)
+        case Atom(relation, subject, object_):
+            return f"{_name(relation)}({text_of(subject)}, {text_of(object_)})"
+        case Not(inner):
+            return f"!{_operand(inner, (And, Or))}"
+        case And(parts):
+            return " & ".join(_operand(inner, (And, Or)) for inner in parts)
+        case Or(parts):
+            return " | ".join(_operand(inner, Or) for inner in parts)
+
+
+def _check_quantifiers(text: str, answer: str) -> None:
+    """`∃v.` changes nothing, since every variable but the answer is existential; the answer cannot be."""
+    for token in _parser().lex(text):
+        if token.type == "_QUANTIFIER" and answer in re.findall(r"\w+", token):
+            raise QuerySyntaxError(f"the answer ?{answer} is what is asked for: it has no ∃", text, token.start_pos)
+
+
+def _operand(part: Formula, wrapped: Any) -> str:
+    return f"({text_of(part)})" if isinstance(part, wrapped) else text_of(part)
+
+
+def _name(name: str | int) -> str:
+    if isinstance(name, int):
+        return str(name)
+    if _BARE.fullmatch(name) and name not in _WORDS and name.isprintable():
+        return name
+    return '"' + "".join(map(_escape, name)) + '"'
+
+
+def _escape(sign: str) -> str:
+    if sign in '"\\':
+        return "\\" + sign
+    if sign.isprintable():
+        return sign
+    return f"\\u{ord(sign):04X}" if ord(sign) < 0x10000 else f"\\U{ord(sign):08X}"
+
+
+def _unquote(token: str) -> str:
+    def sign(found: re.Match[str]) -> str:
+        short, long, letter = found.groups()
+        return _LETTERS.get(letter, letter) if letter else chr(int(short or long, 16))
+
+    return _ESCAPE.sub(sign, token[1:-1])
+
+
+@cache
+def _parser() -> Lark:
+    """The parser with the AST builder inside it, so that no parse tree is made and no nesting is too deep for it."""
+    from lark import Lark, Transformer, v_args
+
+    @v_args(inline=True)
+    class Builder(Transformer[Any, Any]):
+        def bare(self, token: str) -> str:
+            return str(token)
+
+        def quoted(self, token: str) -> str:
+            return _unquote(token)
+
+        def variable(self, token: str) -> Variable:
+            return Variable(str(token[1:]))
+
+        def constant(self, name: str) -> Constant:
+            return Constant(name)
+
+        def atom(self, relation: str, subject: Term, object_: Term) -> Atom:
+            return Atom(relation, subject, object_)
+
+        def negation(self, part: Formula) -> Not:
+            return Not(part)
+
+        def conjunction(self, *parts: Formula) -> And:
+            return And(parts)
+
+        def disjunction(self, *parts: Formula) -> Or:
+            return Or(parts)
+
+        def start(self, answer: str, formula: Formula) -> Query:
+            return Query(Variable(str(answer[1:])), formula)
+
+    grammar = GRAMMAR.read_text(encoding="utf-8")
+    return Lark(grammar, parser="lalr", lexer="basic", transformer=Builder(), maybe_placeholders=False)
