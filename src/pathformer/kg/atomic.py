@@ -1,12 +1,14 @@
-"""Folders that appear whole or not at all."""
+"""A folder that is there whole or not at all."""
 
 from __future__ import annotations
 
+import ctypes
 import os
 import shutil
+import sys
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from pathformer.errors import InputError
@@ -15,33 +17,64 @@ __all__ = ["new_folder"]
 
 
 @contextmanager
-def new_folder(path: Path, *, force: bool = False) -> Iterator[Path]:
-    """A temporary folder beside `path` that takes its name when the block ends well, and is gone when it does not.
+def new_folder(target: Path, marker: str, *, force: bool = False) -> Iterator[Path]:
+    """A temporary folder beside `target` that takes its place when the block ends well, and vanishes when it does not.
 
-    An existing folder is refused before any work is done; with `force` the new one takes its place in one rename.
+    An existing target is refused; with `force` it is replaced, if it is empty or holds the file `marker`: anything else
+    was not made by us, and is never deleted.
     """
-    if path.exists() and not force:
-        raise InputError(f"{path} exists already; choose another place or replace it with --force")
-    if path.exists() and not path.is_dir():
-        raise InputError(f"{path} is a file, not a folder; choose another place")
+    _check(target, marker, force)
+    target.parent.mkdir(parents=True, exist_ok=True)
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        scratch = Path(tempfile.mkdtemp(prefix=f".{path.name}.", dir=path.parent))
+        temporary = Path(tempfile.mkdtemp(prefix=f".{target.name}.", suffix=".part", dir=target.parent))
     except OSError as error:
-        raise InputError(f"cannot write to {path.parent}: {error.strerror}") from error
+        raise InputError(f"{target}: cannot be written ({error.strerror})") from error
     try:
-        scratch.chmod(0o755)
-        yield scratch
-        _replace(scratch, path)
+        temporary.chmod(0o777 & ~_umask())
+        yield temporary
+        _check(target, marker, force)
+        _put(temporary, target)
     finally:
-        shutil.rmtree(scratch, ignore_errors=True)
+        shutil.rmtree(temporary, ignore_errors=True)
 
 
-def _replace(scratch: Path, path: Path) -> None:
-    if path.exists():
-        old = Path(tempfile.mkdtemp(prefix=f".{path.name}.old.", dir=path.parent))
-        os.replace(path, old)  # onto an empty folder: the old one keeps a name until the new one has its own
-        os.replace(scratch, path)
-        shutil.rmtree(old, ignore_errors=True)
-    else:
-        os.replace(scratch, path)
+def _check(target: Path, marker: str, force: bool) -> None:
+    if not target.exists():
+        return
+    ours = target.is_dir() and ((target / marker).is_file() or not any(target.iterdir()))
+    if not ours:
+        raise InputError(f"{target} exists and was not made by this command: choose another place")
+    if not force and any(target.iterdir()):
+        raise InputError(f"{target} exists already: choose another place, or replace it with --force")
+
+
+def _put(source: Path, target: Path) -> None:
+    """Move `source` to `target`; what was there ends up at `source`."""
+    if not target.exists():
+        source.rename(target)
+    elif not _exchange(source, target):
+        aside = source.with_suffix(".old")
+        target.rename(aside)
+        try:
+            source.rename(target)
+        except OSError:
+            aside.rename(target)
+            raise
+        aside.rename(source)
+
+
+def _exchange(first: Path, second: Path) -> bool:
+    """Swap two folders in one step where the system can (Linux), so that no moment is without either."""
+    if not sys.platform.startswith("linux"):
+        return False
+    with suppress(OSError, AttributeError):
+        swap = ctypes.CDLL(None).renameat2
+        here, exchange = -100, 2  # AT_FDCWD, RENAME_EXCHANGE
+        return bool(swap(here, os.fsencode(first), here, os.fsencode(second), exchange) == 0)
+    return False
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask

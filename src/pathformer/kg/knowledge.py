@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
 
@@ -12,6 +13,7 @@ import numpy.typing as npt
 
 from pathformer.errors import InputError
 from pathformer.kg.graph import Graph
+from pathformer.kg.names import Names
 from pathformer.kg.report import Report
 from pathformer.kg.splits import SPLITS
 from pathformer.kg.vocab import Vocabulary
@@ -19,6 +21,7 @@ from pathformer.kg.vocab import Vocabulary
 __all__ = ["KnowledgeGraph"]
 
 Triples = npt.NDArray[np.int32]
+Paths = str | Path | Sequence[str | Path] | Mapping[str, str | Path | Sequence[str | Path]]
 
 
 class KnowledgeGraph:
@@ -44,6 +47,65 @@ class KnowledgeGraph:
         self._fingerprint = fingerprint
 
     @classmethod
+    def read(
+        cls,
+        paths: Paths,
+        *,
+        name: str | None = None,
+        format: str | None = None,
+        columns: Sequence[str | int] | None = None,
+        header: bool | None = None,
+        delimiter: str | None = None,
+        quote: str | None = None,
+        encoding: str = "utf-8",
+        names: str | Path | None = None,
+        names_columns: Sequence[str | int] | None = None,
+        relation_names: str | Path | None = None,
+        literals: bool = False,
+        skip_bad: bool = False,
+        progress: bool = False,
+    ) -> KnowledgeGraph:
+        """A graph from files: one, several, one a split, or a folder.
+
+        paths: TSV, CSV, Parquet, N-Triples or Turtle, packed (gzip, xz, zstd, bzip2) or not; several files make one
+            graph, files called train, valid and test are its splits, and so are the keys of a mapping; a folder is a
+            saved graph, a BetaE folder, or holds files called so.
+        name: what the graph is called; otherwise as its file or folder is.
+        format: the format's name, where the file's ending does not tell it.
+        columns: head, relation and tail: names of a header, or numbers counted from 1.
+        header: whether the first line is one; None: it is if it holds well-known words such as subject, predicate, object.
+        delimiter, quote, encoding: of delimited text; quote "" for none.
+        names, relation_names: files of labels, a name and a label a line; names_columns: which two columns.
+        literals: keep RDF literals as entities instead of leaving them out.
+        skip_bad: leave bad lines out and count them in `report`, instead of stopping at the first.
+        progress: show a progress bar.
+        """
+        from pathformer.kg.formats import ReadOptions
+        from pathformer.kg.labels import add_labels
+        from pathformer.kg.progress import reading
+        from pathformer.kg.read import read_graph, sources
+
+        found = sources(paths)
+        with reading(found, progress) as advance:
+            options = ReadOptions(
+                columns=None if columns is None else tuple(columns),
+                header=header,
+                delimiter=delimiter,
+                quote=quote,
+                encoding=encoding,
+                literals=literals,
+                skip_bad=skip_bad,
+                advance=advance,
+            )
+            graph = read_graph(found, options, name=name, format=format)
+        return add_labels(
+            graph,
+            names=None if names is None else Path(names),
+            columns=None if names_columns is None else tuple(names_columns),
+            relation_names=None if relation_names is None else Path(relation_names),
+        )
+
+    @classmethod
     def from_triples(
         cls,
         triples: Iterable[tuple[str, str, str]],
@@ -53,10 +115,10 @@ class KnowledgeGraph:
         name: str = "graph",
     ) -> KnowledgeGraph:
         """A graph of Python tuples (head, relation, tail); ids follow the order in which names first appear."""
-        from pathformer.kg.intern import intern_triples
+        from pathformer.kg.build import batches_of, build
 
         given = {"train": triples, "valid": valid, "test": test}
-        return intern_triples(name, {split: part for split, part in given.items() if part is not None})
+        return build(name, {split: batches_of(part, split) for split, part in given.items() if part is not None})
 
     @classmethod
     def open(cls, folder: str | Path) -> KnowledgeGraph:
@@ -73,12 +135,21 @@ class KnowledgeGraph:
 
     def graph(self, split: str | None = None) -> Graph:
         """The index of a split and all before it (train ⊆ valid ⊆ test); of everything when no split is named."""
-        split = split or next(reversed(self.splits))
+        split = split or list(self.splits)[-1]
         if split not in self.splits:
             raise InputError(f"the graph {self.name!r} has no {split!r} triples, only {', '.join(self.splits)}")
         if split not in self._graphs:
             self._graphs[split] = self._saved_graphs[split]() if split in self._saved_graphs else self._index(split)
         return self._graphs[split]
+
+    def with_labels(self, labels: Names | None, relation_labels: Names | None = None) -> KnowledgeGraph:
+        """The same graph with these labels, one a name, empty where a name has none."""
+        old = self.vocabulary
+        vocabulary = Vocabulary(old.entities, old.relations, labels, relation_labels, fingerprint=old.fingerprint())
+        count = 0 if labels is None else int(np.count_nonzero(np.diff(labels.buffers[0])))
+        graph = KnowledgeGraph(self.name, vocabulary, self.splits, report=replace(self.report, labels=count))
+        graph._saved_graphs, graph._graphs, graph._fingerprint = self._saved_graphs, self._graphs, self._fingerprint
+        return graph
 
     @property
     def triple_count(self) -> int:

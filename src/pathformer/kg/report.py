@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import dataclass, fields
 
 __all__ = ["Report"]
 
@@ -18,14 +18,7 @@ class Report:
     literals: int = 0  # RDF statements left out because their object is a literal
     skipped: int = 0  # bad lines, left out because the reader was asked to
     labels: int = 0  # entities that got a label
+    notes: tuple[str, ...] = ()  # the first bad line of each file that had any
 
     def __add__(self, other: Report) -> Report:
         return Report(**{f.name: getattr(self, f.name) + getattr(other, f.name) for f in fields(self)})
-
-    def but(self, **changes: int) -> Report:
-        """The same with some counts changed."""
-        return replace(self, **changes)
-
-    def counts(self) -> dict[str, int]:
-        """The counts by name."""
-        return asdict(self)

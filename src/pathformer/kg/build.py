@@ -1,0 +1,72 @@
+"""A knowledge graph from batches of named triples, a split after the other."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import islice
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from pathformer.errors import InputError
+from pathformer.kg.arrow import names_of_array
+from pathformer.kg.formats._format import Batch
+from pathformer.kg.intern import Interner
+from pathformer.kg.knowledge import KnowledgeGraph
+from pathformer.kg.labels import Labels, labels_for
+from pathformer.kg.report import Report
+from pathformer.kg.splits import SPLITS, assemble
+from pathformer.kg.vocab import Vocabulary
+
+__all__ = ["batches_of", "build"]
+
+_ROWS = 1 << 16  # Python tuples turned into a batch at once
+
+
+def build(name: str, parts: Mapping[str, Iterable[Batch]]) -> KnowledgeGraph:
+    """Number the names of train by first appearance, and the triples of all splits with those numbers."""
+    entities, relations = Interner(2), Interner(1)
+    tables: dict[str, npt.NDArray[np.int32]] = {}
+    labels: dict[str, str] = {}
+    met = Report()
+    for split in (split for split in SPLITS if split in parts):
+        for batch in parts[split]:
+            entities.add(batch.heads, batch.tails)
+            relations.add(batch.relations)
+            labels.update((key, label) for key, label in batch.labels.items() if key not in labels)
+            met += Report(skipped=batch.skipped, literals=batch.literals, notes=batch.notes)
+        tables[split] = _table(*entities.take(), *relations.take())
+    splits, report = assemble(tables, len(entities.names), 2 * len(relations.names))
+    vocabulary = Vocabulary(names_of_array(entities.names), names_of_array(relations.names))
+    graph = KnowledgeGraph(name, vocabulary, splits, report=report + met)
+    return graph.with_labels(labels_for(vocabulary.entities, Labels.of(labels))) if labels else graph
+
+
+def batches_of(triples: Iterable[tuple[str, str, str]], where: str) -> Iterator[Batch]:
+    """Python tuples (head, relation, tail) as batches; `where` names them in a message."""
+    rows, start = iter(triples), 0
+    while some := list(islice(rows, _ROWS)):
+        for place, triple in enumerate(some, start):
+            _check(triple, f"{where} triple {place}")
+        try:
+            yield Batch(*(pa.array(column, pa.string()) for column in zip(*some, strict=True)))
+        except UnicodeEncodeError as error:
+            raise InputError(
+                f"a name of the {where} triples holds half of a surrogate pair: {error.object!r}"
+            ) from error
+        start += len(some)
+
+
+def _table(
+    heads: npt.NDArray[np.int32], tails: npt.NDArray[np.int32], relations: npt.NDArray[np.int32]
+) -> npt.NDArray[np.int32]:
+    table = np.empty((len(heads), 3), np.int32)
+    table[:, 0], table[:, 2] = heads, tails
+    np.multiply(relations, 2, out=table[:, 1])  # an unknown relation stays negative
+    return table
+
+
+def _check(triple: tuple[str, str, str], where: str) -> None:
+    if len(triple) != 3 or not all(isinstance(name, str) and name for name in triple):
+        raise InputError(f"{where} is {triple!r}: expected three names (head, relation, tail), none of them empty")

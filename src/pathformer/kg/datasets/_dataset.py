@@ -1,0 +1,65 @@
+"""A graph that has a name: where it lies, where to get it, and how large it is."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+from pathformer.errors import DatasetError
+from pathformer.kg.archives import ARCHIVE_SUFFIXES, unpacked
+from pathformer.kg.knowledge import KnowledgeGraph
+
+__all__ = ["Dataset", "data_folder"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Dataset:
+    """One known graph; its name is that of the file that holds it."""
+
+    title: str
+    home: str  # where to get it, as the end of a sentence
+    entities: int
+    relations: int  # one direction counted
+    triples: tuple[int, ...]  # train, valid, test
+    places: tuple[str, ...] = ()  # folders or archives under the data folder, the first that is there counts
+    bundled: Path | None = None  # a file or folder that comes with the package, instead of `places`
+    names: str | None = None  # labels of entities, a file in the folder
+    relation_names: str | None = None
+
+    def find(self, data: Path | None) -> Path | None:
+        """The folder or archive, or None when it is not there."""
+        if self.bundled is not None:
+            return self.bundled
+        candidates = [data / place for place in self.places] if data is not None else []
+        return next((path for path in candidates if path.exists()), None)
+
+    def folder(self, name: str, data: Path | None) -> Path:
+        """The folder, unpacked from its archive if need be; when it is not there, a sentence says where to get it."""
+        found = self.find(data)
+        if found is None:
+            where = f"not under {data}" if data is not None else "not found: neither --data nor $PATHFORMER_DATA is set"
+            looked = " or ".join(self.places)
+            raise DatasetError(f"the dataset {name!r} is {where} (as {looked}); get it from {self.home}")
+        return unpacked(found) if found.name.endswith(ARCHIVE_SUFFIXES) else found
+
+    def load(self, name: str, data: Path | None) -> KnowledgeGraph:
+        """Read the graph."""
+        folder = self.folder(name, data)
+        return KnowledgeGraph.read(
+            folder,
+            name=name,
+            names=self._beside(folder, self.names),
+            relation_names=self._beside(folder, self.relation_names),
+        )
+
+    def _beside(self, folder: Path, file: str | None) -> Path | None:
+        """A file of labels; a copy of the dataset that lacks it is read without."""
+        path = None if file is None else (folder if folder.is_dir() else folder.parent) / file
+        return path if path is not None and path.is_file() else None
+
+
+def data_folder(given: str | Path | None) -> Path | None:
+    """The folder of datasets: as given, else $PATHFORMER_DATA, else none."""
+    found = given or os.environ.get("PATHFORMER_DATA")
+    return Path(found) if found else None

@@ -1,0 +1,18 @@
+"""CoDEx-S (Safavi and Koutra 2020): people and places of Wikidata, with labels."""
+
+from __future__ import annotations
+
+from pathformer.kg.datasets._dataset import Dataset
+
+__all__ = ["DATASET"]
+
+DATASET = Dataset(
+    title="people and places of Wikidata",
+    home="the data of CoDEx (github.com/tsafavi/codex)",
+    entities=2_034,
+    relations=42,
+    triples=(32_888, 1_827, 1_828),
+    places=("small/codex-s", "codex-s"),
+    names="entity2name.txt",
+    relation_names="relations_en.json",
+)

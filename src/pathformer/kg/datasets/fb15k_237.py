@@ -1,0 +1,17 @@
+"""FB15k-237 in the BetaE edition (Toutanova and Chen 2015; Ren and Leskovec 2020): the first graph of the paper."""
+
+from __future__ import annotations
+
+from pathformer.kg.datasets._dataset import Dataset
+
+__all__ = ["DATASET"]
+
+DATASET = Dataset(
+    title="Freebase facts, BetaE edition",
+    home="the KG_data archive of the BetaE code (github.com/snap-stanford/KGReasoning)",
+    entities=14_505,
+    relations=237,
+    triples=(272_115, 17_526, 20_438),
+    places=("fb15k-237", "FB15k-237-betae"),
+    names="entity_names.tsv",
+)

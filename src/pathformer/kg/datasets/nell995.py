@@ -1,0 +1,16 @@
+"""NELL995 in the BetaE edition (Xiong et al. 2017; Ren and Leskovec 2020): the second graph of the paper."""
+
+from __future__ import annotations
+
+from pathformer.kg.datasets._dataset import Dataset
+
+__all__ = ["DATASET"]
+
+DATASET = Dataset(
+    title="facts read from the web by NELL, BetaE edition",
+    home="the KG_data archive of the BetaE code (github.com/snap-stanford/KGReasoning)",
+    entities=63_361,
+    relations=200,
+    triples=(114_213, 14_324, 14_267),
+    places=("nell995", "NELL-betae"),
+)

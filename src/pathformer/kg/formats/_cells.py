@@ -1,0 +1,46 @@
+"""Whether cells are names: valid text, none empty, none missing."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+__all__ = ["NO_NAMES", "names_of", "problem_of"]
+
+NO_NAMES: Any = pa.array([], pa.string())
+
+
+def names_of(columns: Sequence[Any]) -> tuple[list[Any], npt.NDArray[np.intp]]:
+    """Arrow columns as strings, without the rows in which any of them holds no name; and the places of those rows."""
+    bad = np.zeros(len(columns[0]), np.bool_)
+    for column in columns:
+        if not _all_names(column):
+            bad |= np.array([problem_of(value) is not None for value in column.to_pylist()])
+    if bad.any():
+        columns = [column.filter(pa.array(~bad)) for column in columns]
+    return [column.cast(pa.string()) for column in columns], np.flatnonzero(bad)
+
+
+def problem_of(value: object) -> str | None:
+    """Why a cell is no name, or None when it is one; what did not decode is a lone surrogate, or bytes."""
+    if value is None or value in ("", b""):
+        return "is empty"
+    if isinstance(value, str | bytes):
+        try:
+            value.decode() if isinstance(value, bytes) else value.encode()
+        except UnicodeError:
+            return f"is not text in the file's encoding: {value!r}"
+    return None
+
+
+def _all_names(column: Any) -> bool:
+    try:
+        strings = column.cast(pa.string())
+    except pa.ArrowInvalid:
+        return False
+    return not column.null_count and not pc.any(pc.equal(pc.binary_length(strings), 0)).as_py()

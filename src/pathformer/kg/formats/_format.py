@@ -1,0 +1,60 @@
+"""What a format is: the contract between the files of this folder and the reader."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from pathformer.kg.knowledge import KnowledgeGraph
+
+__all__ = ["ROLES", "Batch", "FileFormat", "FolderFormat", "ReadOptions"]
+
+ROLES = ("head", "relation", "tail")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReadOptions:
+    """How to read a file; each format looks at what concerns it."""
+
+    columns: tuple[str | int, ...] | None = None  # head, relation, tail: header names, or numbers counted from 1
+    header: bool | None = None  # None: a first line of well-known words such as subject, predicate, object is one
+    delimiter: str | None = None  # None: the format's own
+    quote: str | None = None  # None: the format's own; "" for none
+    encoding: str = "utf-8"
+    literals: bool = False  # keep RDF literals as entities
+    skip_bad: bool = False  # leave bad lines out and count them
+    file: int = 1  # which file of a reading this is: blank nodes of different files are different
+    advance: Callable[[int], None] | None = None  # told how many bytes were taken
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """Some triples of a file as three Arrow arrays of valid, non-empty strings, and what was left out beside them."""
+
+    heads: Any
+    relations: Any
+    tails: Any
+    skipped: int = 0
+    literals: int = 0
+    labels: Mapping[str, str] = field(default_factory=dict)  # labels that the file itself gives
+    notes: tuple[str, ...] = ()  # the first bad line, if any was skipped
+
+
+@dataclass(frozen=True, slots=True)
+class FileFormat:
+    """A format of single files of named triples."""
+
+    title: str
+    suffixes: tuple[str, ...]
+    read: Callable[[Path, ReadOptions], Iterator[Batch]]
+
+
+@dataclass(frozen=True, slots=True)
+class FolderFormat:
+    """A format of folders that hold a whole graph."""
+
+    title: str
+    matches: Callable[[Path], bool]
+    read: Callable[[Path, ReadOptions], KnowledgeGraph]

@@ -1,0 +1,137 @@
+"""A delimited file line by line, in plain Python: what its first line says, and which line is the first bad one.
+
+Only the first line is read this way, and a file that the fast reader refused. Lines end as Arrow's do, with \\n, \\r\\n
+or \\r, and empty lines are no lines.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from pathformer.errors import GraphFileError, closest
+from pathformer.kg.formats._cells import problem_of
+from pathformer.kg.formats._format import ROLES, ReadOptions
+from pathformer.kg.source import open_bytes
+
+__all__ = ["Layout", "choose_columns", "first_problem", "layout", "rows"]
+
+_WELL_KNOWN: tuple[frozenset[str], ...] = (
+    frozenset({"head", "subject", "source", "src", "from", "start", "s", "h"}),
+    frozenset({"relation", "predicate", "property", "rel", "edge", "type", "p", "r"}),
+    frozenset({"tail", "object", "target", "dst", "to", "end", "o", "t"}),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """How the lines of one file are cut."""
+
+    delimiter: str
+    quote: str  # "" for none
+    names: tuple[str, ...]  # one a column, made up where the file has no header
+    chosen: tuple[int, ...]  # the columns of head, relation, tail
+    header_end: int  # lines up to and with the header; 0 without one
+
+
+def layout(path: Path, options: ReadOptions, delimiter: str, quote: str) -> Layout:
+    """What the first line and the options say about a file."""
+    if len(delimiter) != 1 or len(quote) > 1:
+        raise GraphFileError(f"a delimiter and a quote sign are one character each, not {delimiter!r}, {quote!r}", path)
+    first = next(rows(path, options.encoding, delimiter, quote), None)
+    if first is None:
+        raise GraphFileError("the file is empty", path)
+    line, end, cells = first
+    known = _well_known(cells) if options.columns is None else None
+    named = options.columns is not None and any(isinstance(column, str) for column in options.columns)
+    header = (named or known is not None) if options.header is None else options.header
+    names = tuple(cells) if header else tuple(f"column {number + 1}" for number in range(len(cells)))
+    if options.columns is not None:
+        return Layout(delimiter, quote, names, choose_columns(names, options.columns, path, line), end if header else 0)
+    if len(cells) != 3 and known is None and not options.skip_bad:
+        raise GraphFileError(_wrong_width(len(cells), 3, delimiter), path, line)
+    if known is None:
+        names = names if len(names) == 3 else tuple(f"column {number}" for number in (1, 2, 3))
+    return Layout(delimiter, quote, names, known or (0, 1, 2), end if header else 0)
+
+
+def choose_columns(
+    names: Sequence[str],
+    wanted: Sequence[str | int],
+    path: Path,
+    line: int | None = None,
+    roles: tuple[str, ...] = ROLES,
+) -> tuple[int, ...]:
+    """The places of the columns that are to be head, relation and tail, given by name or by number counted from 1."""
+    if len(wanted) != len(roles):
+        raise GraphFileError(f"{len(wanted)} columns are chosen, expected {len(roles)}: {', '.join(roles)}", path)
+    return tuple(_place(names, column, path, line) for column in wanted)
+
+
+def rows(path: Path, encoding: str, delimiter: str, quote: str) -> Iterator[tuple[int, int, list[str]]]:
+    """First line, last line and cells of every row; bytes that do not decode become lone surrogates."""
+    with open_bytes(path, encoding) as stream:
+        text = io.TextIOWrapper(stream, "utf-8-sig", "surrogateescape", newline="")
+        if not quote:
+            for number, line in enumerate(text, 1):
+                content = line.rstrip("\r\n")
+                if content:
+                    yield number, number, content.split(delimiter)
+            return
+        reader, before = csv.reader(text, delimiter=delimiter, quotechar=quote), 0
+        try:
+            for cells in reader:
+                if cells:
+                    yield before + 1, reader.line_num, cells
+                before = reader.line_num
+        except csv.Error as error:
+            raise GraphFileError(f"cannot be parsed ({error})", path, before + 1) from error
+
+
+def first_problem(path: Path, options: ReadOptions, shape: Layout) -> GraphFileError | None:
+    """The first line that is not a triple, as the error that says so."""
+    for line, end, cells in rows(path, options.encoding, shape.delimiter, shape.quote):
+        if end <= shape.header_end:
+            continue
+        problem = _problem(cells, shape)
+        if problem is not None:
+            return GraphFileError(problem, path, line)
+    return None
+
+
+def _problem(cells: list[str], shape: Layout) -> str | None:
+    if len(cells) != len(shape.names):
+        return _wrong_width(len(cells), len(shape.names), shape.delimiter)
+    for role, place in zip(ROLES, shape.chosen, strict=True):
+        problem = problem_of(cells[place])
+        if problem is not None:
+            return f"the {role} {problem}"
+    return None
+
+
+def _wrong_width(found: int, expected: int, delimiter: str) -> str:
+    cells = "1 column" if found == 1 else f"{found} columns"
+    hint = {1: "; is the delimiter another one?"}.get(found, "") if expected == 3 else ""
+    more = "; choose three of them by name or number" if found > 3 and expected == 3 else ""
+    return f"{cells}, expected {expected} with {delimiter!r} between them{hint}{more}"
+
+
+def _well_known(cells: Sequence[str]) -> tuple[int, ...] | None:
+    words = [cell.strip().casefold().lstrip("#") for cell in cells]
+    places = [[place for place, word in enumerate(words) if word in role] for role in _WELL_KNOWN]
+    return tuple(found[0] for found in places) if all(len(found) == 1 for found in places) else None
+
+
+def _place(names: Sequence[str], column: str | int, path: Path, line: int | None) -> int:
+    if isinstance(column, int):
+        if not 1 <= column <= len(names):
+            raise GraphFileError(f"no column {column}: there are {len(names)}, counted from 1", path, line)
+        return column - 1
+    if column not in names:
+        near = closest(column, names)
+        hint = f"closest: {near[0]!r}" if near else f"the columns are {', '.join(map(repr, names))}"
+        raise GraphFileError(f"no column {column!r}; {hint}", path, line)
+    return names.index(column)

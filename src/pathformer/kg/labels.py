@@ -1,0 +1,142 @@
+"""Labels beside names: what people read, from a file of two columns or from the graph's own file."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from pathformer.errors import GraphFileError
+from pathformer.kg.arrow import array_of, names_of_array
+from pathformer.kg.formats._cells import problem_of
+from pathformer.kg.formats._lines import choose_columns, rows
+from pathformer.kg.knowledge import KnowledgeGraph
+from pathformer.kg.names import Names
+from pathformer.kg.source import open_bytes, plain_name
+
+__all__ = ["Labels", "add_labels", "labels_for", "read_labels"]
+
+Table = list[tuple[int, int, list[str]]]  # first line, last line, cells
+
+_LABEL_WORDS = ("label", "name", "title", "text")
+
+
+@dataclass(frozen=True, slots=True)
+class Labels:
+    """Names and the label of each, as two Arrow arrays of strings; the first label of a name counts."""
+
+    names: Any
+    labels: Any
+
+    @classmethod
+    def of(cls, pairs: Mapping[str, str]) -> Labels:
+        """From a mapping of names to labels."""
+        return cls(pa.array(pairs.keys(), pa.string()), pa.array(pairs.values(), pa.string()))
+
+
+def labels_for(names: Names, given: Labels) -> Names | None:
+    """The label of every name, empty where none is given; None when no name has one."""
+    places = pc.index_in(array_of(names), value_set=given.names.cast(pa.large_string()))
+    if places.null_count == len(names):
+        return None
+    return names_of_array(pc.fill_null(given.labels.cast(pa.large_string()).take(places), ""))
+
+
+def add_labels(
+    graph: KnowledgeGraph,
+    *,
+    names: Path | None = None,
+    columns: tuple[str | int, ...] | None = None,
+    relation_names: Path | None = None,
+) -> KnowledgeGraph:
+    """The same graph with the labels of these files; they replace the ones it has."""
+    labels, relation_labels = graph.vocabulary.labels, graph.vocabulary.relation_labels
+    if names is not None:
+        labels = _labels_of(graph.vocabulary.entities, names, columns)
+    if relation_names is not None:
+        relation_labels = _labels_of(graph.vocabulary.relations, relation_names, None)
+    return graph.with_labels(labels, relation_labels) if names or relation_names else graph
+
+
+def read_labels(
+    path: Path, names: Names, columns: tuple[str | int, ...] | None = None, encoding: str = "utf-8"
+) -> Labels:
+    """A file of names and labels: tab- or comma-separated, packed or not, or JSON (name -> label).
+
+    Which columns: the two that are chosen, else the only two, else by the header: the label is the column called label,
+    name, title or text, the name is the column that holds the most names of the graph.
+    """
+    ending = Path(plain_name(path)).suffix.lower()
+    if ending == ".json":
+        pairs = _json_pairs(path)
+    else:
+        delimiter, quote = (",", '"') if ending == ".csv" else ("\t", "")
+        pairs = _table_pairs(path, names, columns, list(rows(path, encoding, delimiter, quote)))
+    keys, texts = zip(*pairs, strict=True) if pairs else ((), ())
+    return Labels(pa.array(keys, pa.string()), pa.array(texts, pa.string()))
+
+
+def _labels_of(names: Names, path: Path, columns: tuple[str | int, ...] | None) -> Names:
+    labels = labels_for(names, read_labels(path, names, columns))
+    if labels is None:
+        raise GraphFileError(f"it labels nothing of the graph, which has names such as {names[0]!r}", path)
+    return labels
+
+
+def _json_pairs(path: Path) -> list[tuple[str, str]]:
+    with open_bytes(path) as stream:
+        content = stream.read()
+    try:
+        entries = json.loads(content)
+    except ValueError as error:
+        raise GraphFileError(f"not JSON ({error})", path, getattr(error, "lineno", None)) from error
+    if not isinstance(entries, dict):
+        raise GraphFileError("expected a JSON object of names and labels", path)
+    labels = {key: value.get("label") if isinstance(value, dict) else value for key, value in entries.items()}
+    wrong = next((key for key, label in labels.items() if not isinstance(label, str | None)), None)
+    if wrong is not None:
+        raise GraphFileError(f"the label of {wrong!r} is {labels[wrong]!r}, expected text", path)
+    return [(key, label) for key, label in labels.items() if label]
+
+
+def _table_pairs(
+    path: Path, names: Names, columns: tuple[str | int, ...] | None, table: Table
+) -> list[tuple[str, str]]:
+    if not table:
+        raise GraphFileError("the file is empty", path)
+    header = table[0][2]
+    name, label, has_header = _pick(path, names, columns, table)
+    pairs = []
+    for line, _, cells in table[has_header:]:
+        if len(cells) != len(header):
+            raise GraphFileError(f"{len(cells)} columns, expected {len(header)}", path, line)
+        problem = problem_of(cells[name]) or (cells[label] and problem_of(cells[label]))
+        if problem:
+            raise GraphFileError(f"the name or label {problem}", path, line)
+        if cells[label]:
+            pairs.append((cells[name], cells[label]))
+    return pairs
+
+
+def _pick(path: Path, names: Names, columns: tuple[str | int, ...] | None, table: Table) -> tuple[int, int, bool]:
+    """The columns of name and label, and whether the first line is a header."""
+    line, _, first = table[0]
+    if columns is not None:
+        name, label = choose_columns(first, columns, path, line, roles=("name", "label"))
+        return name, label, any(isinstance(column, str) for column in columns)
+    words = [cell.strip().casefold() for cell in first]
+    labelled = next((words.index(word) for word in _LABEL_WORDS if word in words), None)
+    if len(first) == 2:
+        return 0, 1, labelled == 1 and not names.find(first[0])
+    if labelled is None:
+        raise GraphFileError(
+            f"{len(first)} columns, expected a name and a label: choose two by name or number", path, line
+        )
+    sample = [cells for _, _, cells in table[1:200] if len(cells) == len(first)]
+    others = [place for place in range(len(first)) if place != labelled]
+    return max(others, key=lambda place: sum(bool(names.find(cells[place])) for cells in sample)), labelled, True

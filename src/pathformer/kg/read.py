@@ -1,0 +1,123 @@
+"""From files to a knowledge graph: which files, which split, which format."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from pathformer.errors import GraphFileError, InputError
+from pathformer.kg.build import build
+from pathformer.kg.formats import Batch, ReadOptions, file_format, folder_format
+from pathformer.kg.knowledge import KnowledgeGraph, Paths
+from pathformer.kg.source import plain_name
+from pathformer.kg.splits import SPLITS
+from pathformer.kg.storage import is_saved, open_graph
+
+__all__ = ["Sources", "read_graph", "sources"]
+
+Sources = Path | dict[str, list[Path]]  # a folder that some format reads whole, or the files of each split
+
+_SPLIT_WORDS = {
+    "train": "train",
+    "valid": "valid",
+    "validation": "valid",
+    "dev": "valid",
+    "val": "valid",
+    "test": "test",
+}
+
+
+def read_graph(
+    found: Sources, options: ReadOptions, *, name: str | None = None, format: str | None = None
+) -> KnowledgeGraph:
+    """The graph of some sources."""
+    if isinstance(found, Path):
+        return _read_folder(found, options, name)
+    batches: dict[str, Iterator[Batch]] = {}
+    number = 1
+    for split, files in found.items():
+        batches[split] = _batches(files, options, format, number)
+        number += len(files)
+    return build(name or _name_of(found["train"][0]), batches)
+
+
+def sources(paths: Paths) -> Sources:
+    """What a caller's paths stand for; files that are called train, valid and test are splits."""
+    if isinstance(paths, Mapping):
+        parts = {_split_of(split): _listed(files) for split, files in paths.items()}
+    elif isinstance(paths, str | Path) and Path(paths).is_dir():
+        folder = Path(paths)
+        if is_saved(folder) or folder_format(folder) is not None:
+            return folder
+        parts = _split_files(folder)
+    else:
+        files = _listed(paths)
+        words = [_split_word(path) for path in files]
+        if None not in words and "train" in words and len(set(words)) == len(words) > 1:
+            parts = {word: [path] for word, path in zip(words, files, strict=True) if word is not None}
+        else:
+            parts = {"train": files}
+    if not parts.get("train"):
+        raise InputError("no file of triples to read")
+    for path in (path for files in parts.values() for path in files):
+        if not path.is_file():
+            raise GraphFileError("no such file" if not path.exists() else "is not a file", path)
+    return {split: parts[split] for split in SPLITS if split in parts}
+
+
+def _read_folder(folder: Path, options: ReadOptions, name: str | None) -> KnowledgeGraph:
+    if is_saved(folder):
+        graph = open_graph(folder)
+    else:
+        layout = folder_format(folder)
+        assert layout is not None
+        graph = layout.read(folder, options)
+    if name is not None:
+        graph.name = name
+    return graph
+
+
+def _batches(files: Sequence[Path], options: ReadOptions, format: str | None, number: int) -> Iterator[Batch]:
+    for place, path in enumerate(files, number):
+        rows = 0
+        for batch in file_format(path, format).read(path, replace(options, file=place)):
+            rows += len(batch.heads)
+            yield batch
+        if not rows:
+            raise GraphFileError("the file holds no triples", path)
+
+
+def _split_files(folder: Path) -> dict[str, list[Path]]:
+    """The files of a folder that are called train, valid and test."""
+    found: dict[str, list[Path]] = {}
+    for path in sorted(folder.iterdir()):
+        split = _split_word(path)
+        if split is not None and path.is_file():
+            found.setdefault(split, []).append(path)
+    for split, files in found.items():
+        if len(files) > 1:
+            names = ", ".join(path.name for path in files)
+            raise GraphFileError(f"several files could be {split}: {names}; name the files to read", folder)
+    if "train" not in found:
+        raise GraphFileError("not a saved graph, and no train file (train.txt, train.tsv, ...) in it", folder)
+    return found
+
+
+def _listed(files: str | Path | Sequence[str | Path]) -> list[Path]:
+    return [Path(files)] if isinstance(files, str | Path) else [Path(path) for path in files]
+
+
+def _split_of(word: str) -> str:
+    if word not in _SPLIT_WORDS:
+        raise InputError(f"no split {word!r}: expected train, valid, test")
+    return _SPLIT_WORDS[word]
+
+
+def _split_word(path: Path) -> str | None:
+    return _SPLIT_WORDS.get(Path(plain_name(path)).stem.casefold())
+
+
+def _name_of(path: Path) -> str:
+    """A graph is called like its file, or like the folder of a file that is called train."""
+    return path.resolve().parent.name if _split_word(path) else Path(plain_name(path)).stem

@@ -1,0 +1,138 @@
+"""The bytes of a file, unpacked: gzip, xz, zstd and bzip2 are told by their first bytes, not by the file's name.
+
+A damaged or truncated archive is reported with the line at which it ends, which the reader counts as it goes.
+"""
+
+from __future__ import annotations
+
+import codecs
+import gzip
+import io
+import lzma
+import zlib
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from pathformer.errors import GraphFileError
+
+__all__ = ["PACKED_SUFFIXES", "Reader", "open_bytes", "plain_name"]
+
+PACKED_SUFFIXES = (".gz", ".xz", ".zst", ".zstd", ".bz2")
+
+_MAGIC: tuple[tuple[bytes, str], ...] = (
+    (b"\x1f\x8b", "gzip"),
+    (b"\xfd7zXZ\x00", "xz"),
+    (b"\x28\xb5\x2f\xfd", "zstd"),
+    (b"BZh", "bz2"),
+)
+_DAMAGE = (EOFError, lzma.LZMAError, zlib.error, OSError)
+
+
+def plain_name(path: Path) -> str:
+    """A file's name without the suffix of its compression."""
+    return path.stem if path.suffix.lower() in PACKED_SUFFIXES else path.name
+
+
+class Reader(io.RawIOBase):
+    """Unpacked bytes in UTF-8; counts lines, tells progress, turns damage into one sentence."""
+
+    def __init__(self, path: Path, raw: BinaryIO, encoding: str, advance: Callable[[int], None] | None) -> None:
+        self._path, self._raw, self._advance = path, raw, advance
+        self._stream, self.packing = _unpacked(raw)
+        self._lines = self._taken = self._told = 0
+        self._transcode = None if _is_utf8(encoding) else _transcoder(encoding)
+
+    def readable(self) -> bool:
+        """It is."""
+        return True
+
+    def read(self, size: int | None = -1) -> bytes:
+        """Up to `size` bytes; all that are left when it is negative."""
+        if size is None or size < 0:
+            return b"".join(iter(lambda: self.read(1 << 20), b""))
+        try:
+            data: bytes = self._stream.read(size)
+        except _DAMAGE as error:
+            what = f"the {self.packing} archive ends early or is damaged" if self.packing else "cannot be read"
+            raise GraphFileError(f"{what} ({error})", self._path, self._line_of_damage()) from error
+        self._taken += len(data)
+        if self._transcode is not None:
+            data = self._transcoded(data, size)
+        self._lines += data.count(b"\n")
+        if self._advance is not None:
+            place = self._raw.tell()
+            self._advance(place - self._told)
+            self._told = place
+        return data
+
+    def readinto(self, buffer: Any) -> int:
+        """Fill a buffer; for wrappers such as `io.TextIOWrapper`."""
+        data = self.read(len(buffer))
+        buffer[: len(data)] = data
+        return len(data)
+
+    def _transcoded(self, data: bytes, size: int) -> bytes:
+        """UTF-8 of what was read; a decoder may hold back half a character, so an empty result means the end only."""
+        assert self._transcode is not None
+        try:
+            text = self._transcode(data, not data)
+            while data and not text:
+                data = self._stream.read(size)
+                text = self._transcode(data, not data)
+        except UnicodeError as error:
+            raise GraphFileError(
+                f"not text in the encoding asked for ({error})", self._path, self._lines + 1
+            ) from error
+        return text
+
+    def _line_of_damage(self) -> int:
+        """The line at which the readable part ends: the piece that failed is read again, byte by byte."""
+        self._raw.seek(0)
+        stream, _ = _unpacked(self._raw)
+        left = self._taken
+        try:
+            while left and (data := stream.read(min(left, 1 << 20))):
+                left -= len(data)
+            while data := stream.read(1):
+                self._lines += data == b"\n"
+        except _DAMAGE:
+            pass
+        return self._lines + 1
+
+
+@contextmanager
+def open_bytes(path: Path, encoding: str = "utf-8", advance: Callable[[int], None] | None = None) -> Iterator[Reader]:
+    """Open a file, packed or not; `advance` is told how many bytes of the file were taken since it was last told."""
+    try:
+        raw = path.open("rb")
+    except OSError as error:
+        raise GraphFileError(f"cannot be opened ({error.strerror})", path) from error
+    with raw:
+        yield Reader(path, raw, encoding, advance)
+
+
+def _unpacked(raw: BinaryIO) -> tuple[Any, str]:
+    start = raw.read(6)
+    raw.seek(0)
+    packing = next((name for magic, name in _MAGIC if start.startswith(magic)), "")
+    if packing == "gzip":
+        return gzip.GzipFile(fileobj=raw), packing
+    if packing == "xz":
+        return lzma.LZMAFile(raw), packing
+    if packing:
+        import pyarrow as pa
+
+        return pa.CompressedInputStream(raw, packing), packing
+    return raw, packing
+
+
+def _is_utf8(encoding: str) -> bool:
+    return codecs.lookup(encoding).name in {"utf-8", "utf-8-sig"}
+
+
+def _transcoder(encoding: str) -> Callable[[bytes, bool], bytes]:
+    """Bytes of any encoding to UTF-8; what does not decode stays as it is, so that the line it stands in is found."""
+    decoder = codecs.getincrementaldecoder(encoding)("surrogateescape")
+    return lambda data, final: decoder.decode(data, final).encode("utf-8", "surrogateescape")

@@ -1,0 +1,166 @@
+"""A graph on disk: plain files that are mapped, not read, when the graph is opened.
+
+```
+graph.json                        version, name, counts, fingerprints, what the reader met
+entities.arrow relations.arrow    Arrow IPC: name, and label where there are any
+lookup/{hashes,ids}.npy           entity names by hash (`names`)
+triples/{train,valid,test}.npy    (n, 3) int32: head, relation, tail, in order
+index/{train,valid,test}/*.npy    the CSR of that split and all before it (`graph`)
+```
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from pathformer.errors import GraphFileError
+from pathformer.kg.atomic import new_folder
+from pathformer.kg.graph import Graph
+from pathformer.kg.knowledge import KnowledgeGraph
+from pathformer.kg.names import Buffers, Names
+from pathformer.kg.report import Report
+from pathformer.kg.vocab import Vocabulary
+
+__all__ = ["is_saved", "open_graph", "save_graph"]
+
+_HEADER = "graph.json"
+_VERSION = 1
+_ARRAYS = ("head_ptr", "pair_relation", "pair_ptr", "tails")
+
+
+def is_saved(folder: Path) -> bool:
+    """Whether a folder holds a saved graph."""
+    return (folder / _HEADER).is_file()
+
+
+def save_graph(graph: KnowledgeGraph, folder: Path, *, force: bool = False) -> Path:
+    """Write a graph to a new folder, all or nothing."""
+    with new_folder(folder, _HEADER, force=force) as target:
+        vocabulary = graph.vocabulary
+        _write_names(target / "entities.arrow", vocabulary.entities, vocabulary.labels)
+        _write_names(target / "relations.arrow", vocabulary.relations, vocabulary.relation_labels)
+        hashes, ids = vocabulary.entities.index
+        _write(target / "lookup" / "hashes.npy", hashes)
+        _write(target / "lookup" / "ids.npy", ids)
+        for split, triples in graph.splits.items():
+            _write(target / "triples" / f"{split}.npy", triples)
+            index = graph.graph(split)
+            for name in _ARRAYS:
+                _write(target / "index" / split / f"{name}.npy", getattr(index, name))
+        (target / _HEADER).write_text(json.dumps(_header(graph), indent=2, ensure_ascii=False) + "\n", "utf-8")
+    return folder
+
+
+def open_graph(folder: Path) -> KnowledgeGraph:
+    """Open a saved graph; names and indexes are mapped when first used."""
+    header = _read_header(folder)
+    vocabulary = Vocabulary(
+        _names(folder / "entities.arrow", "name", header["entities"], lambda: _lookup(folder)),
+        _names(folder / "relations.arrow", "name", header["relations"]),
+        _names(folder / "entities.arrow", "label", header["entities"]) if header["labels"] else None,
+        _names(folder / "relations.arrow", "label", header["relations"]) if header["relation_labels"] else None,
+        fingerprint=header["vocabulary"],
+    )
+    splits = {
+        split: _read(folder / "triples" / f"{split}.npy", (count, 3)) for split, count in header["splits"].items()
+    }
+    return KnowledgeGraph(
+        header["name"],
+        vocabulary,
+        splits,
+        report=Report(**{**header["report"], "notes": tuple(header["report"]["notes"])}),
+        graphs={split: _index_opener(folder / "index" / split, vocabulary) for split in splits},
+        fingerprint=header["fingerprint"],
+    )
+
+
+def _header(graph: KnowledgeGraph) -> dict[str, Any]:
+    vocabulary = graph.vocabulary
+    return {
+        "format": "pathformer graph",
+        "version": _VERSION,
+        "name": graph.name,
+        "entities": vocabulary.entity_count,
+        "relations": len(vocabulary.relations),
+        "labels": vocabulary.labels is not None,
+        "relation_labels": vocabulary.relation_labels is not None,
+        "splits": {split: len(triples) for split, triples in graph.splits.items()},
+        "vocabulary": vocabulary.fingerprint(),
+        "fingerprint": graph.fingerprint(),
+        "report": {field.name: getattr(graph.report, field.name) for field in fields(Report)},
+    }
+
+
+def _read_header(folder: Path) -> dict[str, Any]:
+    path = folder / _HEADER
+    try:
+        header = json.loads(path.read_text("utf-8"))
+    except OSError as error:
+        raise GraphFileError(f"not a saved graph: {_HEADER} cannot be read ({error.strerror})", folder) from error
+    except ValueError as error:
+        raise GraphFileError(f"not the header of a saved graph ({error})", path) from error
+    if not isinstance(header, dict) or header.get("format") != "pathformer graph":
+        raise GraphFileError("not the header of a saved graph", path)
+    if header.get("version") != _VERSION:
+        found = header.get("version")
+        raise GraphFileError(f"version {found!r}, expected {_VERSION}: import the graph again with this version", path)
+    return header
+
+
+def _write(path: Path, array: Any) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    np.save(path, array)
+
+
+def _read(path: Path, shape: tuple[int, ...] | None = None) -> Any:
+    try:
+        array = np.load(path, mmap_mode="r")
+    except (OSError, ValueError) as error:
+        raise GraphFileError(f"the saved graph is damaged ({error})", path) from error
+    if shape is not None and array.shape != shape:
+        raise GraphFileError(f"the saved graph is damaged (shape {array.shape}, expected {shape})", path)
+    return array
+
+
+def _lookup(folder: Path) -> tuple[Any, Any]:
+    return _read(folder / "lookup" / "hashes.npy"), _read(folder / "lookup" / "ids.npy")
+
+
+def _index_opener(folder: Path, vocabulary: Vocabulary) -> Callable[[], Graph]:
+    def load() -> Graph:
+        arrays = [_read(folder / f"{name}.npy") for name in _ARRAYS]
+        return Graph(vocabulary.entity_count, vocabulary.relation_count, *arrays)
+
+    return load
+
+
+def _write_names(path: Path, names: Names, labels: Names | None) -> None:
+    import pyarrow as pa
+
+    from pathformer.kg.arrow import array_of
+
+    columns = {"name": array_of(names)} | ({"label": array_of(labels)} if labels is not None else {})
+    table = pa.table(columns)
+    with pa.OSFile(str(path), "wb") as file, pa.ipc.new_file(file, table.schema) as writer:
+        writer.write_table(table)
+
+
+def _names(path: Path, column: str, count: int, index: Callable[[], Any] | None = None) -> Names:
+    def load() -> Buffers:
+        import pyarrow as pa
+
+        from pathformer.kg.arrow import buffers_of
+
+        try:
+            table = pa.ipc.open_file(pa.memory_map(str(path))).read_all()
+            return buffers_of(table.column(column).combine_chunks())
+        except (OSError, KeyError, pa.ArrowInvalid) as error:
+            raise GraphFileError(f"the saved graph is damaged ({error})", path) from error
+
+    return Names(count, load, index)
