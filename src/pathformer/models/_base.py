@@ -1,0 +1,88 @@
+"""What every method is: two tables, a space, and a way from a batch of queries to rows of that space.
+
+Q queries, I ids, D disjuncts, K candidates, q numbers of a query in the space.
+
+A method's file holds a frozen `Config` and one class, named by `METHOD = ...`. The class says how it takes unions and
+whether it can take a negation; what it cannot take is refused by name, together with the methods that can.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from typing import Any, ClassVar, Literal
+
+from torch import Tensor, nn
+
+from pathformer import plugins
+from pathformer.config import from_mapping
+from pathformer.errors import UnsupportedQueryError
+from pathformer.models._batch import Batch
+from pathformer.nn.table import Reading, Table
+from pathformer.plan import Layout
+from pathformer.spaces import Space
+
+__all__ = ["Model", "build", "find"]
+
+_PACKAGE = "pathformer.models"
+
+
+class Model(nn.Module, ABC):
+    """A query embedding method over one graph."""
+
+    name: ClassVar[str]
+    config_type: ClassVar[type[Any]]
+    union: ClassVar[Literal["dnf", "native", "demorgan"]] = "dnf"  # what is done to unions before `encode`
+    negation: ClassVar[bool] = True  # whether it can take one
+
+    space: Space
+    entities: Table  # (N, e)
+
+    def __init__(self, config: Any, entities: int, relations: int) -> None:
+        super().__init__()
+        self.config, self.entity_count, self.relation_count = config, entities, relations
+
+    @abstractmethod
+    def embed(self, batch: Batch, ids: Tensor, entities: Reading) -> Tensor:
+        """Queries as rows of the space: ids (I,) -> (D, q); `entities` is the open entity table."""
+
+    def encode(self, batch: Batch, ids: Tensor) -> Tensor:
+        """Queries as rows of the space, one a disjunct. ids (I,) -> (D, q)."""
+        self.check(batch.layout)
+        return self.embed(batch, ids, self.entities.read())
+
+    def distances(self, batch: Batch, ids: Tensor, candidates: Tensor) -> Tensor:
+        """Dist of each query to its own candidates, smallest over its disjuncts. (I,), (Q, K) -> (Q, K) float32.
+
+        The entity table is opened once for anchors and candidates, so that its gradient is written once.
+        """
+        self.check(batch.layout)
+        entities = self.entities.read()
+        queries = self.embed(batch, ids, entities)
+        if batch.layout.united:
+            candidates = candidates.index_select(0, batch.owners)
+        return batch.smallest(self.space.distance_to(queries, entities, candidates).float())
+
+    def check(self, layout: Layout) -> None:
+        """Refuse a layout that holds what this method cannot express."""
+        if layout.negated and not self.negation:
+            names = ", ".join(sorted({str(b.structure) for b in layout.blocks if b.structure.negated}))
+            able = ", ".join(name for name in plugins.names(_PACKAGE) if find(name).negation)
+            raise UnsupportedQueryError(f"{self.name} cannot take a negation (in {names}); methods that can: {able}")
+
+    def sizes(self) -> dict[str, int]:
+        """Trainable numbers: in the tables, and in everything else (what the paper's Table 7 counts)."""
+        tables = sum(t.weight.numel() for t in self.modules() if isinstance(t, Table))
+        return {"tables": tables, "network": sum(p.numel() for p in self.parameters()) - tables}
+
+
+def find(name: str) -> type[Model]:
+    """The class of a method, by its file's name."""
+    method: type[Model] = plugins.load(_PACKAGE, name).METHOD
+    return method
+
+
+def build(name: str, settings: Mapping[str, Any], *, entities: int, relations: int) -> Model:
+    """A new model of a method over a graph of `entities` and `relations` (directed), its settings checked by name."""
+    method = find(name)
+    return method(from_mapping(method.config_type, settings), entities, relations)

@@ -1,0 +1,123 @@
+"""A layout on a device: the index tensors that its steps need, made once and used for every batch of ids.
+
+Q queries, I ids, D disjuncts, V values; in a path step P paths, T tokens: A of entities, O of operators, W of variables;
+in a fork step F forks.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch import Tensor
+
+from pathformer.nn.packing import Packing
+from pathformer.nn.rows import take_once
+from pathformer.plan import ForkStep, Layout, PathStep, Token
+
+__all__ = ["Bank", "Batch", "Forks", "Paths"]
+
+
+@dataclass(frozen=True, eq=False)
+class Paths:
+    """A path step: its tokens by kind, each with its places among the T packed rows."""
+
+    packing: Packing
+    rows: int  # T
+    entity_sources: Tensor  # (A,) places in the batch's ids
+    entity_places: Tensor  # (A,)
+    operator_sources: Tensor  # (O,) places in the batch's ids; 0 where negated
+    operator_negated: Tensor  # (O,) bool
+    operator_places: Tensor  # (O,)
+    variable_values: Tensor  # (W,) numbers of values
+    variable_places: Tensor  # (W,)
+    order: Tensor  # (T,) the rank of each row among entity, operator, variable places one after the other
+
+    @classmethod
+    def of(cls, step: PathStep, device: torch.device) -> Paths:
+        """The tensors of a step."""
+        places = {token: np.flatnonzero(step.kinds == token) for token in (Token.ENTITY, Token.VARIABLE)}
+        operators = np.flatnonzero((step.kinds == Token.RELATION) | (step.kinds == Token.NEGATION))
+        entities, variables = places[Token.ENTITY], places[Token.VARIABLE]
+        order = np.empty(step.tokens, np.int64)
+        order[np.concatenate([entities, operators, variables])] = np.arange(step.tokens)
+        return cls(
+            Packing.of(step.lengths, device),
+            step.tokens,
+            _tensor(step.sources[entities], device),
+            _tensor(entities, device),
+            _tensor(step.sources[operators], device),
+            torch.from_numpy(step.kinds[operators] == Token.NEGATION).to(device),
+            _tensor(operators, device),
+            _tensor(step.sources[variables], device),
+            _tensor(variables, device),
+            _tensor(order, device),
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Forks:
+    """A fork step: the values of branch r of each fork that has one, forks of most branches first."""
+
+    values: Tensor  # (n_1 + n_2 + ...,) branch 1 of every fork, then branch 2, ...
+    sizes: tuple[int, ...]  # n_1, n_2, ...
+
+    @classmethod
+    def of(cls, step: ForkStep, device: torch.device) -> Forks:
+        """The tensors of a step."""
+        return cls(_tensor(np.concatenate(step.branches), device), tuple(map(len, step.branches)))
+
+
+@dataclass(frozen=True, eq=False)
+class Batch:
+    """A layout and its index tensors."""
+
+    layout: Layout
+    steps: tuple[Paths | Forks, ...]
+    roots: Tensor  # (D,)
+    owners: Tensor  # (D,)
+
+    @classmethod
+    def of(cls, layout: Layout, device: torch.device | str = "cpu") -> Batch:
+        """Put a layout on a device."""
+        place = torch.device(device)
+        steps = tuple(
+            Paths.of(step, place) if isinstance(step, PathStep) else Forks.of(step, place) for step in layout.steps
+        )
+        return cls(layout, steps, _tensor(layout.roots, place), _tensor(layout.owners, place))
+
+    @property
+    def device(self) -> torch.device:
+        """Where its tensors lie."""
+        return self.roots.device
+
+    def smallest(self, distances: Tensor) -> Tensor:
+        """The smallest distance over the disjuncts of each query. (D, K) -> (Q, K)."""
+        if not self.layout.united:
+            return distances
+        owners = self.owners[:, None].expand_as(distances)
+        far = distances.new_full((self.layout.queries, distances.shape[1]), torch.inf)
+        return far.scatter_reduce(0, owners, distances, "amin")
+
+
+class Bank:
+    """The values that the steps of a batch have written so far; each is read once, by a later step or as a root."""
+
+    def __init__(self) -> None:
+        self._parts: list[Tensor] = []
+
+    def add(self, values: Tensor) -> None:
+        """Append a step's values (n, q)."""
+        self._parts.append(values)
+
+    def take(self, numbers: Tensor) -> Tensor:
+        """Values by number, (n,) -> (n, q)."""
+        if len(self._parts) > 1:
+            self._parts = [torch.cat(self._parts)]
+        return take_once(self._parts[0], numbers)
+
+
+def _tensor(values: npt.NDArray[np.int64], device: torch.device) -> Tensor:
+    return torch.from_numpy(np.ascontiguousarray(values)).to(device)

@@ -1,0 +1,82 @@
+"""Self-attention within each of many short sequences.
+
+P sequences, T rows, L tokens, d embedding size, H heads, D = d / H.
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+
+from pathformer.nn.backend import fused
+from pathformer.nn.noise import Noise
+from pathformer.nn.packing import Packing
+from pathformer.nn.positions import RelativePositions
+
+__all__ = ["SelfAttention"]
+
+_KERNEL_LENGTH = 16  # the kernel holds a sequence in registers; longer ones take the plain lines
+
+
+class SelfAttention(nn.Module):
+    """softmax(Q K^T / sqrt(D)) V by head, then the output map.
+
+    The output map's bias is left to the caller (`out.bias`), who adds it together with the residual.
+    """
+
+    def __init__(self, dim: int, heads: int, *, causal: bool, bias: bool, window: int | None) -> None:
+        super().__init__()
+        if dim % heads:
+            raise ValueError(f"an embedding size of {dim} does not divide into {heads} heads")
+        self.heads, self.causal = heads, causal
+        self.qkv = nn.Linear(dim, 3 * dim, bias=bias)
+        self.out = nn.Linear(dim, dim, bias=bias)
+        self.relative = RelativePositions(dim // heads, window) if window is not None else None
+        # Each of the three maps is d x d on its own, so Xavier's bound is taken for each and not for the stack.
+        for part in (*self.qkv.weight.chunk(3), self.out.weight):
+            nn.init.xavier_uniform_(part)
+        for linear in (self.qkv, self.out):
+            if bias:
+                nn.init.zeros_(linear.bias)
+
+    def forward(self, rows: Tensor, packing: Packing, noise: Noise) -> Tensor:
+        """rows (T, d) -> (T, d), the output map's bias not yet added."""
+        qkv = self.qkv(rows)  # (T, 3d)
+        if fused(rows) and packing.longest <= _KERNEL_LENGTH:
+            mixed = self._fused(qkv, packing, noise)
+        else:
+            mixed = torch.cat([self._plain(group.of(qkv), noise).flatten(0, 1) for group in packing.groups])
+        return nn.functional.linear(mixed, self.out.weight)
+
+    def _plain(self, qkv: Tensor, noise: Noise) -> Tensor:
+        """qkv (P, L, 3d) of sequences of one length -> (P, L, d)."""
+        count, length, _ = qkv.shape
+        query, key, value = qkv.view(count, length, 3, self.heads, -1).permute(2, 0, 3, 1, 4)  # each (P, H, L, D)
+        scale = query.shape[-1] ** -0.5
+        scores = query @ key.transpose(-1, -2)  # (P, H, L, L)
+        if self.relative is not None:
+            keys, values = (table[_apart(length, table.device)] for table in self.relative.distances(length))
+            scores = scores + torch.einsum("phid,ijd->phij", query, keys)
+        scores = scores * scale
+        if self.causal:
+            future = torch.ones(length, length, dtype=torch.bool, device=qkv.device).triu(1)
+            scores = scores.masked_fill(future, -torch.inf)
+        weights = noise.drop(scores.softmax(dim=-1))
+        mixed = weights @ value
+        if self.relative is not None:
+            mixed = mixed + torch.einsum("phij,ijd->phid", weights, values)
+        return mixed.transpose(1, 2).reshape(count, length, -1)
+
+    def _fused(self, qkv: Tensor, packing: Packing, noise: Noise) -> Tensor:
+        from pathformer.nn.kernels.attention import attention, relative_attention
+
+        arguments = (packing.offsets, packing.longest, self.heads, self.causal, noise.rate, noise.seed())
+        if self.relative is None:
+            return attention(qkv, *arguments)
+        return relative_attention(qkv, *self.relative.distances(packing.longest), *arguments)
+
+
+def _apart(length: int, device: torch.device) -> Tensor:
+    """(L, L) the row of the signed distance j - i in a table that starts at -(L - 1)."""
+    places = torch.arange(length, device=device)
+    return places[None, :] - places[:, None] + length - 1

@@ -1,0 +1,50 @@
+"""A member and non-members of sorted sets, drawn without rejection.
+
+B sets of a CSR, u draws of non-members each, N elements in all.
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from pathformer.nn.backend import fused
+
+__all__ = ["draw_candidates"]
+
+
+def draw_candidates(
+    chance: Tensor, sets: Tensor, bounds: Tensor, members: Tensor, total: int, filtered: bool
+) -> tuple[Tensor, Tensor]:
+    """For each set one member, then u elements of 0 .. total - 1 outside it (anywhere, where not `filtered`).
+
+    chance (B, 1 + u) int64, large random numbers; sets (B,) numbers of sets in the CSR bounds, members (ascending in a
+    set). Returns (B, 1 + u) int32, and the size of each set (B,) int64. A set that holds everything has no outside:
+    its draws are elements of it.
+    """
+    if fused(chance):
+        from pathformer.nn.kernels.draw import draw_candidates as kernel
+
+        return kernel(chance, sets, bounds, members, total, filtered)
+    first = bounds.index_select(0, sets)
+    sizes = bounds.index_select(0, sets + 1) - first
+    inside = members.index_select(0, first + chance[:, 0] % sizes)
+    if filtered:
+        outside = _outside(chance[:, 1:], first, sizes, members, total)
+    else:
+        outside = chance[:, 1:] % total
+    return torch.cat([inside[:, None], outside.to(torch.int32)], dim=1), sizes
+
+
+def _outside(chance: Tensor, first: Tensor, sizes: Tensor, members: Tensor, total: int) -> Tensor:
+    """The r-th element outside a set is r + j, for the smallest j with members[j] - j > r: found by halving."""
+    rank = chance % (total - sizes).clamp(min=1)[:, None]  # r (B, u)
+    low = torch.zeros_like(rank)
+    high = sizes[:, None].expand_as(rank).clone()
+    for _ in range(int(sizes.max()).bit_length()):
+        middle = (low + high) // 2
+        place = (first[:, None] + middle).clamp(max=len(members) - 1)
+        before = (members[place] - middle <= rank) & (middle < high)
+        low = torch.where(before, middle + 1, low)
+        high = torch.where(before, high, middle)
+    return (rank + low).clamp(max=total - 1)

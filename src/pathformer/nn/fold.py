@@ -1,0 +1,89 @@
+"""From several vectors to one: pairwise from the left, or all at once in no order.
+
+F forks, d embedding size. Branches come as a list of tensors, branch r of every fork that has one: forks of most
+branches first, so each tensor (n_r, d) belongs to the first n_r forks and none is longer than the one before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import torch
+from torch import Tensor, nn
+
+from pathformer.nn.mlp import MLP
+
+__all__ = ["LeftFold", "MLPPair", "MeanPair", "SetFold"]
+
+
+class LeftFold(nn.Module):
+    """pair(pair(x_1, x_2), x_3) ...: any number of branches by a network of two."""
+
+    def __init__(self, pair: nn.Module) -> None:
+        super().__init__()
+        self.pair = pair
+
+    def forward(self, branches: Sequence[Tensor]) -> Tensor:
+        """(n_1, d), (n_2, d), ... -> (F, d)."""
+        value = branches[0]
+        for branch in branches[1:]:
+            count = len(branch)
+            folded = self.pair(value[:count], branch)
+            value = folded if count == len(value) else torch.cat([folded, value[count:]])
+        return value
+
+
+class MLPPair(nn.Module):
+    """Eq. 4: MLP(x_i (+) x_j), with (+) the concatenation."""
+
+    def __init__(self, dim: int, hidden: Sequence[int]) -> None:
+        super().__init__()
+        self.mlp = MLP(2 * dim, *hidden, dim)
+
+    def forward(self, left: Tensor, right: Tensor) -> Tensor:
+        """Two (n, d) -> (n, d)."""
+        folded: Tensor = self.mlp(torch.cat([left, right], dim=-1))
+        return folded
+
+
+class MeanPair(nn.Module):
+    """The mean of several networks' outputs (MLP2Vector: two)."""
+
+    def __init__(self, *pairs: nn.Module) -> None:
+        super().__init__()
+        self.pairs = nn.ModuleList(pairs)
+
+    def forward(self, left: Tensor, right: Tensor) -> Tensor:
+        """Two (n, d) -> (n, d)."""
+        return torch.stack([pair(left, right) for pair in self.pairs]).mean(dim=0)
+
+
+class SetFold(nn.Module):
+    """rho(mean_i phi(x_i) (+) max_i phi(x_i)): the same for every order of the branches, in one go for any number.
+
+    Ours; phi d > d with ReLU, rho 2d > 2d > d, which makes exactly as many weights as the paper's pairwise fork.
+    """
+
+    def __init__(self, dim: int) -> None:
+        super().__init__()
+        self.each = MLP(dim, dim)  # phi
+        self.all = MLP(2 * dim, 2 * dim, dim)  # rho
+
+    def forward(self, branches: Sequence[Tensor]) -> Tensor:
+        """(n_1, d), (n_2, d), ... -> (F, d)."""
+        sizes = [len(branch) for branch in branches]
+        seen = self.each(torch.cat(list(branches))).relu().split(sizes)
+        total = largest = seen[0]
+        arity = torch.ones(len(total), 1, dtype=total.dtype, device=total.device)
+        for part in seen[1:]:
+            total = _on_first(total, part, torch.add)
+            largest = _on_first(largest, part, torch.maximum)
+            arity[: len(part)] += 1
+        folded: Tensor = self.all(torch.cat([total / arity, largest], dim=-1))
+        return folded
+
+
+def _on_first(value: Tensor, part: Tensor, combine: Callable[[Tensor, Tensor], Tensor]) -> Tensor:
+    count = len(part)
+    joined = combine(value[:count], part)
+    return joined if count == len(value) else torch.cat([joined, value[count:]])

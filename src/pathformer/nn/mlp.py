@@ -1,0 +1,23 @@
+"""A multi-layer perceptron: linear maps with ReLU between them."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+from torch import Tensor, nn
+
+__all__ = ["MLP"]
+
+
+class MLP(nn.Module):
+    """`MLP(a, b, c)` is Linear a to b, ReLU, Linear b to c; torch's own initial weights, as in the reference code."""
+
+    def __init__(self, *sizes: int) -> None:
+        super().__init__()
+        self.linears = nn.ModuleList(nn.Linear(a, b) for a, b in pairwise(sizes))
+
+    def forward(self, values: Tensor) -> Tensor:
+        """(..., a) -> (..., c)."""
+        for place, linear in enumerate(self.linears):
+            values = linear(values.relu() if place else values)
+        return values

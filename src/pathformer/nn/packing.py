@@ -1,0 +1,77 @@
+"""Sequences of different length without padding: one after the other in the rows of a single tensor.
+
+P sequences, T rows (the sum of their lengths), L tokens of one sequence, d embedding size.
+
+Everything that looks at one token alone (projections, feed-forward, LayerNorm) runs over all T rows at once; only
+attention and pooling need to know where a sequence begins. Longest first, so that sequences of one length are
+neighbours: `groups` are plain (count, L, d) views.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch import Tensor
+
+from pathformer.nn.backend import fused
+
+__all__ = ["Group", "Packing", "mean_pool"]
+
+
+class Group(NamedTuple):
+    """Neighbouring sequences of one length: rows first : first + count * length."""
+
+    first: int
+    count: int
+    length: int
+
+    def of(self, rows: Tensor) -> Tensor:
+        """The view (count, length, ...) of this group in rows (T, ...)."""
+        part = rows[self.first : self.first + self.count * self.length]
+        return part.view(self.count, self.length, *rows.shape[1:])
+
+
+@dataclass(frozen=True, eq=False)
+class Packing:
+    """Where each of P sequences lies in T rows."""
+
+    offsets: Tensor  # (P + 1,) int32; sequence p is rows offsets[p] : offsets[p + 1]
+    positions: Tensor  # (T,) int64; the place of a row within its sequence
+    groups: tuple[Group, ...]
+    longest: int
+
+    @classmethod
+    def of(cls, lengths: Sequence[int] | npt.NDArray[np.integer], device: torch.device | str = "cpu") -> Packing:
+        """Pack sequences of these lengths, in this order; neighbours of equal length share a group."""
+        counts = np.asarray(lengths, np.int64)
+        offsets = np.concatenate([np.zeros(1, np.int64), np.cumsum(counts)])
+        positions = np.arange(offsets[-1]) - np.repeat(offsets[:-1], counts)
+        groups, first = [], 0
+        for length, run in groupby(counts.tolist()):
+            count = len(list(run))
+            groups.append(Group(first, count, length))
+            first += count * length
+        return cls(
+            torch.from_numpy(offsets.astype(np.int32)).to(device),
+            torch.from_numpy(positions).to(device),
+            tuple(groups),
+            int(counts.max(initial=0)),
+        )
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+
+def mean_pool(rows: Tensor, packing: Packing) -> Tensor:
+    """MP of Eq. 3: the mean over each sequence's own tokens. rows (T, d) -> (P, d)."""
+    if fused(rows):
+        from pathformer.nn.kernels.pool import mean_pool as kernel
+
+        return kernel(rows, packing.offsets)
+    return torch.cat([group.of(rows).mean(dim=1) for group in packing.groups])

@@ -1,0 +1,62 @@
+"""What every space gives: the width of its rows, their initial values, and a distance.
+
+B queries, K candidates, N entities; e, r, q numbers of an entity, a relation, a query.
+
+A point, a box, a Beta distribution are all kept as one row of numbers (a box: centre, then offset), so batching,
+indexing and checkpoints never ask what a space is. How queries move and meet in it belongs to the models; what a space
+alone decides is how far an entity is from a query.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+
+import torch
+from torch import Tensor, nn
+
+from pathformer.nn.table import Reading, Table
+
+__all__ = ["Space"]
+
+
+class Space(nn.Module, ABC):
+    """A space of embedding size d with margin gamma. A space without weights of its own has no state to save."""
+
+    entity_width: int  # e
+    relation_width: int  # r
+    query_width: int  # q
+
+    def __init__(self, dim: int, margin: float) -> None:
+        super().__init__()
+        self.dim, self.margin = dim, margin
+
+    @property
+    def range(self) -> float:
+        """R = (gamma + 2) / d, the initial range of the reference code."""
+        return (self.margin + 2.0) / self.dim
+
+    def entity_table(self, count: int) -> Table:
+        """`count` entities, uniform +-R; the paper is silent, BetaE's and ConE's code do this."""
+        return Table(count, self.entity_width, -self.range, self.range)
+
+    def relation_table(self, count: int) -> Table:
+        """`count` relations or other operators, uniform +-R."""
+        return Table(count, self.relation_width, -self.range, self.range)
+
+    def regularize(self, queries: Tensor) -> Tensor:
+        """The nearest valid query parameters (offsets >= 0, alpha > 0, ...); a point needs none."""
+        return queries
+
+    @abstractmethod
+    def distance(self, queries: Tensor, entities: Tensor) -> Tensor:
+        """Dist(e, q) for broadcastable queries (..., q) and entity rows (..., e) -> (...)."""
+
+    def distance_to(self, queries: Tensor, entities: Reading, ids: Tensor) -> Tensor:
+        """Distances to each query's own candidates. queries (B, q), ids (B, K) -> (B, K)."""
+        rows = entities.rows(ids.flatten()).view(*ids.shape, -1)
+        return self.distance(queries[:, None], rows)
+
+    def distance_to_all(self, queries: Tensor, entities: Tensor, chunk: int = 1 << 26) -> Tensor:
+        """Distances to every entity. queries (B, q), entities (N, e) -> (B, N); at most `chunk` numbers at once."""
+        step = max(1, chunk // max(1, entities.numel()))
+        return torch.cat([self.distance(part[:, None], entities) for part in queries.split(step)])

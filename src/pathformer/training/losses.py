@@ -1,0 +1,37 @@
+"""What is minimised: the margin loss of the paper with the reference code's weights.
+
+B queries, u negatives a query, S structures.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor
+from torch.nn import functional as F  # noqa: N812 (torch's own name for it)
+
+__all__ = ["block_means", "margin_loss", "query_weights"]
+
+
+def margin_loss(positive: Tensor, negative: Tensor, margin: float) -> Tensor:
+    """Eq. 6 (label eq4):  -log s(margin - Dist(e;q)) - 1/u sum_j log s(Dist(e'_j;q) - margin).
+
+    positive (B,)  Dist(e;q);  negative (B, u)  Dist(e'_j;q);  returns (B,), one loss a query.
+    """
+    return F.softplus(positive - margin) + F.softplus(margin - negative).mean(dim=-1)
+
+
+def query_weights(answers: Tensor) -> Tensor:
+    """w_q = (4 + number of train answers)^(-1/2), of the reference code; the paper's Eq. 6 has none. (B,) -> (B,)."""
+    return (answers + 4.0).rsqrt()
+
+
+def block_means(losses: Tensor, weights: Tensor, sizes: Sequence[int]) -> Tensor:
+    """The weighted mean loss of each structure's queries, halved. losses, weights (B,) -> (S,).
+
+    sizes: how many neighbouring queries each structure has. The reference code halves the sum of its two terms, and each
+    of its updates holds one structure; the mean over the result is the loss of all those updates taken together.
+    """
+    totals = torch.stack([part.sum() for part in (losses * weights).split(list(sizes))])
+    return totals / torch.stack([part.sum() for part in weights.split(list(sizes))]) / 2

@@ -1,0 +1,184 @@
+"""One whole update on the device: draw, encode, compare, differentiate, adjust; captured once, then replayed.
+
+S structures, B queries, u negatives.
+
+`TrainingStep.run(n)` makes n updates. On a CUDA device the first few run as they are, on a stream of their own, and count
+like all others; then one update is recorded as a CUDA graph, and from there on an update is one launch. Nothing is read
+back: losses are summed on the device until `losses()` asks for them.
+
+In bf16 the network reads bf16 copies of its weights, while the model itself, which evaluation and checkpoints see, stays
+float32 and is what Adam adjusts.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+import torch
+from torch import Tensor
+
+from pathformer.models import Batch, Model
+from pathformer.nn.table import Table
+from pathformer.training.adam import Adam
+from pathformer.training.data import Drawer, Drawn, TrainingSet
+from pathformer.training.losses import block_means, margin_loss, query_weights
+
+__all__ = ["Losses", "StepConfig", "TrainingStep"]
+
+_EAGER = 3  # updates before the capture: kernels compile, libraries take their workspaces
+
+
+@dataclass(frozen=True, kw_only=True)
+class StepConfig:
+    """How an update is made; how many of each structure it holds is the composition's matter."""
+
+    negatives: int = 128  # u, App. B
+    filtered: bool = True  # negatives are never answers; the reference code means to, and through a slip does not
+    weighted: bool = True  # w_q of the reference code; the paper's Eq. 6 has none
+    average: Literal["structure", "batch"] = "structure"  # over what the weighted mean goes; see losses.block_means
+    rate: float = 1e-4  # learning rate, App. B
+    table_rate: float = 1.0  # factor of the rate for entity and operator tables
+    betas: tuple[float, float] = (0.9, 0.999)  # Adam's own, as in the reference code
+    epsilon: float = 1e-8  # likewise
+    decay: float = 0.0  # decoupled weight decay; the reference code has none
+    precision: Literal["auto", "bf16", "fp32"] = "auto"  # bf16 on a CUDA device, fp32 elsewhere
+    capture: bool = True  # record a CUDA graph, where there is a CUDA device
+
+
+@dataclass(frozen=True, slots=True)
+class Losses:
+    """What happened since the last look."""
+
+    updates: int
+    mean: Mapping[str, float]  # by structure
+    diverged: Mapping[str, int]  # structure -> number of the first update whose loss was not finite
+
+
+class TrainingStep:
+    """Updates of one model on batches of one composition."""
+
+    def __init__(self, model: Model, data: TrainingSet, composition: Mapping[str, int], config: StepConfig) -> None:
+        """composition: queries an update of each structure, by name, e.g. {"1p": 512, "2i": 512}."""
+        self.model, self.config = model, config
+        self.device = data.ids.device
+        self.drawer = Drawer(data, composition, negatives=config.negatives, filtered=config.filtered)
+        self.batch = Batch.of(self.drawer.layout, self.device)
+        self.sizes = tuple(composition.values())
+        self.structures = tuple(composition)
+        model.check(self.drawer.layout)
+        self.network = self._working_copy()
+        self.adam = Adam(
+            dict(model.named_parameters()),
+            dict(self.network.named_parameters()),
+            rate=config.rate,
+            betas=config.betas,
+            epsilon=config.epsilon,
+            decay=config.decay,
+            factors=dict.fromkeys(_table_weights(model), config.table_rate),
+        )
+        self.updates = 0  # made so far, by this object or before a resume
+        self._seen = 0
+        self._sums = torch.zeros(len(self.sizes), device=self.device)
+        self._diverged = torch.full((len(self.sizes),), torch.inf, dtype=torch.float64, device=self.device)
+        self._count = torch.zeros((), dtype=torch.float64, device=self.device)
+        self._eager = 0
+        self._graph: torch.cuda.CUDAGraph | None = None
+        self._stream = torch.cuda.Stream(self.device) if self.device.type == "cuda" else None
+
+    @property
+    def queries(self) -> int:
+        """B, queries an update."""
+        return sum(self.sizes)
+
+    def run(self, updates: int = 1) -> None:
+        """Make so many updates; returns before the device has finished them."""
+        for _ in range(updates):
+            if self._graph is not None:
+                self._graph.replay()
+            elif self._stream is None:
+                self.update()
+            else:
+                self._warm()
+            self.updates += 1
+
+    def losses(self) -> Losses:
+        """Mean losses since the last call, by structure; waits for the device."""
+        made = self.updates - self._seen
+        sums, diverged = self._sums.tolist(), self._diverged.tolist()
+        self._seen = self.updates
+        self._sums.zero_()
+        return Losses(
+            made,
+            {name: total / max(made, 1) for name, total in zip(self.structures, sums, strict=True)},
+            {name: int(at) for name, at in zip(self.structures, diverged, strict=True) if at != float("inf")},
+        )
+
+    def state(self) -> dict[str, Tensor]:
+        """The optimiser's state; with the model's weights, `updates` and torch's generator it continues exactly."""
+        return self.adam.state()
+
+    def load(self, state: Mapping[str, Tensor], updates: int) -> None:
+        """Continue after `updates` updates; the model's weights have been loaded before."""
+        self.adam.load(state)
+        self.updates = self._seen = updates
+        self._count.fill_(updates)
+
+    def update(self) -> None:
+        """One update, as it is: what `run` records."""
+        self.adam.clear()
+        drawn = self.drawer.draw()
+        means = self.loss(drawn)
+        means.mean().backward()
+        self._note(means.detach())
+        self.adam.update()
+
+    def loss(self, drawn: Drawn) -> Tensor:
+        """The loss of each structure's queries, (S,); their mean is minimised."""
+        distances = self.network.distances(self.batch, drawn.ids, drawn.candidates)  # (B, 1 + u)
+        losses = margin_loss(distances[:, 0], distances[:, 1:], self.network.space.margin)
+        weights = query_weights(drawn.answers) if self.config.weighted else torch.ones_like(losses)
+        if self.config.average == "batch":
+            weights = weights / weights.sum()
+            return torch.stack([part.sum() for part in (losses * weights / 2).split(self.sizes)]) * len(self.sizes)
+        return block_means(losses, weights, self.sizes)
+
+    def _note(self, means: Tensor) -> None:
+        self._count += 1
+        self._sums += means
+        bad = torch.where(means.isfinite(), torch.inf, self._count)
+        torch.minimum(self._diverged, bad, out=self._diverged)
+
+    def _warm(self) -> None:
+        """An update on the stream that is captured later: autograd's own streams must be those of the capture."""
+        assert self._stream is not None
+        current = torch.cuda.current_stream(self.device)
+        self._stream.wait_stream(current)
+        with torch.cuda.stream(self._stream):
+            self.update()
+        current.wait_stream(self._stream)
+        self._eager += 1
+        if self.config.capture and self._eager == _EAGER:
+            self._capture()
+
+    def _capture(self) -> None:
+        self.adam.clear()
+        torch.cuda.synchronize(self.device)
+        torch.cuda.empty_cache()  # what the updates so far had taken; the graph has its own pool
+        graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(graph, stream=self._stream):
+            self.update()
+        self.adam.settle()
+        self._graph = graph
+
+    def _working_copy(self) -> Model:
+        low = self.config.precision == "bf16" or (self.config.precision == "auto" and self.device.type == "cuda")
+        if not low:
+            return self.model.train()
+        return copy.deepcopy(self.model).to(torch.bfloat16).train()
+
+
+def _table_weights(model: Model) -> list[str]:
+    return [f"{name}.weight" for name, module in model.named_modules() if isinstance(module, Table)]
