@@ -19,9 +19,9 @@ class Dataset:
 
     title: str
     home: str  # where to get it, as the end of a sentence
-    entities: int
-    relations: int  # one direction counted
-    triples: tuple[int, ...]  # train, valid, test
+    entities: int | None = None  # as published; None for the bundled graph, which is counted when asked
+    relations: int | None = None  # one direction counted
+    triples: tuple[int, ...] | None = None  # train, valid, test
     places: tuple[str, ...] = ()  # folders or archives under the data folder, the first that is there counts
     bundled: Path | None = None  # a file or folder that comes with the package, instead of `places`
     names: str | None = None  # labels of entities, a file in the folder

@@ -8,7 +8,7 @@ __all__ = ["DATASET"]
 
 DATASET = Dataset(
     title="Freebase facts, BetaE edition",
-    home="the KG_data archive of the BetaE code (github.com/snap-stanford/KGReasoning)",
+    home="snap.stanford.edu/betae/KG_data.zip (see github.com/snap-stanford/KGReasoning)",
     entities=14_505,
     relations=237,
     triples=(272_115, 17_526, 20_438),

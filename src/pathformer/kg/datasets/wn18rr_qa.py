@@ -1,4 +1,4 @@
-"""WN18RR-QA (Huang et al. 2022, LinE): WordNet with queries of all fourteen structures in the BetaE layout."""
+"""WN18RR-QA (Huang, Chiang and Lee 2022): WordNet with queries of all fourteen structures in the BetaE layout."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ __all__ = ["DATASET"]
 
 DATASET = Dataset(
     title="WordNet relations between synsets, with benchmark queries",
-    home="the data of the LinE code (github.com/zwhuang0509/LinE)",
+    home="github.com/nelsonhuangzijian/WN18RR-QA",
     entities=40_559,
     relations=11,
     triples=(86_835, 2_824, 2_924),

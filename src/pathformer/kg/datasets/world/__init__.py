@@ -1,0 +1,19 @@
+"""The world: countries with capitals, borders, languages, currencies, cities, airports and more; bundled.
+
+`make_world.py` beside this file made the triples from public data; `LICENSES.md` states their licences.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from pathformer.kg.datasets._dataset import Dataset
+
+__all__ = ["DATASET"]
+
+DATASET = Dataset(
+    title="countries, cities, languages, currencies and airports (bundled)",
+    home="the package itself",
+    bundled=Path(__file__).parent / "triples.tsv",
+    names="labels.tsv",
+)
