@@ -1,4 +1,4 @@
-"""Ask an incomplete knowledge graph questions with several hops and and, or, not.
+"""Ask an incomplete knowledge graph questions of several hops, with and, or, not.
 
 The names below load on first use, so that importing the package costs nothing.
 """

@@ -65,7 +65,7 @@ def _options(
         bool, typer.Option("--version", help="Show the version and exit.", callback=_show_version, is_eager=True)
     ] = False,
 ) -> None:
-    """Ask an incomplete knowledge graph questions with several hops and and, or, not."""
+    """Ask an incomplete knowledge graph questions of several hops, with and, or, not."""
 
 
 def main() -> None:

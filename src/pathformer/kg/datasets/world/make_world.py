@@ -158,7 +158,7 @@ def add_languages(world: World, code: str) -> None:
             world.state(here, "official_language", language)
         likely = get_global("likely_subtags").get(base, "").split("_")
         for written in {script, likely[1] if len(likely) == 3 else ""} - {""}:
-            name = f"{ENGLISH.scripts[written]} script"
+            name = f"{CORRECTIONS['scripts'].get(written, ENGLISH.scripts[written])} script"
             world.state(language, "written_in", world.add("script", written, name, f"{name} (writing)"))
 
 
@@ -171,11 +171,12 @@ def is_official(code: str, tag: str, status: str | None) -> bool:
 
 def add_currencies(world: World, code: str) -> None:
     """The tender of today."""
-    for currency, _, until, tender in get_global("territory_currencies").get(code, []):
-        if until is None and tender:
-            name = ENGLISH.currencies[currency]
-            here = world.ids["country", code]
-            world.state(here, "uses_currency", world.add("currency", currency, name, f"{name} (currency)"))
+    history = get_global("territory_currencies").get(code, [])
+    current = [currency for currency, _, until, tender in history if until is None and tender]
+    for currency in CORRECTIONS["currencies"].get(code, current):
+        name = ENGLISH.currencies[currency]
+        here = world.ids["country", code]
+        world.state(here, "uses_currency", world.add("currency", currency, name, f"{name} (currency)"))
 
 
 # --- cities and airports --------------------------------------------------------------------------------------------

@@ -1,0 +1,174 @@
+"""The documentation is true: its blocks run and print what they show, no page is missing, the CLI's page is current.
+
+A page's blocks run in order, in one namespace and one empty folder. A `python` block is executed; an `output` block
+after it is what it prints. In a `console` block the lines below `$ pathformer ...` are what the command prints; other
+commands are for reading. `...` stands for anything, white space at line ends counts for nothing, and
+`<!-- not run: why -->` right before a block leaves it out.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import doctest
+import importlib
+import io
+import os
+import re
+import subprocess
+import sys
+import sysconfig
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+import pathformer
+from pathformer import plugins
+
+ROOT = Path(__file__).parents[1]
+PACKAGE = Path(pathformer.__file__).parent
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("**/*.md"))]
+FENCE = re.compile(
+    r"(?P<skip><!-- not run: [^>]+ -->\n+)?^```(?P<kind>\w+)[^\n]*\n(?P<body>.*?)^```$", re.MULTILINE | re.DOTALL
+)
+
+
+@dataclass(frozen=True)
+class Block:
+    kind: str
+    body: str
+    line: int
+
+
+def blocks(text: str) -> list[Block]:
+    return [
+        Block(found["kind"], found["body"], text.count("\n", 0, found.start("kind")) + 1)
+        for found in FENCE.finditer(text)
+        if not found["skip"]
+    ]
+
+
+def tidy(text: str) -> str:
+    return "\n".join(line.rstrip() for line in text.strip("\n").splitlines())
+
+
+def matches(shown: str, printed: str) -> bool:
+    """Whether the text agrees, `...` standing for anything."""
+    pattern = ".*?".join(map(re.escape, tidy(shown).split("...")))
+    return re.fullmatch(pattern, tidy(printed), re.DOTALL) is not None
+
+
+def commands(body: str) -> Iterator[tuple[str, str]]:
+    """Each `$` line of a console block and the lines shown below it."""
+    for part in re.split(r"^\$ ", body, flags=re.MULTILINE)[1:]:
+        lines = part.splitlines()
+        count = next((n for n, line in enumerate(lines) if not line.endswith("\\")), 0) + 1
+        yield "\n".join(lines[:count]), "\n".join(lines[count:])
+
+
+def run_console(block: Block, where: str, folder: Path) -> None:
+    path = f"{sysconfig.get_path('scripts')}{os.pathsep}{os.environ['PATH']}"
+    environment = os.environ | {"PATH": path, "COLUMNS": "80", "NO_COLOR": "1", "TERM": "dumb"}
+    for command, shown in commands(block.body):
+        if not command.startswith("pathformer "):
+            continue
+        done = subprocess.run(
+            ["bash", "-c", command],
+            cwd=folder,
+            env=environment,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            timeout=120,
+            check=False,
+        )
+        expected = 2 if shown.startswith("error:") else 0
+        assert done.returncode == expected, f"{where}: `{command}` ended with {done.returncode}:\n{done.stdout}"
+        if shown.strip():
+            assert matches(shown, done.stdout), f"{where}: `{command}` printed\n{done.stdout}"
+
+
+def run_page(path: Path, folder: Path) -> None:
+    namespace: dict[str, object] = {"__name__": "page"}
+    printed = ""
+    for block in blocks(path.read_text(encoding="utf-8")):
+        where = f"{path.name}:{block.line}"
+        if block.kind == "python":
+            output = io.StringIO()
+            with contextlib.redirect_stdout(output):
+                exec(compile("\n" * block.line + block.body, str(path), "exec"), namespace)
+            printed = output.getvalue()
+        elif block.kind == "output":
+            assert matches(block.body, printed), f"{where}: the block above printed\n{printed}"
+        elif block.kind == "console":
+            run_console(block, where, folder)
+
+
+@pytest.mark.parametrize("path", PAGES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_blocks_run(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    run_page(path, tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("page", "complaint"),
+    [
+        ("```python\nprint(1 + 1)\n```\n\n```output\n2\n```\n", None),
+        ("```python\nprint(1 + 1)\n```\n\n```output\n3\n```\n", "the block above printed"),
+        ("```python\nx = 1\n```\n```python\nassert x == 1\n```\n", None),
+        ("```python\nassert 0, 'it ran'\n```\n", "it ran"),
+        ("<!-- not run: takes an hour -->\n```python\nassert 0\n```\n", None),
+        ("```console\n$ pathformer --version\npathformer ...\n```\n", None),
+        ("```console\n$ pathformer --version\nsomething else\n```\n", "`pathformer --version` printed"),
+        ("```console\n$ pathformer \\\n  nothing\nerror: no command 'nothing'...\n```\n", None),
+        ("```console\n$ pathformer nothing\n```\n", "ended with 2"),
+        ("```console\n$ rm everything\n```\n", None),
+        ("```text\nnot code\n```\n", None),
+    ],
+)
+def test_the_runner_sees_what_is_wrong(page: str, complaint: str | None, tmp_path: Path) -> None:
+    (tmp_path / "page.md").write_text(page)
+    if complaint is None:
+        run_page(tmp_path / "page.md", tmp_path)
+    else:
+        with pytest.raises(AssertionError, match=re.escape(complaint)):
+            run_page(tmp_path / "page.md", tmp_path)
+
+
+def test_every_page_is_in_the_navigation() -> None:
+    named = set(re.findall(r"^ +- [^:]+: (\S+\.md)$", (ROOT / "mkdocs.yml").read_text(encoding="utf-8"), re.MULTILINE))
+    assert named == {str(path.relative_to(ROOT / "docs")) for path in PAGES[1:]}
+
+
+def test_links_between_files_lead_somewhere() -> None:
+    for page in [*PAGES, ROOT / "CONTRIBUTING.md"]:
+        for target in re.findall(r"\]\((?!https?:|#)([^)#]+)[^)]*\)", page.read_text(encoding="utf-8")):
+            assert (page.parent / target).exists(), f"{page.name} links to {target}, which is not there"
+
+
+def test_the_page_of_the_command_line_is_current() -> None:
+    program = "import sys; sys.path.insert(0, 'scripts'); import make_cli_docs; print(make_cli_docs.page(), end='')"
+    environment = os.environ | {"COLUMNS": "80"}
+    done = subprocess.run(
+        [sys.executable, "-c", program], cwd=ROOT, env=environment, capture_output=True, text=True, check=True
+    )
+    page = (ROOT / "docs" / "cli.md").read_text(encoding="utf-8")
+    assert page == done.stdout, "run: python scripts/make_cli_docs.py"
+    assert sorted(re.findall(r"^## (\S+)$", page, re.MULTILINE)) == sorted(plugins.names("pathformer.cli"))
+
+
+def modules_with_examples() -> list[str]:
+    """The modules that have a `>>>` in them."""
+    return [
+        ".".join(["pathformer", *path.relative_to(PACKAGE).with_suffix("").parts])
+        for path in sorted(PACKAGE.rglob("*.py"))
+        if re.search(r"^\s*>>> ", path.read_text(encoding="utf-8"), re.MULTILINE)
+    ]
+
+
+@pytest.mark.parametrize("name", modules_with_examples())
+def test_examples_in_docstrings(name: str) -> None:
+    result = doctest.testmod(importlib.import_module(name), optionflags=doctest.ELLIPSIS)
+    assert result.attempted > 0
+    assert result.failed == 0
