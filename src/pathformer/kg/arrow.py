@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
 from pathformer.kg.names import Buffers, Names
+from pathformer.kg.vocab import Vocabulary
 
-__all__ = ["array_of", "buffers_of", "names_of_array"]
+__all__ = ["array_of", "buffers_of", "names_of_array", "table_of"]
 
 
 def names_of_array(array: Any) -> Names:
@@ -34,3 +36,14 @@ def array_of(names: Names) -> Any:
     offsets, data = names.buffers
     buffers = [None, pa.py_buffer(np.ascontiguousarray(offsets)), pa.py_buffer(np.ascontiguousarray(data))]
     return pa.Array.from_buffers(pa.large_string(), len(names), buffers)
+
+
+def table_of(triples: npt.NDArray[np.int32], vocabulary: Vocabulary) -> Any:
+    """Triples (n, 3) as an Arrow table of names: head, relation, tail."""
+    entities, relations = array_of(vocabulary.entities), array_of(vocabulary.relations)
+    columns = [
+        entities.take(pa.array(triples[:, 0])),
+        relations.take(pa.array(triples[:, 1] >> 1)),
+        entities.take(pa.array(triples[:, 2])),
+    ]
+    return pa.table(columns, names=["head", "relation", "tail"])

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from pathformer.errors import InputError
 
-__all__ = ["new_folder"]
+__all__ = ["check_target", "new_folder"]
 
 
 @contextmanager
@@ -23,7 +23,7 @@ def new_folder(target: Path, marker: str, *, force: bool = False) -> Iterator[Pa
     An existing target is refused; with `force` it is replaced, if it is empty or holds the file `marker`: anything else
     was not made by us, and is never deleted.
     """
-    _check(target, marker, force)
+    check_target(target, marker, force=force)
     target.parent.mkdir(parents=True, exist_ok=True)
     try:
         temporary = Path(tempfile.mkdtemp(prefix=f".{target.name}.", suffix=".part", dir=target.parent))
@@ -32,13 +32,14 @@ def new_folder(target: Path, marker: str, *, force: bool = False) -> Iterator[Pa
     try:
         temporary.chmod(0o777 & ~_umask())
         yield temporary
-        _check(target, marker, force)
+        check_target(target, marker, force=force)
         _put(temporary, target)
     finally:
         shutil.rmtree(temporary, ignore_errors=True)
 
 
-def _check(target: Path, marker: str, force: bool) -> None:
+def check_target(target: Path, marker: str, *, force: bool = False) -> None:
+    """Refuse a place that must not be written to."""
     if not target.exists():
         return
     ours = target.is_dir() and ((target / marker).is_file() or not any(target.iterdir()))

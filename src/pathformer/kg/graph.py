@@ -90,4 +90,5 @@ class Graph:
         heads = np.repeat(np.arange(self.entities, dtype=np.int32), np.diff(self.head_ptr))
         counts = np.diff(self.pair_ptr)
         table = np.stack([np.repeat(heads, counts), np.repeat(self.pair_relation, counts), self.tails], axis=1)
-        return table[table[:, 1] % 2 == 0]
+        forward: npt.NDArray[np.int32] = table[table[:, 1] % 2 == 0]
+        return forward

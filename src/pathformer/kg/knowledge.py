@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -73,7 +74,7 @@ class KnowledgeGraph:
         name: what the graph is called; otherwise as its file or folder is.
         format: the format's name, where the file's ending does not tell it.
         columns: head, relation and tail: names of a header, or numbers counted from 1.
-        header: whether the first line is one; None: it is if it holds well-known words such as subject, predicate, object.
+        header: whether the first line is one; None: it is if it holds well-known words (subject, predicate, object).
         delimiter, quote, encoding: of delimited text; quote "" for none.
         names, relation_names: files of labels, a name and a label a line; names_columns: which two columns.
         literals: keep RDF literals as entities instead of leaving them out.
@@ -121,6 +122,37 @@ class KnowledgeGraph:
         return build(name, {split: batches_of(part, split) for split, part in given.items() if part is not None})
 
     @classmethod
+    def from_table(
+        cls, table: Any, *, columns: Sequence[str | int] | None = None, name: str = "graph", skip_bad: bool = False
+    ) -> KnowledgeGraph:
+        """A graph of a table: Arrow's, or any that speaks the Arrow stream interface (polars, pandas, DuckDB, ...)."""
+        import pyarrow as pa
+
+        from pathformer.kg.build import build
+        from pathformer.kg.formats import ReadOptions
+        from pathformer.kg.formats._tables import chosen_columns, read_table
+
+        if not hasattr(table, "__arrow_c_stream__"):
+            raise InputError(f"a {type(table).__name__} is no table: expected one with the Arrow stream interface")
+        stream = pa.RecordBatchReader.from_stream(table)
+        options = ReadOptions(columns=None if columns is None else tuple(columns), skip_bad=skip_bad)
+        chosen = chosen_columns(stream.schema, options, Path(name))
+        return build(name, {"train": read_table(stream, chosen, options, Path(name))})
+
+    def to_table(self, split: str | None = None) -> Any:
+        """The triples of one split, or of all, as an Arrow table of names: head, relation, tail."""
+        from pathformer.kg.arrow import table_of
+
+        chosen = list(self.splits.values()) if split is None else [self.splits[self._checked(split)]]
+        return table_of(np.concatenate(chosen), self.vocabulary)
+
+    def split(self, valid: float = 0.1, test: float = 0.1, *, seed: int = 0) -> KnowledgeGraph:
+        """All triples divided anew into train, valid and test (fractions), so that train keeps every name."""
+        from pathformer.kg.holdout import hold_out
+
+        return hold_out(self, valid, test, seed=seed)
+
+    @classmethod
     def open(cls, folder: str | Path) -> KnowledgeGraph:
         """A saved graph, memory-mapped."""
         from pathformer.kg.storage import open_graph
@@ -135,9 +167,7 @@ class KnowledgeGraph:
 
     def graph(self, split: str | None = None) -> Graph:
         """The index of a split and all before it (train ⊆ valid ⊆ test); of everything when no split is named."""
-        split = split or list(self.splits)[-1]
-        if split not in self.splits:
-            raise InputError(f"the graph {self.name!r} has no {split!r} triples, only {', '.join(self.splits)}")
+        split = self._checked(split or list(self.splits)[-1])
         if split not in self._graphs:
             self._graphs[split] = self._saved_graphs[split]() if split in self._saved_graphs else self._index(split)
         return self._graphs[split]
@@ -170,6 +200,11 @@ class KnowledgeGraph:
         sizes = ", ".join(f"{split} {len(triples):,}" for split, triples in self.splits.items())
         entities, relations = self.vocabulary.entity_count, len(self.vocabulary.relations)
         return f"<KnowledgeGraph {self.name!r}: {entities:,} entities, {relations:,} relations, {sizes} triples>"
+
+    def _checked(self, split: str) -> str:
+        if split not in self.splits:
+            raise InputError(f"the graph {self.name!r} has no {split!r} triples, only {', '.join(self.splits)}")
+        return split
 
     def _index(self, split: str) -> Graph:
         parts = [self.splits[s] for s in SPLITS[: SPLITS.index(split) + 1] if s in self.splits]

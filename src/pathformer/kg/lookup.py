@@ -80,7 +80,7 @@ def _holding(piece: str, names: Names) -> Iterator[str]:
     offsets, data = names.buffers
     pattern = re.compile(re.escape(piece.encode(errors="replace")), re.IGNORECASE)
     last = -1
-    for match in pattern.finditer(memoryview(data)):
+    for match in pattern.finditer(data.data):
         place = int(np.searchsorted(offsets, match.start(), "right")) - 1
         if place != last:
             last = place

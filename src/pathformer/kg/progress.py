@@ -1,4 +1,4 @@
-"""A bar for long readings: bytes taken of the files' bytes, on stderr, gone when it is done."""
+"""A bar for long readings: bytes taken of the files' bytes, on a terminal's stderr, gone when it is done."""
 
 from __future__ import annotations
 
@@ -12,14 +12,16 @@ __all__ = ["reading"]
 @contextmanager
 def reading(sources: Path | dict[str, list[Path]], shown: bool) -> Iterator[Callable[[int], None] | None]:
     """Yield the function that is told of each step, or None when no bar is wanted."""
-    if not shown or isinstance(sources, Path):
+    from rich.console import Console
+
+    console = Console(stderr=True)
+    if not shown or not console.is_terminal or isinstance(sources, Path):
         yield None
         return
-    from rich.console import Console
     from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn, TransferSpeedColumn
 
     total = sum(path.stat().st_size for files in sources.values() for path in files)
     columns = (TextColumn("reading"), BarColumn(), DownloadColumn(), TransferSpeedColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+    with Progress(*columns, console=console, transient=True) as bar:
         task = bar.add_task("reading", total=total)
         yield lambda step: bar.advance(task, step)

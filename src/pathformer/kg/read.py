@@ -80,6 +80,8 @@ def _read_folder(folder: Path, options: ReadOptions, name: str | None) -> Knowle
 
 def _batches(files: Sequence[Path], options: ReadOptions, format: str | None, number: int) -> Iterator[Batch]:
     for place, path in enumerate(files, number):
+        if not path.stat().st_size:
+            raise GraphFileError("the file is empty", path)
         rows = 0
         for batch in file_format(path, format).read(path, replace(options, file=place)):
             rows += len(batch.heads)

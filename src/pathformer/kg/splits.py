@@ -50,4 +50,4 @@ def assemble(parts: Mapping[str, Triples], entities: int, relations: int) -> tup
 
 def _contained(keys: npt.NDArray[np.int64], earlier: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
     places = np.minimum(np.searchsorted(earlier, keys), len(earlier) - 1)
-    return earlier[places] == keys
+    return np.equal(earlier[places], keys)

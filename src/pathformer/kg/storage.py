@@ -20,14 +20,14 @@ from typing import Any
 import numpy as np
 
 from pathformer.errors import GraphFileError
-from pathformer.kg.atomic import new_folder
+from pathformer.kg.atomic import check_target, new_folder
 from pathformer.kg.graph import Graph
 from pathformer.kg.knowledge import KnowledgeGraph
 from pathformer.kg.names import Buffers, Names
 from pathformer.kg.report import Report
 from pathformer.kg.vocab import Vocabulary
 
-__all__ = ["is_saved", "open_graph", "save_graph"]
+__all__ = ["check_free", "is_saved", "open_graph", "save_graph"]
 
 _HEADER = "graph.json"
 _VERSION = 1
@@ -37,6 +37,11 @@ _ARRAYS = ("head_ptr", "pair_relation", "pair_ptr", "tails")
 def is_saved(folder: Path) -> bool:
     """Whether a folder holds a saved graph."""
     return (folder / _HEADER).is_file()
+
+
+def check_free(folder: Path, *, force: bool = False) -> None:
+    """Refuse a place where a graph must not be saved, before the work of reading one is done."""
+    check_target(folder, _HEADER, force=force)
 
 
 def save_graph(graph: KnowledgeGraph, folder: Path, *, force: bool = False) -> Path:

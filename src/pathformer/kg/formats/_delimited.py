@@ -7,6 +7,7 @@ Arrow does not say which line of the file it stumbled over, so on a failure the 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +28,7 @@ _BLOCK = 4 << 20  # bytes parsed at once: larger blocks leave the cache and were
 def read_delimited(path: Path, options: ReadOptions, delimiter: str, quote: str) -> Iterator[Batch]:
     """The triples of a delimited file; the options overrule the format's delimiter and quote sign."""
     shape = layout(path, options, options.delimiter or delimiter, quote if options.quote is None else options.quote)
-    broken: list[Any] = []  # rows with the wrong number of columns
+    broken: list[int] = []  # how many columns each row has that has the wrong number
     skipped = 0
     with open_bytes(path, options.encoding, options.advance) as stream:
         try:
@@ -41,10 +42,10 @@ def read_delimited(path: Path, options: ReadOptions, delimiter: str, quote: str)
             raise _located(path, options, shape, f"cannot be parsed ({error})") from error
     if skipped or broken:
         first = first_problem(path, options, shape)
-        yield Batch(NO_NAMES, NO_NAMES, NO_NAMES, skipped + len(broken), notes=(str(first),) if first else ())
+        yield Batch(NO_NAMES, NO_NAMES, NO_NAMES, skipped=skipped + len(broken), notes=(str(first),) if first else ())
 
 
-def _arrow_options(shape: Layout, broken: list[Any] | None) -> tuple[Any, Any, Any]:
+def _arrow_options(shape: Layout, broken: list[int] | None) -> tuple[Any, Any, Any]:
     keys = [_key(place) for place in range(len(shape.names))]
     chosen = [_key(place) for place in shape.chosen]
     read = csv.ReadOptions(column_names=keys, skip_rows_after_names=shape.header_end, block_size=_BLOCK)
@@ -52,9 +53,14 @@ def _arrow_options(shape: Layout, broken: list[Any] | None) -> tuple[Any, Any, A
         delimiter=shape.delimiter, quote_char=shape.quote or False, newlines_in_values=bool(shape.quote)
     )
     if broken is not None:
-        parse.invalid_row_handler = lambda row: broken.append(None) or "skip"
+        parse.invalid_row_handler = partial(_skip, broken)
     convert = csv.ConvertOptions(column_types=dict.fromkeys(chosen, pa.binary()), include_columns=sorted(set(chosen)))
     return read, parse, convert
+
+
+def _skip(broken: list[int], row: Any) -> str:
+    broken.append(row.actual_columns)
+    return "skip"
 
 
 def _key(place: int) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -36,6 +36,7 @@ class Batch:
     heads: Any
     relations: Any
     tails: Any
+    _: KW_ONLY
     skipped: int = 0
     literals: int = 0
     labels: Mapping[str, str] = field(default_factory=dict)  # labels that the file itself gives

@@ -17,7 +17,7 @@ from pathformer.kg.formats._cells import problem_of
 from pathformer.kg.formats._format import ROLES, ReadOptions
 from pathformer.kg.source import open_bytes
 
-__all__ = ["Layout", "choose_columns", "first_problem", "layout", "rows"]
+__all__ = ["Layout", "choose_columns", "first_problem", "layout", "rows", "well_known"]
 
 _WELL_KNOWN: tuple[frozenset[str], ...] = (
     frozenset({"head", "subject", "source", "src", "from", "start", "s", "h"}),
@@ -43,9 +43,9 @@ def layout(path: Path, options: ReadOptions, delimiter: str, quote: str) -> Layo
         raise GraphFileError(f"a delimiter and a quote sign are one character each, not {delimiter!r}, {quote!r}", path)
     first = next(rows(path, options.encoding, delimiter, quote), None)
     if first is None:
-        raise GraphFileError("the file is empty", path)
+        raise GraphFileError("the file holds no triples", path)
     line, end, cells = first
-    known = _well_known(cells) if options.columns is None else None
+    known = well_known(cells) if options.columns is None else None
     named = options.columns is not None and any(isinstance(column, str) for column in options.columns)
     header = (named or known is not None) if options.header is None else options.header
     names = tuple(cells) if header else tuple(f"column {number + 1}" for number in range(len(cells)))
@@ -74,7 +74,7 @@ def choose_columns(
 def rows(path: Path, encoding: str, delimiter: str, quote: str) -> Iterator[tuple[int, int, list[str]]]:
     """First line, last line and cells of every row; bytes that do not decode become lone surrogates."""
     with open_bytes(path, encoding) as stream:
-        text = io.TextIOWrapper(stream, "utf-8-sig", "surrogateescape", newline="")
+        text = io.TextIOWrapper(io.BufferedReader(stream), "utf-8-sig", "surrogateescape", newline="")
         if not quote:
             for number, line in enumerate(text, 1):
                 content = line.rstrip("\r\n")
@@ -119,7 +119,8 @@ def _wrong_width(found: int, expected: int, delimiter: str) -> str:
     return f"{cells}, expected {expected} with {delimiter!r} between them{hint}{more}"
 
 
-def _well_known(cells: Sequence[str]) -> tuple[int, ...] | None:
+def well_known(cells: Sequence[str]) -> tuple[int, ...] | None:
+    """The places of head, relation and tail among the words of a header, or None when they are not told by them."""
     words = [cell.strip().casefold().lstrip("#") for cell in cells]
     places = [[place for place, word in enumerate(words) if word in role] for role in _WELL_KNOWN]
     return tuple(found[0] for found in places) if all(len(found) == 1 for found in places) else None

@@ -105,8 +105,8 @@ def _read_ids(path: Path, options: ReadOptions, entities: int, relations: int) -
     parts, met = [np.empty((0, 3), np.int32)], Report()
     for batch in tsv.FORMAT.read(path, options):
         ids = np.stack([_numbers(column) for column in (batch.heads, batch.relations, batch.tails)], axis=1)
-        good = ((ids >= 0) & (ids < limits)).all(axis=1)
-        wrong = len(good) - int(good.sum())
+        good = np.all((ids >= 0) & (ids < limits), axis=1)
+        wrong = len(ids) - int(np.count_nonzero(good))
         if wrong and not options.skip_bad:
             raise _first_wrong_id(path, entities, relations)
         notes = (str(_first_wrong_id(path, entities, relations)),) if wrong and not met.notes else ()

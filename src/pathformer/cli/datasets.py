@@ -1,0 +1,60 @@
+"""`pathformer datasets`: the graphs that are known by name."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from pathformer.kg.datasets import Dataset
+
+__all__ = ["command"]
+
+
+def command(
+    data: Annotated[
+        Path | None,
+        typer.Option(help="The folder that holds datasets; otherwise $PATHFORMER_DATA.", show_default=False),
+    ] = None,
+) -> None:
+    """List the graphs that are known by name: how large they are, and which are there.
+
+    A name stands for a graph wherever a command wants a DATASET; so does the path of a saved graph or of a folder.
+
+    Examples:
+
+        $ pathformer datasets
+
+        $ pathformer datasets --data ~/graphs
+    """
+    from rich.console import Console
+    from rich.table import Table
+
+    from pathformer.kg.datasets import data_folder, datasets
+
+    folder = data_folder(data)
+    table = Table(box=None, pad_edge=False)
+    table.add_column("name")
+    for column in ("entities", "relations", "triples"):
+        table.add_column(column, justify="right")
+    table.add_column("what it holds")
+    table.add_column("where")
+    for name, dataset in datasets().items():
+        found = dataset.find(folder)
+        where = "bundled" if dataset.bundled else str(found) if found else f"not there; get it from {dataset.home}"
+        table.add_row(name, *_sizes(name, dataset), dataset.title, where)
+    console = Console()
+    console.print(table)
+    console.print(f"\nlooked under {folder}" if folder else "\nno data folder: set $PATHFORMER_DATA, or give --data")
+
+
+def _sizes(name: str, dataset: Dataset) -> tuple[str, str, str]:
+    """Entities, relations, triples; the bundled graph is counted."""
+    if dataset.triples is None:
+        graph = dataset.load(name, None)
+        counts = graph.vocabulary.entity_count, len(graph.vocabulary.relations), graph.triple_count
+    else:
+        counts = dataset.entities or 0, dataset.relations or 0, sum(dataset.triples)
+    return tuple(f"{count:,}" for count in counts)  # type: ignore[return-value]

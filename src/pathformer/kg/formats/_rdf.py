@@ -1,0 +1,159 @@
+"""RDF through pyoxigraph: IRIs and blank nodes are entities, literals are left out with a count or kept by option.
+
+An IRI is its own name. A blank node is a name within one file only, and parsers invent names for those without one, so
+all are numbered by first appearance: `_:b1` in the first file, `_:f2b1` in the second. A literal that is kept is named
+as N-Triples writes it, `"1"^^<...>`. Literals of rdfs:label and skos:prefLabel are the labels of their subjects.
+"""
+
+from __future__ import annotations
+
+import io
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from pathformer.errors import GraphFileError, MissingExtraError
+from pathformer.kg.formats._format import Batch, ReadOptions
+from pathformer.kg.source import Reader, open_bytes
+
+__all__ = ["read_rdf"]
+
+_ROWS = 1 << 16  # statements a batch
+_LABELS = ("http://www.w3.org/2000/01/rdf-schema#label", "http://www.w3.org/2004/02/skos/core#prefLabel")
+
+
+def read_rdf(path: Path, options: ReadOptions, syntax: str, *, by_line: bool) -> Iterator[Batch]:
+    """The triples of an RDF file in one of pyoxigraph's formats; `by_line`: a bad byte harms its line only."""
+    try:
+        import pyoxigraph
+    except ImportError as error:
+        raise MissingExtraError("reading RDF", "pyoxigraph", "rdf") from error
+    with open_bytes(path, options.encoding, options.advance) as stream:
+        bad = _BadLines(path, options.skip_bad)
+        text: Any = _DecodableLines(stream, bad) if by_line and options.skip_bad else stream
+        parser = pyoxigraph.parse(text, format=getattr(pyoxigraph.RdfFormat, syntax))
+        names = _Names(options, pyoxigraph)
+        for triple in bad.skipped_over(parser):
+            names.add(triple)
+            if len(names.heads) == _ROWS:
+                yield names.batch()
+        yield names.batch(skipped=len(bad.lines), notes=bad.notes, labels=names.labels())
+
+
+class _Names:
+    """Statements turned into names, until a batch is full."""
+
+    def __init__(self, options: ReadOptions, rdf: Any) -> None:
+        self._rdf, self._keep_literals = rdf, options.literals
+        self._prefix = "_:b" if options.file == 1 else f"_:f{options.file}b"
+        self._blanks: dict[str, str] = {}
+        self._labels: dict[str, tuple[bool, str]] = {}  # whether it is in another language than English, and the label
+        self._start()
+
+    def _start(self) -> None:
+        self.heads: list[str] = []
+        self._relations: list[str] = []
+        self._tails: list[str] = []
+        self._literals = 0
+
+    def add(self, triple: Any) -> None:
+        """Take one statement."""
+        tail = self._name(triple.object)
+        if isinstance(triple.object, self._rdf.Literal):
+            self._label(triple)
+        if tail is None:
+            self._literals += 1
+            return
+        head = self._name(triple.subject)
+        assert head is not None
+        self.heads.append(head)
+        self._relations.append(triple.predicate.value)
+        self._tails.append(tail)
+
+    def batch(self, **more: Any) -> Batch:
+        """What was taken since the last batch."""
+        columns = [pa.array(column, pa.string()) for column in (self.heads, self._relations, self._tails)]
+        batch = Batch(*columns, literals=self._literals, **more)
+        self._start()
+        return batch
+
+    def labels(self) -> dict[str, str]:
+        """The label of every subject that has one."""
+        return {name: label for name, (_, label) in self._labels.items()}
+
+    def _name(self, term: Any) -> str | None:
+        if isinstance(term, self._rdf.NamedNode):
+            return term.value  # type: ignore[no-any-return]
+        if isinstance(term, self._rdf.BlankNode):
+            return self._blanks.setdefault(term.value, f"{self._prefix}{len(self._blanks) + 1}")
+        if isinstance(term, self._rdf.Literal) and self._keep_literals:
+            return str(term)
+        return None  # a literal, or a quoted triple
+
+    def _label(self, triple: Any) -> None:
+        if triple.predicate.value in _LABELS and triple.object.value:
+            foreign = (triple.object.language or "en").partition("-")[0] != "en"
+            name = self._name(triple.subject)
+            assert name is not None
+            if name not in self._labels or (self._labels[name][0] and not foreign):
+                self._labels[name] = (foreign, triple.object.value)
+
+
+class _BadLines:
+    """The lines that a parser stumbled over: an error for the first, or all of them counted."""
+
+    def __init__(self, path: Path, skip: bool) -> None:
+        self._path, self._skip = path, skip
+        self.lines: set[int] = set()
+        self.notes: tuple[str, ...] = ()
+
+    def skipped_over(self, parser: Iterator[Any]) -> Iterator[Any]:
+        """What the parser gives; after an error it goes on behind it."""
+        while True:
+            try:
+                yield next(parser)
+            except StopIteration:
+                return
+            except SyntaxError as error:
+                problem = re.sub(r"^Parser error [^:]*: ", "", error.msg)
+                self.meet(error.lineno or 1, problem, fatal="UTF-8" in problem)
+
+    def meet(self, line: int, problem: str, *, fatal: bool = False) -> None:
+        """A bad line; the parser cannot go on behind bytes that are not UTF-8."""
+        error = GraphFileError(problem, self._path, line)
+        if fatal or not self._skip:
+            raise error
+        self.lines.add(line)
+        self.notes = self.notes or (str(error),)
+
+
+class _DecodableLines(io.RawIOBase):
+    """A reader without the lines that are not UTF-8; their line ends stay, so that line numbers hold."""
+
+    def __init__(self, stream: Reader, bad: _BadLines) -> None:
+        self._lines, self._bad = io.BufferedReader(stream), bad
+        self._number, self._left = 0, b""
+
+    def readable(self) -> bool:
+        """It is."""
+        return True
+
+    def read(self, size: int | None = -1) -> bytes:
+        """Up to `size` bytes."""
+        wanted = 1 << 16 if size is None or size < 0 else size
+        if not self._left:
+            self._left = b"".join(map(self._checked, self._lines.readlines(wanted)))
+        data, self._left = self._left[:wanted], self._left[wanted:]
+        return data
+
+    def _checked(self, line: bytes) -> bytes:
+        self._number += 1
+        try:
+            line.decode()
+        except UnicodeDecodeError:
+            self._bad.meet(self._number, "not UTF-8 text")
+            return b"\n"
+        return line

@@ -1,0 +1,18 @@
+"""Turtle: RDF with prefixes, lists and abbreviations."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from pathformer.kg.formats._format import Batch, FileFormat, ReadOptions
+from pathformer.kg.formats._rdf import read_rdf
+
+__all__ = ["FORMAT"]
+
+
+def _read(path: Path, options: ReadOptions) -> Iterator[Batch]:
+    return read_rdf(path, options, "TURTLE", by_line=False)
+
+
+FORMAT = FileFormat("Turtle (RDF)", (".ttl", ".turtle"), _read)
