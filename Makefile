@@ -20,6 +20,7 @@ test: lint types unit docs  ## lint, types, tests and docs: the whole truth
 lint: $(READY)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	$(BIN)/repo-review . --show err
 
 types: $(READY)
 	$(BIN)/mypy
