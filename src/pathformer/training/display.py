@@ -1,0 +1,66 @@
+"""Progress for people: a bar with loss, queries a second and time left; plain lines where there is no terminal."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable
+
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn
+
+__all__ = ["Display", "duration"]
+
+_QUIET = 30.0  # seconds between lines where there is no terminal
+
+
+class Display:
+    """Shows where a run stands; entered for as long as it trains."""
+
+    def __init__(self, console: Console | None = None, now: Callable[[], float] = time.monotonic) -> None:
+        self.console = console or Console(stderr=True)
+        self._now, self._last = now, -math.inf
+        self._bar = Progress(
+            TextColumn("step {task.fields[step]:,}"),
+            BarColumn(),
+            TaskProgressColumn(),
+            TextColumn("{task.description}"),
+            console=self.console,
+            disable=not self.console.is_terminal,
+        )
+        self._task = self._bar.add_task("starting", total=1.0, step=0)
+
+    def __enter__(self) -> Display:
+        self._bar.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._bar.stop()
+
+    def update(self, *, step: int, progress: float, loss: float, rate: float, left: float) -> None:
+        """Show a step: loss, queries a second, seconds left."""
+        text = f"loss {loss:.4f}  {rate:,.0f} queries/s  {duration(left)} left"
+        self._bar.update(self._task, completed=min(1.0, progress), step=step, description=text)
+        if not self.console.is_terminal and self._now() - self._last >= _QUIET:
+            self._last = self._now()
+            self.console.print(f"step {step:,}  {progress:.0%}  {text}", highlight=False)
+
+    def say(self, text: str) -> None:
+        """A line that stays."""
+        self._bar.console.print(text, highlight=False)
+
+
+def duration(seconds: float) -> str:
+    """Seconds as people say them.
+
+    >>> [duration(s) for s in (7, 95, 5400, 200_000, float("inf"))]
+    ['7 s', '1:35 min', '1:30 h', '55:33 h', '?']
+    """
+    if not math.isfinite(seconds):
+        return "?"
+    whole = round(seconds)
+    if whole < 60:
+        return f"{whole} s"
+    if whole < 3600:
+        return f"{whole // 60}:{whole % 60:02d} min"
+    return f"{whole // 3600}:{whole % 3600 // 60:02d} h"

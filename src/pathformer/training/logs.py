@@ -1,0 +1,81 @@
+"""What a run leaves to be read later: JSON lines always, TensorBoard where it is installed.
+
+A line is `{"step": ..., "seconds": ..., <figures>}`. A run that continues from a checkpoint first takes back what was
+logged after it, so the file reads like that of a run that was never interrupted.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any, Protocol
+
+__all__ = ["JsonLines", "Log", "TensorBoard", "open_logs"]
+
+
+class Log(Protocol):
+    """Somewhere figures go."""
+
+    def write(self, step: int, figures: Mapping[str, float]) -> None:
+        """Note the figures of a step."""
+
+    def close(self) -> None:
+        """Nothing more will come."""
+
+
+def open_logs(folder: Path, step: int) -> list[Log]:
+    """The logs of a run that has made `step` steps."""
+    logs: list[Log] = [JsonLines(folder / "log.jsonl", step)]
+    if find_spec("tensorboard") is not None:
+        logs.append(TensorBoard(folder / "tensorboard", step))
+    return logs
+
+
+class JsonLines:
+    """One JSON object a line, flushed as it is written."""
+
+    def __init__(self, path: Path, step: int) -> None:
+        kept = [line for line in _lines(path) if line["step"] <= step] if step else []
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("".join(json.dumps(line) + "\n" for line in kept), encoding="utf-8")
+        self._file = path.open("a", encoding="utf-8")
+
+    def write(self, step: int, figures: Mapping[str, float]) -> None:
+        """Append a line."""
+        self._file.write(json.dumps({"step": step, **figures}) + "\n")
+        self._file.flush()
+
+    def close(self) -> None:
+        """Close the file."""
+        self._file.close()
+
+
+class TensorBoard:
+    """Event files; figures named `valid/2p` share a panel with `valid/3p`."""
+
+    def __init__(self, folder: Path, step: int) -> None:
+        from torch.utils.tensorboard import SummaryWriter
+
+        self._writer = SummaryWriter(str(folder), purge_step=step + 1 if step else None)
+
+    def write(self, step: int, figures: Mapping[str, float]) -> None:
+        """Add each figure as a scalar."""
+        for name, value in figures.items():
+            self._writer.add_scalar(name, value, step)
+
+    def close(self) -> None:
+        """Flush and close."""
+        self._writer.close()
+
+
+def _lines(path: Path) -> list[dict[str, Any]]:
+    """The whole lines of a log; a kill may have cut the last one short."""
+    found = []
+    for text in path.read_text(encoding="utf-8").splitlines() if path.is_file() else []:
+        try:
+            found.append(json.loads(text))
+        except ValueError:
+            break
+    return found

@@ -1,0 +1,299 @@
+"""The loop: update, look, validate, save, until the steps or the minutes are used up.
+
+A *step* is one update on `batch` queries of every trained structure, as in the reference code nearest to the paper
+(which makes one update a structure instead of one on all of them; the queries seen a step are the same).
+
+A run lives in a folder and is continued from there by itself:
+
+    last.safetensors   weights, optimiser, generators and counters after some step
+    best.safetensors   weights alone, of the validation with the highest mean MRR
+    log.jsonl          losses, rates and validation figures
+    tensorboard/       the same, where TensorBoard is installed
+
+Nothing that a run computes depends on when it is saved, looked at or interrupted, so on one machine a run that was cut
+and continued ends with the same bits as one that was not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+import torch
+
+from pathformer.errors import DivergedError
+from pathformer.evaluation.report import Report
+from pathformer.models import Model
+from pathformer.training import checkpoint
+from pathformer.training.data import TrainingSet
+from pathformer.training.display import Display, duration
+from pathformer.training.interrupt import Interrupt
+from pathformer.training.logs import Log, open_logs
+from pathformer.training.schedule import Clock, ScheduleName, moment
+from pathformer.training.step import StepConfig, TrainingStep
+
+__all__ = ["Result", "Task", "Training", "train"]
+
+_LOOK = 1.0  # seconds between looks at the losses: each waits for the device
+
+
+@dataclass(frozen=True, kw_only=True)
+class Training:
+    """How long, how much at once, and when to stop and look."""
+
+    steps: int = 450_000  # App. B says 300,000 / 450,000 without saying where; the reference code runs 450,000
+    minutes: float | None = None  # a box of time: the run ends with it, and the schedule follows it
+    batch: int = 512  # App. B
+    share: Literal["structure", "step"] = "structure"  # whether `batch` counts each structure's queries or all of them
+    schedule: ScheduleName = "reference"  # "cosine" with warm-up and update.decay is the modern choice
+    warmup: float = 0.0  # share of the run over which the rate rises
+    floor: float = 0.0  # of the rate at the end of "cosine", as a share of it
+    validations: int = 20  # spread evenly over the run, the last one at its end
+    save_minutes: float = 5.0  # what a kill may cost at most, besides the saves at validations
+    seed: int = 0  # silent; of weights, draws and dropout
+    update: StepConfig = field(default_factory=StepConfig)
+
+    def __post_init__(self) -> None:
+        if self.steps < 1 or self.batch < 1:
+            raise ValueError("steps and batch are at least 1")
+        if self.minutes is not None and self.minutes <= 0:
+            raise ValueError(f"minutes {self.minutes} is no time at all")
+
+    def composition(self, structures: tuple[str, ...]) -> dict[str, int]:
+        """Queries a step of each structure."""
+        if self.share == "structure":
+            return dict.fromkeys(structures, self.batch)
+        if self.batch < len(structures):
+            raise ValueError(f"batch {self.batch} does not go round {len(structures)} structures")
+        each, more = divmod(self.batch, len(structures))
+        return {name: each + (place < more) for place, name in enumerate(structures)}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Task:
+    """What is trained on what."""
+
+    model: Model  # on its device
+    data: TrainingSet  # on the same
+    facts: Mapping[str, Any]  # settings, method, dataset, fingerprint: what a checkpoint says of itself
+    validate: Callable[[], Report] | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Result:
+    """How a run ended."""
+
+    finished: bool  # false: interrupted, the same call continues
+    step: int
+    seconds: float
+    last: Path
+    best: Path | None  # none without validation
+    best_mrr: float | None
+
+
+def train(task: Task, config: Training, folder: Path, display: Display | None = None) -> Result:
+    """Train, or continue where the folder's last checkpoint stands."""
+    run = _Run(task, config, folder, display or Display())
+    run.resume()
+    if run.clock.done:
+        run.close()
+        return run.result()
+    with run.display, run.interrupt:
+        try:
+            while not run.clock.done and not run.interrupt.asked:
+                run.advance()
+            run.pause(finished=run.clock.done)
+        finally:
+            run.close()
+    return run.result()
+
+
+class _Run:
+    """One run in progress."""
+
+    def __init__(self, task: Task, config: Training, folder: Path, display: Display) -> None:
+        self.task, self.config, self.folder, self.display = task, config, folder, display
+        torch.manual_seed(config.seed)
+        names = tuple(structure.name for structure in task.data.structures)
+        self.step = TrainingStep(task.model, task.data, config.composition(names), config.update)
+        self.clock = Clock(config.steps, config.minutes)
+        self.logs: list[Log] = []
+        self.interrupt = Interrupt()
+        self.phase, self.factor = 0, 1.0
+        self.best: tuple[float, int] | None = None  # MRR, step
+        self.validated = 0  # how many of the validations are behind
+        self._chunk, self._saved, self._looked = 1, 0.0, 0.0
+
+    # --- coming and going -------------------------------------------------------------------------------------------
+
+    @property
+    def last(self) -> Path:
+        return self.folder / "last.safetensors"
+
+    def resume(self) -> None:
+        """Take up the last checkpoint, if there is one."""
+        self.folder.mkdir(parents=True, exist_ok=True)
+        if self.last.is_file():
+            saved = checkpoint.read(self.last, self.step.device)
+            facts = saved.facts
+            self.task.model.load_state_dict(saved.part("model"))
+            self.step.load(saved.part("optimizer"), facts["updates"])
+            _set_generators(saved.part("generator"), self.step.device)
+            self.clock = Clock(self.config.steps, self.config.minutes, step=facts["step"], seconds=facts["seconds"])
+            self.phase, self.factor = facts["phase"], facts["factor"]
+            self.step.adam.set_rate(self.config.update.rate * self.factor)
+            self.best, self.validated = facts["best"] and tuple(facts["best"]), facts["validated"]
+            self.display.say(f"continues at step {self.clock.step:,} of {self.folder}")
+        self._saved = self._looked = self.clock.seconds
+        self.logs = open_logs(self.folder, self.clock.step)
+
+    def save(self) -> None:
+        """Write `last.safetensors`; weights that are no numbers are never written."""
+        self._check_weights()
+        facts = {
+            **self.task.facts,
+            "step": self.clock.step,
+            "updates": self.step.updates,
+            "seconds": self.clock.seconds,
+            "phase": self.phase,
+            "factor": self.factor,
+            "best": self.best,
+            "validated": self.validated,
+        }
+        tensors = {f"model.{name}": tensor for name, tensor in self.task.model.state_dict().items()}
+        tensors |= {f"optimizer.{name}": tensor for name, tensor in self.step.state().items()}
+        tensors |= {f"generator.{name}": tensor for name, tensor in _generators(self.step.device).items()}
+        checkpoint.write(self.last, facts, tensors)
+        self._saved = self.clock.seconds
+
+    def pause(self, *, finished: bool) -> None:
+        """End this sitting; what was not yet saved is."""
+        self._look()
+        if finished and self.validated < self.config.validations:
+            self._validate()
+        self.save()
+        if not finished:
+            self.display.say(f"stopped at step {self.clock.step:,}; the same command continues")
+
+    def close(self) -> None:
+        for log in self.logs:
+            log.close()
+
+    def result(self) -> Result:
+        best = self.folder / "best.safetensors"
+        return Result(
+            finished=self.clock.done,
+            step=self.clock.step,
+            seconds=self.clock.seconds,
+            last=self.last,
+            best=best if self.best is not None else None,
+            best_mrr=None if self.best is None else self.best[0],
+        )
+
+    # --- the work ---------------------------------------------------------------------------------------------------
+
+    def advance(self) -> None:
+        """Updates up to the next look, then whatever is due."""
+        for _ in range(self._chunk):
+            if self._due() or self.clock.done or self.interrupt.asked:
+                break
+            self._update()
+        self._look()
+        if self._due():
+            self._validate()
+            self.save()
+        elif self.clock.seconds - self._saved > 60 * self.config.save_minutes:
+            self.save()
+
+    def _update(self) -> None:
+        now = moment(self.config.schedule, self.clock.progress, self.config.warmup, self.config.floor)
+        if now.phase != self.phase:
+            self.step.adam.reset()
+        if now.factor != self.factor or self.clock.step == 0:
+            self.step.adam.set_rate(self.config.update.rate * now.factor)
+        self.phase, self.factor = now.phase, now.factor
+        self.step.run()
+        self.clock.step += 1
+
+    def _due(self) -> bool:
+        """Whether the next validation's share of the run is done, the last one's apart: that is `pause`'s."""
+        behind = self.validated + 1
+        return behind < self.config.validations and self.clock.progress >= behind / self.config.validations
+
+    def _look(self) -> None:
+        """Read the losses, refuse to go on without them, show and log them."""
+        losses = self.step.losses()
+        if losses.diverged:
+            raise _divergence(losses.diverged, self.folder)
+        if not losses.updates:
+            return
+        spent, self._looked = self.clock.seconds - self._looked, self.clock.seconds
+        pace = spent / losses.updates
+        self._chunk = max(1, min(4 * self._chunk, round(_LOOK / max(pace, 1e-9))))
+        loss = sum(losses.mean.values()) / len(losses.mean)
+        rate = self.step.queries / max(pace, 1e-9)
+        self.display.update(
+            step=self.clock.step, progress=self.clock.progress, loss=loss, rate=rate, left=self.clock.left
+        )
+        figures = {"seconds": self.clock.seconds, "loss": loss, "rate": self.config.update.rate * self.factor}
+        by_structure = {f"loss/{name}": value for name, value in losses.mean.items()}
+        self._log({**figures, "queries_per_second": rate, **by_structure})
+
+    def _validate(self) -> None:
+        self.validated += 1
+        if self.task.validate is None:
+            return
+        report = self.task.validate()
+        mrr = report.mrr
+        self._log({"valid/mrr": mrr, **{f"valid/{name}": scores.mrr for name, scores in report.scores.items()}})
+        better = self.best is None or mrr > self.best[0]
+        if better:
+            self.best = (mrr, self.clock.step)
+            weights = {f"model.{name}": tensor for name, tensor in self.task.model.state_dict().items()}
+            facts = {**self.task.facts, "step": self.clock.step, "seconds": self.clock.seconds, "valid_mrr": mrr}
+            self._check_weights()
+            checkpoint.write(self.folder / "best.safetensors", facts, weights)
+        self.display.say(
+            f"step {self.clock.step:,} after {duration(self.clock.seconds)}: "
+            f"validation MRR {100 * mrr:.2f}{', the best so far' if better else ''}"
+        )
+        self._looked = self.clock.seconds  # validation is not the updates' time
+
+    def _log(self, figures: Mapping[str, float]) -> None:
+        for log in self.logs:
+            log.write(self.clock.step, figures)
+
+    def _check_weights(self) -> None:
+        for name, tensor in self.task.model.state_dict().items():
+            if tensor.is_floating_point() and not bool(torch.isfinite(tensor).all()):
+                raise DivergedError(
+                    f"{name} holds numbers that are not finite after step {self.clock.step:,}; {_ADVICE}; "
+                    f"{self.folder} keeps what was saved before"
+                )
+
+
+_ADVICE = "try a lower training.update.rate, a warm-up (training.warmup=0.01) or training.update.precision=fp32"
+
+
+def _divergence(diverged: Mapping[str, int], folder: Path) -> DivergedError:
+    step = min(diverged.values())
+    names = ", ".join(name for name, at in diverged.items() if at == step)
+    return DivergedError(
+        f"the loss of {names} is not a finite number at step {step:,}; {_ADVICE}; {folder} keeps what was saved before"
+    )
+
+
+def _generators(device: torch.device) -> dict[str, torch.Tensor]:
+    """The state of torch's generators: a run draws from that of its device, its first weights from the processor's."""
+    states = {"cpu": torch.get_rng_state()}
+    if device.type == "cuda":
+        states["cuda"] = torch.cuda.get_rng_state(device)
+    return states
+
+
+def _set_generators(states: Mapping[str, torch.Tensor], device: torch.device) -> None:
+    torch.set_rng_state(states["cpu"].cpu())
+    if device.type == "cuda" and "cuda" in states:
+        torch.cuda.set_rng_state(states["cuda"].cpu(), device)

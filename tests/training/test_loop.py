@@ -1,0 +1,195 @@
+"""The loop: it learns, it stops, it goes on where it stopped, and it never overwrites what was good."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+import training_toy as toy
+from rich.console import Console
+
+from pathformer.errors import DivergedError
+from pathformer.training import checkpoint
+from pathformer.training.display import Display
+from pathformer.training.loop import Training, train
+from pathformer.training.step import StepConfig, TrainingStep
+
+
+def quiet() -> Display:
+    return Display(Console(file=io.StringIO()))
+
+
+def same(a: Path, b: Path) -> bool:
+    """Whether two checkpoints hold the same bits and facts, times apart."""
+    one, other = checkpoint.read(a), checkpoint.read(b)
+    facts = [{k: v for k, v in c.facts.items() if k != "seconds"} for c in (one, other)]
+    return (
+        facts[0] == facts[1]
+        and one.tensors.keys() == other.tensors.keys()
+        and all(torch.equal(one.tensors[name], other.tensors[name]) for name in one.tensors)
+    )
+
+
+def figures(folder: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in (folder / "log.jsonl").read_text().splitlines()]
+
+
+def test_a_run_learns_and_leaves_its_files(tmp_path: Path) -> None:
+    result = toy.run(tmp_path, quiet(), steps=60, validations=3, update=StepConfig(rate=1e-2))
+    assert (result.finished, result.step) == (True, 60)
+    assert {p.name for p in tmp_path.iterdir()} >= {"last.safetensors", "best.safetensors", "log.jsonl"}
+    lines = figures(tmp_path)
+    losses = [line["loss"] for line in lines if "loss" in line]
+    assert losses[-1] < 0.7 * losses[0]
+    valid = [line for line in lines if "valid/mrr" in line]
+    assert [line["step"] for line in valid] == [20, 40, 60]
+    assert set(valid[0]) == {"step", "valid/mrr", "valid/1p", "valid/2i", "valid/2in"}
+    assert result.best_mrr == max(line["valid/mrr"] for line in valid)
+    best = checkpoint.read(tmp_path / "best.safetensors")
+    assert best.facts["valid_mrr"] == result.best_mrr
+    assert best.facts["fingerprint"] == "toy-1"
+    assert all(name.startswith("model.") for name in best.tensors)
+
+
+def test_a_finished_run_is_left_alone(tmp_path: Path) -> None:
+    toy.run(tmp_path, quiet())
+    before = {p: p.stat().st_mtime_ns for p in tmp_path.glob("*.safetensors")}
+    assert toy.run(tmp_path, quiet()).finished
+    assert {p: p.stat().st_mtime_ns for p in tmp_path.glob("*.safetensors")} == before
+
+
+def test_equal_seeds_give_equal_bits_and_others_do_not(tmp_path: Path) -> None:
+    for name, seed in (("a", 0), ("b", 0), ("c", 1)):
+        toy.run(tmp_path / name, quiet(), seed=seed)
+    assert same(tmp_path / "a/last.safetensors", tmp_path / "b/last.safetensors")
+    assert not same(tmp_path / "a/last.safetensors", tmp_path / "c/last.safetensors")
+
+
+@pytest.mark.parametrize("schedule", ["reference", "cosine"])
+def test_an_interrupted_run_continues_to_the_same_bits(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, schedule: str
+) -> None:
+    toy.run(tmp_path / "whole", quiet(), schedule=schedule, warmup=0.1)
+    update = TrainingStep.update
+    cut = {3, 11, 12, 19}  # one of them beside a drop of the rate, one beside a validation
+
+    def interrupted(self: TrainingStep) -> None:
+        update(self)
+        if self.updates + 1 in cut:
+            cut.remove(self.updates + 1)
+            os.kill(os.getpid(), signal.SIGINT)
+
+    monkeypatch.setattr(TrainingStep, "update", interrupted)
+    stops = []
+    for _ in range(9):
+        result = toy.run(tmp_path / "cut", quiet(), schedule=schedule, warmup=0.1)
+        if result.finished:
+            break
+        stops.append(result.step)
+    assert len(stops) == 4
+    for name in ("last", "best"):
+        assert same(tmp_path / f"whole/{name}.safetensors", tmp_path / f"cut/{name}.safetensors")
+    valid = [[line for line in figures(tmp_path / f) if "valid/mrr" in line] for f in ("whole", "cut")]
+    assert valid[0] == valid[1]
+
+
+def test_a_killed_run_continues_to_the_same_bits(tmp_path: Path) -> None:
+    steps = 200
+    toy.run(tmp_path / "whole", quiet(), steps=steps)
+    path = tmp_path / "cut/last.safetensors"
+    process = subprocess.Popen(
+        [sys.executable, toy.__file__, str(tmp_path / "cut"), str(steps)], stderr=subprocess.DEVNULL
+    )
+    while not path.exists() or checkpoint.read_facts(path)["step"] < 20:
+        assert process.poll() is None, "the run ended before it could be killed"
+        time.sleep(0.01)
+    process.kill()
+    process.wait()
+    assert 20 <= checkpoint.read_facts(path)["step"] < steps
+    assert toy.run(tmp_path / "cut", quiet(), steps=steps).finished
+    assert same(tmp_path / "whole/last.safetensors", path)
+
+
+def test_the_rate_follows_the_reference_and_moments_start_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    rates, resets = [], []
+    update = TrainingStep.update
+
+    def watched(self: TrainingStep) -> None:
+        if self.updates and int(self.adam.steps) == 0:
+            resets.append(self.updates)
+        update(self)
+        rates.append(float(self.adam._rate))
+
+    monkeypatch.setattr(TrainingStep, "update", watched)
+    toy.run(tmp_path, quiet(), steps=20, update=StepConfig(rate=1e-2))
+    assert rates == pytest.approx([1e-2] * 11 + [2e-3] * 5 + [4e-4] * 4)
+    assert resets == [11, 16]
+
+
+def test_a_time_box_ends_in_time_with_its_rate_at_the_bottom(tmp_path: Path) -> None:
+    start = time.monotonic()
+    result = toy.run(tmp_path, quiet(), steps=10**9, minutes=0.05, validations=2)
+    assert result.finished
+    assert 3.0 <= time.monotonic() - start < 8.0
+    rates = [line["rate"] for line in figures(tmp_path) if "rate" in line]
+    assert rates[0] == pytest.approx(1e-4)
+    assert rates[-1] == pytest.approx(1e-4 / 25)
+    assert len([line for line in figures(tmp_path) if "valid/mrr" in line]) == 2
+
+
+def test_a_loss_that_is_no_number_stops_with_step_structure_and_advice(tmp_path: Path) -> None:
+    toy.run(tmp_path, quiet(), steps=8, validations=1)
+    files = {p.name: p.read_bytes() for p in tmp_path.glob("*.safetensors")}
+    saved = checkpoint.read(tmp_path / "last.safetensors")
+    broken = dict(saved.tensors)
+    broken |= {name: tensor * torch.nan for name, tensor in broken.items() if name.startswith("model.forks.")}
+    checkpoint.write(tmp_path / "last.safetensors", saved.facts, broken)
+    before = (tmp_path / "last.safetensors").read_bytes()
+    with pytest.raises(DivergedError) as caught:
+        toy.run(tmp_path, quiet(), steps=16, validations=1)
+    message = str(caught.value)
+    assert message.startswith("the loss of 2i, 2in is not a finite number at step 9; try a lower training.update.rate")
+    assert str(tmp_path) in message
+    assert (tmp_path / "last.safetensors").read_bytes() == before
+    assert (tmp_path / "best.safetensors").read_bytes() == files["best.safetensors"]
+
+
+def test_weights_that_are_no_numbers_are_never_saved(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    update = TrainingStep.update
+
+    def ruin(self: TrainingStep) -> None:
+        update(self)
+        if self.updates == 3:  # the fourth: its loss was fine, what it left is not
+            with torch.no_grad():
+                self.model.entities.weight[0] = torch.inf
+
+    monkeypatch.setattr(TrainingStep, "update", ruin)
+    task = toy.task(validate=False)
+    with pytest.raises(DivergedError, match=r"entities\.weight holds numbers that are not finite after step 4"):
+        train(task, Training(steps=4, batch=16, validations=1), tmp_path, quiet())
+    assert not (tmp_path / "last.safetensors").exists()
+
+
+def test_without_validation_there_is_no_best(tmp_path: Path) -> None:
+    result = train(toy.task(validate=False), Training(steps=4, batch=16), tmp_path, quiet())
+    assert (result.best, result.best_mrr) == (None, None)
+    assert not (tmp_path / "best.safetensors").exists()
+
+
+def test_composition_of_a_step() -> None:
+    names = ("1p", "2p", "2i")
+    assert Training(batch=8).composition(names) == {"1p": 8, "2p": 8, "2i": 8}
+    assert Training(batch=8, share="step").composition(names) == {"1p": 3, "2p": 3, "2i": 2}
+    with pytest.raises(ValueError, match="batch 2 does not go round 3 structures"):
+        Training(batch=2, share="step").composition(names)
+    with pytest.raises(ValueError, match="no time at all"):
+        Training(minutes=0.0)

@@ -1,0 +1,84 @@
+"""A graph and queries small enough to train on in a second."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+from pathformer.evaluation.evaluate import ModelRanker, evaluate
+from pathformer.evaluation.report import Report
+from pathformer.kg.graph import Graph
+from pathformer.models import Model, build
+from pathformer.query.structures import STRUCTURES
+from pathformer.symbolic.pairs import GraphPair
+from pathformer.symbolic.queries import Queries
+from pathformer.symbolic.sample import sample
+from pathformer.training.data import TrainingSet
+from pathformer.training.display import Display
+from pathformer.training.loop import Result, Task, Training, train
+
+ENTITIES, RELATIONS = 40, 6
+STRUCTURE_NAMES = ("1p", "2i", "2in")
+
+
+def graphs() -> tuple[Graph, Graph]:
+    """Train, and train with more edges."""
+    rng = np.random.default_rng(0)
+    heads = rng.integers(0, ENTITIES, 400)
+    relations = 2 * rng.integers(0, RELATIONS // 2, 400)
+    triples = np.stack([heads, relations, (heads + relations + rng.integers(1, 4, 400)) % ENTITIES], 1)
+    return (
+        Graph.from_triples(triples[:330], ENTITIES, RELATIONS),
+        Graph.from_triples(triples, ENTITIES, RELATIONS),
+    )
+
+
+def training_queries() -> list[Queries]:
+    return [sample(STRUCTURES[name], GraphPair.of(graphs()[0]), 60) for name in STRUCTURE_NAMES]
+
+
+def valid_queries() -> dict[str, Queries]:
+    small, large = graphs()
+    return {name: sample(STRUCTURES[name], GraphPair.of(large, small), 20, stream="valid") for name in STRUCTURE_NAMES}
+
+
+def model(seed: int = 0, **settings: Any) -> Model:
+    torch.manual_seed(seed)
+    return build("pathformer", {"dim": 16, "layers": 1, "heads": 2, **settings}, entities=ENTITIES, relations=RELATIONS)
+
+
+def task(seed: int = 0, validate: bool = True, **settings: Any) -> Task:
+    made = model(seed, **settings)
+    asked = valid_queries()
+
+    def check() -> Report:
+        return evaluate(ModelRanker(made), asked)
+
+    facts = {
+        "method": "pathformer",
+        "dataset": "toy",
+        "fingerprint": "toy-1",
+        "entities": ENTITIES,
+        "relations": RELATIONS,
+    }
+    return Task(
+        model=made,
+        data=TrainingSet.of(training_queries(), ENTITIES),
+        facts=facts,
+        validate=check if validate else None,
+    )
+
+
+def run(folder: Path, display: Display | None = None, **settings: Any) -> Result:
+    defaults: dict[str, Any] = {"steps": 24, "batch": 16, "validations": 4}
+    return train(task(), Training(**{**defaults, **settings}), folder, display)
+
+
+if __name__ == "__main__":  # a run that is meant to be killed
+    import sys
+
+    torch.set_num_threads(1)
+    run(Path(sys.argv[1]), save_minutes=0.0, steps=int(sys.argv[2]))
