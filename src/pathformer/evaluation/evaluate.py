@@ -1,0 +1,108 @@
+"""A model, or a baseline, against sets of queries: encode, rank, score, report."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, Literal, Protocol
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch import Tensor
+
+from pathformer.errors import DivergedError
+from pathformer.evaluation.filters import reference_filter, strict_filter
+from pathformer.evaluation.metrics import Ties, score
+from pathformer.evaluation.ranks import Ranks, block_rows, concatenate, fold_disjuncts, rank_block
+from pathformer.evaluation.report import Report
+from pathformer.kg.graph import Graph
+from pathformer.models import Batch, Model
+from pathformer.plan import Block, build_layout
+from pathformer.plan.build import decompose
+from pathformer.query.structures import STRUCTURES
+from pathformer.symbolic.queries import Queries, Ragged
+
+__all__ = ["ModelRanker", "Ranker", "evaluate"]
+
+Answers = Literal["hard", "easy"]
+
+
+class Ranker(Protocol):
+    """What can be evaluated."""
+
+    def rank(self, queries: Queries, targets: Ragged, filters: Ragged) -> Ranks:
+        """Rank `targets` of every query among the entities that are not in `filters`."""
+
+
+def evaluate(
+    ranker: Ranker,
+    queries: Mapping[str, Queries],
+    *,
+    answers: Answers = "hard",
+    ties: Ties = "expected",
+    strict: Graph | None = None,
+    about: Mapping[str, Any] | None = None,
+    paper: Mapping[str, float] | None = None,
+    progress: Callable[[str, int], None] | None = None,
+) -> Report:
+    """MRR and Hits@k of every structure.
+
+    answers: which ones are ranked, those that need a missing edge or those that the smaller graph already gives;
+    strict: the larger graph, to rank against its non-answers only (`filters`); progress: called after each structure.
+    """
+    scores = {}
+    for name in sorted(queries, key=_place):
+        asked = queries[name]
+        filters = reference_filter(asked) if strict is None else strict_filter(asked, strict)
+        targets = asked.hard if answers == "hard" else asked.easy
+        scores[name] = score(ranker.rank(asked, targets, filters), ties)
+        if progress is not None:
+            progress(name, len(asked))
+    how = {"answers": answers, "ties": ties, "filter": "reference" if strict is None else "strict"}
+    return Report(scores=scores, about={**(about or {}), **how}, paper=paper or {})
+
+
+class ModelRanker:
+    """Ranks by a model's distances, on the device where the model lies."""
+
+    def __init__(self, model: Model, memory: int | None = None) -> None:
+        self.model, self.memory = model, memory
+        table = model.entities.weight.detach()
+        if not bool(torch.isfinite(table).all()):
+            raise DivergedError("the entity table holds numbers that are not finite: the weights diverged")
+        self.device, self.entities = table.device, len(table)
+        self._table = table
+
+    def rank(self, queries: Queries, targets: Ragged, filters: Ragged) -> Ranks:
+        """As `Ranker.rank`, in blocks that fit the memory."""
+        training = self.model.training
+        self.model.eval()
+        try:
+            with torch.inference_mode():
+                return concatenate(list(self._blocks(queries, targets, filters)))
+        finally:
+            self.model.train(training)
+
+    def points(self, queries: Queries) -> tuple[Tensor, npt.NDArray[np.int64]]:
+        """Rows of the space (D, q), one a disjunct, and how many disjuncts each query has."""
+        layout = build_layout([Block(queries.structure, len(queries))])
+        ids = torch.from_numpy(queries.ids.reshape(-1)).to(self.device)
+        points = self.model.encode(Batch.of(layout, self.device), ids).float()
+        if not bool(torch.isfinite(points).all()):
+            raise DivergedError(f"a {queries.structure} query is encoded as numbers that are not finite")
+        return points, np.bincount(layout.owners, minlength=len(queries))
+
+    def _blocks(self, queries: Queries, targets: Ragged, filters: Ragged) -> Iterator[Ranks]:
+        disjuncts = len(decompose(queries.structure))
+        size = max(1, block_rows(self.entities, self.device, self.memory) // disjuncts)
+        for first in range(0, len(queries), size):
+            rows = np.arange(first, min(first + size, len(queries)))
+            points, disjuncts_of = self.points(queries.take(rows))
+            distances = fold_disjuncts(self.model.space.distance_to_all(points, self._table), disjuncts_of)
+            yield rank_block(distances, targets.take(rows), filters.take(rows), first)
+
+
+def _place(name: str) -> tuple[int, str]:
+    """The benchmark's order, other structures after it by name."""
+    known = list(STRUCTURES)
+    return (known.index(name) if name in known else len(known)), name
