@@ -5,8 +5,10 @@ The paper's prose says Euclidean and its Eq. 5 prints the L1 norm; the reference
 
 from __future__ import annotations
 
+import torch
 from torch import Tensor
 
+from pathformer.nn.kernels.l1_rank import L1Table
 from pathformer.nn.table import Reading
 from pathformer.spaces._base import Space
 
@@ -31,6 +33,12 @@ class Point(Space):
 
             return l1_distance(queries, entities.weight, entities.ledger, ids)
         return super().distance_to(queries, entities, ids)
+
+    def distance_to_all(self, queries: Tensor, entities: Tensor, chunk: int = 1 << 26) -> Tensor:
+        """As `Space.distance_to_all`; where no gradient is wanted, by kernels that add in one order on every device."""
+        if torch.is_grad_enabled() and (queries.requires_grad or entities.requires_grad):
+            return super().distance_to_all(queries, entities, chunk)
+        return L1Table.of(entities).distances(queries)
 
 
 SPACE = Point
