@@ -6,6 +6,8 @@ relation written by its inverse's own name (odd id) swaps subject and object, so
 
 from __future__ import annotations
 
+from functools import cache, partial
+
 from pathformer.errors import UnknownNameError
 from pathformer.kg.vocab import Vocabulary
 from pathformer.query.ast import Atom, Constant, Query, Term, atoms, check_depth, map_atoms
@@ -16,9 +18,11 @@ __all__ = ["bind", "own_vocabulary", "unbind"]
 def bind(query: Query, vocabulary: Vocabulary) -> Query:
     """The query with ids in place of names; ids that are there already must be ones of the vocabulary."""
 
+    term, relation_of = cache(partial(_term, vocabulary)), cache(partial(_relation, vocabulary))
+
     def change(atom: Atom) -> Atom:
-        relation = _relation(atom.relation, vocabulary)
-        subject, object_ = _term(atom.subject, vocabulary), _term(atom.object, vocabulary)
+        relation = relation_of(atom.relation)
+        subject, object_ = term(atom.subject), term(atom.object)
         return Atom(relation - 1, object_, subject) if relation % 2 else Atom(relation, subject, object_)
 
     check_depth(query.formula)
@@ -49,7 +53,7 @@ def own_vocabulary(*queries: Query) -> Vocabulary:
     return Vocabulary.of(entities, relations)
 
 
-def _term(term: Term, vocabulary: Vocabulary) -> Term:
+def _term(vocabulary: Vocabulary, term: Term) -> Term:
     if not isinstance(term, Constant):
         return term
     if isinstance(term.name, str):
@@ -59,7 +63,7 @@ def _term(term: Term, vocabulary: Vocabulary) -> Term:
     return term
 
 
-def _relation(relation: str | int, vocabulary: Vocabulary) -> int:
+def _relation(vocabulary: Vocabulary, relation: str | int) -> int:
     if isinstance(relation, str):
         return vocabulary.relation_id(relation)
     if not 0 <= relation < vocabulary.relation_count:

@@ -45,19 +45,19 @@ def positive(tree: Tree) -> Tree:
         case Union(branches):
             return unite(tuple(map(positive, branches)))
         case Negation(of):
-            return _complement(of)
+            return _complement(positive(of))
 
 
 def _complement(tree: Tree) -> Tree:
     match tree:
         case Negation(of):
-            return positive(of)
+            return of
         case Intersection(branches) if not _dense(tree):
             return unite(tuple(map(_complement, branches)))
         case Union(branches) if not _dense(tree):
             return intersect(tuple(map(_complement, branches)))
         case _:
-            return Negation(positive(tree))
+            return Negation(tree)
 
 
 def _open(tree: Tree) -> bool:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import cast
 
 from lark import Lark, Token
 from lark.exceptions import UnexpectedInput
@@ -32,7 +33,7 @@ def sentence(text: str, error: UnexpectedInput, parser: Lark) -> tuple[str, str,
     token: Token | None = getattr(error, "token", None)
     if token is not None and token.type == "$END":
         return _at_end(list(parser.lex(text))), text, len(text.rstrip())
-    place = error.pos_in_stream or 0
+    place = cast(int, error.pos_in_stream)
     before = list(parser.lex(text[:place]))
     if token is None:
         return _bad_sign(text, place), text, place

@@ -14,11 +14,12 @@ from typing import TYPE_CHECKING, Any
 from pathformer.errors import QuerySyntaxError
 from pathformer.query.ast import And, Atom, Constant, Formula, Not, Or, Query, Term, Variable, check_depth
 from pathformer.query.naming import Naming
+from pathformer.query.request import Request
 
 if TYPE_CHECKING:
     from lark import Lark
 
-__all__ = ["GRAMMAR", "parse", "text_of", "write"]
+__all__ = ["GRAMMAR", "parse", "recognises", "request", "text_of", "write"]
 
 GRAMMAR = Path(__file__).with_name("formula.lark")
 
@@ -43,6 +44,16 @@ def parse(text: str, naming: Naming | None = None) -> Query:
     if "∃" in text:
         _check_quantifiers(text, query.answer.name)
     return query
+
+
+def recognises(text: str) -> bool:
+    """Whether the text starts with a variable and a colon; what no syntax recognises is read as a formula too."""
+    return bool(re.match(r"\s*\?\w+\s*:", text))
+
+
+def request(text: str, naming: Naming | None = None) -> Request:
+    """Read a formula as something to ask."""
+    return Request(parse(text, naming))
 
 
 def write(query: Query, naming: Naming | None = None) -> str:

@@ -1,0 +1,53 @@
+"""Text to query in any syntax, and back. The folder `syntax` is the registry: one file a syntax, each with
+
+recognises(text) -> bool               whether a text looks like this syntax
+parse(text, naming) -> Query           QuerySyntaxError, UnsupportedQueryError
+request(text, naming) -> Request       the same, with what belongs to asking
+write(query, naming) -> str            what `parse` reads back as the same query
+"""
+
+from __future__ import annotations
+
+from types import ModuleType
+
+from pathformer import plugins
+from pathformer.query.ast import Query
+from pathformer.query.naming import Naming
+from pathformer.query.request import Request
+
+__all__ = ["detect", "parse", "request", "syntaxes", "write"]
+
+_PACKAGE = "pathformer.query.syntax"
+_DEFAULT = "formula"
+
+
+def parse(text: str, syntax: str | None = None, naming: Naming | None = None) -> Query:
+    """Read a query; without `syntax` the text shows which one it is."""
+    query: Query = _module(syntax or detect(text)).parse(text, naming)
+    return query
+
+
+def request(text: str, syntax: str | None = None, naming: Naming | None = None) -> Request:
+    """Read a query with what its text says about asking, such as SPARQL's LIMIT."""
+    found: Request = _module(syntax or detect(text)).request(text, naming)
+    return found
+
+
+def write(query: Query, syntax: str = _DEFAULT, naming: Naming | None = None) -> str:
+    """Print a query."""
+    text: str = _module(syntax).write(query, naming)
+    return text
+
+
+def detect(text: str) -> str:
+    """The syntax that a text is written in; what none recognises is taken for a formula, whose errors explain most."""
+    return next((name for name in syntaxes() if _module(name).recognises(text)), _DEFAULT)
+
+
+def syntaxes() -> tuple[str, ...]:
+    """The names of all syntaxes."""
+    return plugins.names(_PACKAGE)
+
+
+def _module(name: str) -> ModuleType:
+    return plugins.load(_PACKAGE, name)

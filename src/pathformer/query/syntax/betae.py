@@ -1,0 +1,105 @@
+"""The field's nested tuples of ids: `((5, (2,)), (7, (4, -2)))`, with -2 for a negation and -1 for a union.
+
+Ids mean something only with a vocabulary, so both directions need one.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from typing import Any
+
+from pathformer.errors import QuerySizeError, QuerySyntaxError, UnsupportedQueryError
+from pathformer.kg.vocab import Vocabulary
+from pathformer.query.ast import DEPTH_LIMIT, Query
+from pathformer.query.bind import bind, unbind
+from pathformer.query.from_tree import to_query
+from pathformer.query.naming import Naming
+from pathformer.query.request import Request
+from pathformer.query.structures import NEGATION, UNION, instance_of_tree, tree_of_instance
+from pathformer.query.tree import to_tree
+
+__all__ = ["parse", "recognises", "request", "write"]
+
+_EXAMPLE = "((5, (2,)), (7, (4, -2)))"
+
+
+def recognises(text: str) -> bool:
+    """Whether the text holds nothing but numbers, parentheses and commas."""
+    return bool(re.fullmatch(r"[\s\d(),-]*\([\s\d(),-]*", text))
+
+
+def parse(text: str | tuple[Any, ...], naming: Naming | None = None) -> Query:
+    """Read a tuple, written as text or as Python's own."""
+    vocabulary = _vocabulary(naming)
+    instance = _literal(text) if isinstance(text, str) else text
+    _check(instance)
+    return unbind(bind(to_query(tree_of_instance(instance)), vocabulary), vocabulary)
+
+
+def request(text: str, naming: Naming | None = None) -> Request:
+    """Read a tuple as something to ask."""
+    return Request(parse(text, naming))
+
+
+def write(query: Query, naming: Naming | None = None) -> str:
+    """Print a query as a tuple of the vocabulary's ids."""
+    vocabulary = _vocabulary(naming)
+    return str(instance_of_tree(to_tree(bind(query, vocabulary), vocabulary)))
+
+
+def _vocabulary(naming: Naming | None) -> Vocabulary:
+    if naming is None or naming.vocabulary is None:
+        raise UnsupportedQueryError(
+            "tuples hold ids, which mean something only in a graph: give the graph they belong to"
+        )
+    return naming.vocabulary
+
+
+def _literal(text: str) -> Any:
+    try:
+        return ast.literal_eval(text.strip())
+    except (ValueError, SyntaxError, MemoryError, RecursionError):
+        raise QuerySyntaxError(
+            f"expected nested tuples of ids such as {_EXAMPLE}, found {_short(text)}", text
+        ) from None
+
+
+def _check(instance: Any) -> None:
+    """Refuse what is not a tuple of the benchmark's kind, by the part that is wrong."""
+    level, depth = [instance], 0
+    while level:
+        depth += 1
+        if depth > DEPTH_LIMIT:
+            raise QuerySizeError(f"the tuple nests more than {DEPTH_LIMIT} levels")
+        level = [inner for node in level for inner in _inner(node)]
+
+
+def _inner(node: Any) -> tuple[Any, ...]:
+    """The tuples within a chain or a fork that must be checked in turn."""
+    match node:
+        case (start, (*operators,)) if operators and all(map(_is_id, operators)) and operators != [UNION]:
+            if any(operator < 0 and operator != NEGATION for operator in operators):
+                raise _wrong(node, f"after its start stand relation ids and {NEGATION} for a negation")
+            if _is_id(start) and start >= 0:
+                return ()
+            if isinstance(start, tuple):
+                return (start,)
+            raise _wrong(node, "a chain starts with an entity id or a fork")
+        case (*branches, (last,)) if _is_id(last) and last == UNION and len(branches) > 1:
+            return tuple(branches)
+        case (_, _, *_) if all(isinstance(branch, tuple) for branch in node):
+            return tuple(node)
+    raise _wrong(node, "expected (start, (operators)), or two or more branches")
+
+
+def _wrong(node: Any, why: str) -> QuerySyntaxError:
+    return QuerySyntaxError(f"{_short(str(node))} is not a query: {why}, as in {_EXAMPLE}", str(node))
+
+
+def _is_id(value: Any) -> bool:
+    return type(value) is int
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= 60 else text[:57] + "..."

@@ -1,0 +1,123 @@
+"""SPARQL, the part of it that asks for a set of entities.
+
+SELECT of one variable; triple patterns; UNION; FILTER NOT EXISTS and MINUS; the property paths `/ ^ |`; PREFIX, BASE,
+DISTINCT, LIMIT. Anything else is refused by name. rdflib parses; `_algebra` reads its algebra.
+
+`write` prints from the computation tree, so that any SPARQL engine gives the same answers. A union with a complement in
+it, `p(a, ?v) | !q(b, ?v)`, has no SPARQL of its own, since a side of UNION knows nothing of ?v: it is denied twice, and
+NOT EXISTS brings ?v in.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from pathformer.errors import MissingExtraError, QuerySizeError, QuerySyntaxError
+from pathformer.query.ast import Query, check_depth
+from pathformer.query.bind import bind, own_vocabulary
+from pathformer.query.naming import Naming
+from pathformer.query.request import Request
+from pathformer.query.syntax._refused import refused
+from pathformer.query.syntax._sparql_text import SparqlText
+from pathformer.query.tree import to_tree
+
+__all__ = ["parse", "recognises", "request", "write"]
+
+_UPDATES = "INSERT|DELETE|WITH|LOAD|CLEAR|CREATE|DROP|COPY|MOVE|ADD"
+_FORMS = "PREFIX|BASE|SELECT|ASK|CONSTRUCT|DESCRIBE"
+_START = re.compile(rf"\s*(?:#[^\n]*\n\s*)*(?:{_FORMS}|{_UPDATES})[\s{{*?$<]", re.IGNORECASE)
+_UPDATE = re.compile(rf"\s*({_UPDATES})\s", re.IGNORECASE)
+_CLAUSES = {
+    "datasetClause": "FROM",
+    "groupby": "GROUP BY",
+    "having": "HAVING",
+    "orderby": "ORDER BY",
+    "valuesClause": "VALUES",
+}
+
+
+def recognises(text: str) -> bool:
+    """Whether the text starts as SPARQL does."""
+    return bool(_START.match(text))
+
+
+def parse(text: str, naming: Naming | None = None) -> Query:
+    """Read a query; LIMIT and DISTINCT are read by `request`."""
+    return request(text, naming).query
+
+
+def request(text: str, naming: Naming | None = None) -> Request:
+    """Read a query with its LIMIT and DISTINCT; names are IRIs, under the namespace of `naming` or of their own."""
+    namespace = (naming or Naming()).namespace
+    try:
+        return _read(text, namespace)
+    except ImportError as error:
+        raise MissingExtraError("SPARQL", "rdflib", "rdf") from error
+    except RecursionError:
+        raise QuerySizeError("the SPARQL query is too long or too deep to be read: write it as a formula") from None
+
+
+def write(query: Query, naming: Naming | None = None) -> str:
+    """Print a query; the tree must be one that can be asked."""
+    naming = naming or Naming()
+    vocabulary = naming.vocabulary or own_vocabulary(query)
+    tree = to_tree(bind(query, vocabulary), vocabulary)
+    body = "\n".join(SparqlText(naming.namespace, vocabulary).lines(tree, "?x", "  "))
+    return f"PREFIX : <{naming.namespace}>\nSELECT DISTINCT ?x WHERE {{\n{body}\n}}"
+
+
+def _read(text: str, namespace: str) -> Request:
+    from pyparsing import ParseBaseException
+    from rdflib.plugins.sparql.algebra import translateQuery
+    from rdflib.plugins.sparql.parser import parseQuery
+
+    from pathformer.query.syntax._algebra import AlgebraReader
+
+    if update := _UPDATE.match(text):
+        raise refused(update[1].upper())
+    try:
+        parsed = parseQuery(text)
+    except ParseBaseException as error:
+        raise QuerySyntaxError(f"this is not SPARQL: it goes wrong at {error.found}", text, error.loc) from None
+    answer, limit, distinct = _head(parsed[1])
+    try:
+        algebra = translateQuery(parsed, initNs={"": namespace}).algebra
+    except Exception as error:  # rdflib raises a plain Exception for an unknown prefix, among others
+        raise QuerySyntaxError(_reason(str(error)), text) from None
+    while algebra.name in {"SelectQuery", "Slice", "Distinct", "Project"}:
+        algebra = algebra.p
+    query = AlgebraReader(namespace).read(answer, algebra)
+    check_depth(query.formula)
+    return Request(query, limit, distinct)
+
+
+def _reason(problem: str) -> str:
+    found = re.match(r"Unknown namespace prefix : (.*)", problem)
+    if found:
+        return f"the prefix {found[1]}: is not declared: write PREFIX {found[1]}: <...> before SELECT"
+    return f"this is not SPARQL: {problem}"
+
+
+def _head(query: Any) -> tuple[str, int | None, bool]:
+    """What stands around the pattern: the answer's name, LIMIT and DISTINCT; anything else is refused."""
+    if query.name != "SelectQuery":
+        raise refused(query.name.removesuffix("Query").upper())
+    for clause, name in _CLAUSES.items():
+        if clause in query:
+            raise refused(name)
+    modifier = query.modifier if "modifier" in query else ""
+    if modifier == "REDUCED":
+        raise refused("REDUCED")
+    if "projection" not in query:
+        raise refused("SELECT *")
+    if len(query.projection) > 1:
+        raise refused(f"SELECT of {len(query.projection)} variables")
+    if "var" not in query.projection[0]:
+        raise refused("an expression or aggregate in SELECT")
+    limit = None
+    if "limitoffset" in query:
+        if "offset" in query.limitoffset:
+            raise refused("OFFSET")
+        limit = int(query.limitoffset.limit)
+    return str(query.projection[0].var), limit, modifier == "DISTINCT"
