@@ -1,7 +1,12 @@
-"""Between Arrow's arrays and ours, without copying where the layouts agree."""
+"""Between Arrow's arrays and ours, without copying where the layouts agree.
+
+Arrays are made from buffers: `pa.array` and `to_numpy` import pandas where it is installed, which takes longer than
+reading most graphs.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -11,7 +16,9 @@ import pyarrow as pa
 from pathformer.kg.names import Buffers, Names
 from pathformer.kg.vocab import Vocabulary
 
-__all__ = ["array_of", "buffers_of", "names_of_array", "table_of"]
+__all__ = ["NO_STRINGS", "array_of", "buffers_of", "integers", "names_of_array", "numbers_of", "strings", "table_of"]
+
+NO_STRINGS: Any = pa.nulls(0, pa.large_string())
 
 
 def names_of_array(array: Any) -> Names:
@@ -38,12 +45,27 @@ def array_of(names: Names) -> Any:
     return pa.Array.from_buffers(pa.large_string(), len(names), buffers)
 
 
+def strings(texts: Iterable[str]) -> Any:
+    """An Arrow array of Python strings."""
+    return array_of(Names.of(texts))
+
+
+def integers(numbers: npt.NDArray[np.int32]) -> Any:
+    """An Arrow array that shares the memory of numbers."""
+    return pa.Array.from_buffers(pa.int32(), len(numbers), [None, pa.py_buffer(np.ascontiguousarray(numbers))])
+
+
+def numbers_of(array: Any) -> npt.NDArray[np.int32]:
+    """The numbers of an Arrow array of 32-bit integers that misses none, without a copy."""
+    return np.frombuffer(array.buffers()[1], np.int32, count=len(array), offset=4 * array.offset)
+
+
 def table_of(triples: npt.NDArray[np.int32], vocabulary: Vocabulary) -> Any:
     """Triples (n, 3) as an Arrow table of names: head, relation, tail."""
     entities, relations = array_of(vocabulary.entities), array_of(vocabulary.relations)
     columns = [
-        entities.take(pa.array(triples[:, 0])),
-        relations.take(pa.array(triples[:, 1] >> 1)),
-        entities.take(pa.array(triples[:, 2])),
+        entities.take(integers(triples[:, 0])),
+        relations.take(integers(triples[:, 1] >> 1)),
+        entities.take(integers(triples[:, 2])),
     ]
     return pa.table(columns, names=["head", "relation", "tail"])

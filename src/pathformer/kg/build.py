@@ -7,10 +7,9 @@ from itertools import islice
 
 import numpy as np
 import numpy.typing as npt
-import pyarrow as pa
 
 from pathformer.errors import InputError
-from pathformer.kg.arrow import names_of_array
+from pathformer.kg.arrow import names_of_array, strings
 from pathformer.kg.formats._format import Batch
 from pathformer.kg.intern import Interner
 from pathformer.kg.knowledge import KnowledgeGraph
@@ -49,12 +48,7 @@ def batches_of(triples: Iterable[tuple[str, str, str]], where: str) -> Iterator[
     while some := list(islice(rows, _ROWS)):
         for place, triple in enumerate(some, start):
             _check(triple, f"{where} triple {place}")
-        try:
-            yield Batch(*(pa.array(column, pa.string()) for column in zip(*some, strict=True)))
-        except UnicodeEncodeError as error:
-            raise InputError(
-                f"a name of the {where} triples holds half of a surrogate pair: {error.object!r}"
-            ) from error
+        yield Batch(*(strings(column) for column in zip(*some, strict=True)))
         start += len(some)
 
 

@@ -1,23 +1,26 @@
 """From names to ids, for more rows than fit memory as strings.
 
-Batches arrive as Arrow strings. Each is encoded on its own (distinct names, and a small number a row), and the distinct
-names of many batches are merged into the one list at once, whenever as many wait as the list is long: so a name is
-hashed a few times in all, and only numbers are kept of a row.
+Rows arrive as Arrow strings and wait. Whenever more of them wait than a few times the distinct names so far, they are
+encoded together with the list of these names, in a thread beside the reader: a name of the list is hashed again seldom,
+and of a row only its number is kept.
 """
 
 from __future__ import annotations
 
+from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from pathformer.kg.arrow import NO_STRINGS, integers, numbers_of
+
 __all__ = ["Interner", "by_first_appearance"]
 
 Ids = npt.NDArray[np.int32]
 
-_WAIT = 1 << 20  # merge no more often than for so many distinct names
+_WAIT = 1 << 21  # names that wait at least
 
 
 class Interner:
@@ -25,22 +28,22 @@ class Interner:
 
     def __init__(self, columns: int) -> None:
         self._columns = columns
-        self._names: Any = pa.array([], pa.large_string())
-        self._done: list[list[Ids]] = []  # a list of columns a batch
-        self._waiting: list[tuple[list[Ids], Any]] = []  # the same before the merge, with the distinct names
+        self._names = NO_STRINGS  # in the order of arrival
+        self._done: list[list[Ids]] = [[] for _ in range(columns)]
+        self._waiting: list[list[Any]] = []  # a list of columns a batch
         self._waiting_names = 0
         self._final: Ids | None = None  # from the order of arrival to the order of appearance
-        self.names: Any = self._names  # what the numbers mean, an Arrow array of large strings
+        self._thread = ThreadPoolExecutor(1)
+        self._job: Future[None] | None = None
+        self.names = NO_STRINGS  # what the numbers mean, an Arrow array of large strings
 
     def add(self, *columns: Any) -> None:
-        """Take the next rows: Arrow arrays of strings."""
+        """Take the next rows: Arrow arrays of strings, always equally many columns."""
         if not len(columns[0]):
             return
-        encoded = pa.chunked_array(columns, pa.string()).dictionary_encode()
-        distinct = encoded.chunk(0).dictionary.cast(pa.large_string())
-        self._waiting.append(([chunk.indices.to_numpy() for chunk in encoded.chunks], distinct))
-        self._waiting_names += len(distinct)
-        if self._waiting_names > max(_WAIT, len(self._names)):
+        self._waiting.append([column.cast(pa.large_string()) for column in columns])
+        self._waiting_names += self._columns * len(columns[0])
+        if self._waiting_names > max(_WAIT, 2 * len(self._names)):
             self._merge()
 
     def take(self) -> list[Ids]:
@@ -49,12 +52,12 @@ class Interner:
         The first call settles which names there are; a later name has the number -1.
         """
         self._merge()
-        empty = [np.empty(0, np.int32)]
-        columns = [np.concatenate([b[c] for b in self._done] or empty) for c in range(self._columns)]
-        self._done = []
+        self._settle()
+        columns = [np.concatenate([np.empty(0, np.int32), *parts]) for parts in self._done]
+        self._done = [[] for _ in range(self._columns)]
         if self._final is None:
             order = by_first_appearance(columns, len(self._names))
-            self.names = self._names.take(pa.array(order))
+            self.names = self._names.take(integers(order))
             self._final = np.empty(len(order), np.int32)
             self._final[order] = np.arange(len(order), dtype=np.int32)
         late = np.full(len(self._names) - len(self._final), -1, np.int32)
@@ -62,18 +65,24 @@ class Interner:
         return [final[column] for column in columns]
 
     def _merge(self) -> None:
-        """Names keep their place: the list comes first, so encoding it together with what waits only appends."""
-        if not self._waiting:
-            return
-        lists = [self._names, *(distinct for _, distinct in self._waiting)]
-        encoded = pa.chunked_array(lists).dictionary_encode()
-        numbers = np.concatenate([chunk.indices.to_numpy() for chunk in encoded.chunks])  # Arrow drops empty chunks
-        end = len(self._names)
-        for columns, distinct in self._waiting:
-            start, end = end, end + len(distinct)
-            self._done.append([numbers[start:end][rows] for rows in columns])
-        self._names = encoded.chunk(0).dictionary
-        self._waiting, self._waiting_names = [], 0
+        self._settle()
+        batches, self._waiting, self._waiting_names = self._waiting, [], 0
+        if batches:
+            self._job = self._thread.submit(self._encode, batches)
+
+    def _settle(self) -> None:
+        if self._job is not None:
+            self._job.result()
+            self._job = None
+
+    def _encode(self, batches: list[list[Any]]) -> None:
+        """Names keep their place: the list comes first, so encoding it together with the rows only appends."""
+        rows = [column for batch in batches for column in batch]
+        encoded = pa.chunked_array([self._names, *rows]).dictionary_encode()
+        chunks = encoded.chunks[-len(rows) :]  # Arrow drops an empty list
+        for place, chunk in enumerate(chunks):
+            self._done[place % self._columns].append(numbers_of(chunk.indices))
+        self._names = chunks[0].dictionary
 
 
 def by_first_appearance(columns: list[Ids], count: int) -> Ids:

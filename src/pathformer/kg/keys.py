@@ -7,21 +7,25 @@ import numpy.typing as npt
 
 from pathformer.errors import InputError
 
-__all__ = ["first_of_run", "merged", "pack", "unpack"]
+__all__ = ["distinct", "first_of_run", "merged", "pack", "sort", "unpack"]
 
 Integers = npt.NDArray[np.integer]
 Keys = npt.NDArray[np.int64]
 
 
-def pack(triples: Integers, entities: int, relations: int, out: Keys | None = None) -> Keys:
-    """(head * R + relation) * N + tail of triples (n, 3): ascending keys are ascending triples."""
+def pack(triples: Integers, entities: int, relations: int, out: Keys | None = None, *, inverse: bool = False) -> Keys:
+    """(head * R + relation) * N + tail of triples (n, 3): ascending keys are ascending triples.
+
+    With `inverse`, the keys of the same edges walked backwards: (tail, relation ^ 1, head).
+    """
     if entities * relations * entities >= 2**63:
         raise InputError(f"{entities:,} entities and {relations:,} relations do not fit a 64-bit key")
     keys = np.empty(len(triples), np.int64) if out is None else out
-    np.multiply(triples[:, 0], relations, out=keys, dtype=np.int64)
-    keys += triples[:, 1]
+    first, last = (2, 0) if inverse else (0, 2)
+    np.multiply(triples[:, first], relations, out=keys, dtype=np.int64)
+    keys += triples[:, 1] ^ 1 if inverse else triples[:, 1]
     keys *= entities
-    keys += triples[:, 2]
+    keys += triples[:, last]
     return keys
 
 
@@ -43,7 +47,19 @@ def first_of_run(values: Keys) -> npt.NDArray[np.bool_]:
     return first
 
 
+def distinct(keys: Keys) -> Keys:
+    """Sorted keys without repeats; the same array when there are none."""
+    first = first_of_run(keys)
+    return keys if first.all() else keys[first]
+
+
+def sort(keys: Keys) -> None:
+    """Sort in place, unless that is done."""
+    if not np.all(keys[1:] >= keys[:-1]):
+        keys.sort()
+
+
 def merged(keys: Keys) -> Keys:
     """The distinct keys, ascending; the argument is sorted in place."""
-    keys.sort()
-    return keys[first_of_run(keys)]
+    sort(keys)
+    return distinct(keys)

@@ -8,11 +8,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
 import pyarrow.compute as pc
 
 from pathformer.errors import GraphFileError
-from pathformer.kg.arrow import array_of, names_of_array
+from pathformer.kg.arrow import array_of, names_of_array, strings
 from pathformer.kg.formats._cells import problem_of
 from pathformer.kg.formats._lines import choose_columns, rows
 from pathformer.kg.knowledge import KnowledgeGraph
@@ -28,7 +27,7 @@ _LABEL_WORDS = ("label", "name", "title", "text")
 
 @dataclass(frozen=True, slots=True)
 class Labels:
-    """Names and the label of each, as two Arrow arrays of strings; the first label of a name counts."""
+    """Names and the label of each, as two Arrow arrays of large strings; the first label of a name counts."""
 
     names: Any
     labels: Any
@@ -36,15 +35,16 @@ class Labels:
     @classmethod
     def of(cls, pairs: Mapping[str, str]) -> Labels:
         """From a mapping of names to labels."""
-        return cls(pa.array(pairs.keys(), pa.string()), pa.array(pairs.values(), pa.string()))
+        return cls(strings(pairs.keys()), strings(pairs.values()))
 
 
 def labels_for(names: Names, given: Labels) -> Names | None:
     """The label of every name, empty where none is given; None when no name has one."""
-    places = pc.index_in(array_of(names), value_set=given.names.cast(pa.large_string()))
+    places = pc.index_in(array_of(names), value_set=given.names)
     if places.null_count == len(names):
         return None
-    return names_of_array(pc.fill_null(given.labels.cast(pa.large_string()).take(places), ""))
+    none = strings("" for _ in range(len(names)))
+    return names_of_array(pc.coalesce(given.labels.take(places), none))
 
 
 def add_labels(
@@ -78,7 +78,7 @@ def read_labels(
         delimiter, quote = (",", '"') if ending == ".csv" else ("\t", "")
         pairs = _table_pairs(path, names, columns, list(rows(path, encoding, delimiter, quote)))
     keys, texts = zip(*pairs, strict=True) if pairs else ((), ())
-    return Labels(pa.array(keys, pa.string()), pa.array(texts, pa.string()))
+    return Labels(strings(keys), strings(texts))
 
 
 def _labels_of(names: Names, path: Path, columns: tuple[str | int, ...] | None) -> Names:

@@ -10,9 +10,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-__all__ = ["NO_NAMES", "names_of", "problem_of"]
-
-NO_NAMES: Any = pa.array([], pa.string())
+__all__ = ["names_of", "problem_of"]
 
 
 def names_of(columns: Sequence[Any]) -> tuple[list[Any], npt.NDArray[np.intp]]:
@@ -40,7 +38,7 @@ def problem_of(value: object) -> str | None:
 
 def _all_names(column: Any) -> bool:
     try:
-        strings = column.cast(pa.string())
+        texts = column.cast(pa.string())
     except pa.ArrowInvalid:
         return False
-    return not column.null_count and not pc.any(pc.equal(pc.binary_length(strings), 0)).as_py()
+    return not texts.null_count and pc.min(pc.binary_length(texts)).as_py() != 0

@@ -15,7 +15,8 @@ import pyarrow as pa
 from pyarrow import csv
 
 from pathformer.errors import GraphFileError
-from pathformer.kg.formats._cells import NO_NAMES, names_of
+from pathformer.kg.arrow import NO_STRINGS
+from pathformer.kg.formats._cells import names_of
 from pathformer.kg.formats._format import Batch, ReadOptions
 from pathformer.kg.formats._lines import Layout, first_problem, layout
 from pathformer.kg.source import open_bytes
@@ -42,7 +43,9 @@ def read_delimited(path: Path, options: ReadOptions, delimiter: str, quote: str)
             raise _located(path, options, shape, f"cannot be parsed ({error})") from error
     if skipped or broken:
         first = first_problem(path, options, shape)
-        yield Batch(NO_NAMES, NO_NAMES, NO_NAMES, skipped=skipped + len(broken), notes=(str(first),) if first else ())
+        yield Batch(
+            NO_STRINGS, NO_STRINGS, NO_STRINGS, skipped=skipped + len(broken), notes=(str(first),) if first else ()
+        )
 
 
 def _arrow_options(shape: Layout, broken: list[int] | None) -> tuple[Any, Any, Any]:

@@ -13,9 +13,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
-
 from pathformer.errors import GraphFileError, MissingExtraError
+from pathformer.kg.arrow import strings
 from pathformer.kg.formats._format import Batch, ReadOptions
 from pathformer.kg.source import Reader, open_bytes
 
@@ -75,7 +74,7 @@ class _Names:
 
     def batch(self, **more: Any) -> Batch:
         """What was taken since the last batch."""
-        columns = [pa.array(column, pa.string()) for column in (self.heads, self._relations, self._tails)]
+        columns = [strings(column) for column in (self.heads, self._relations, self._tails)]
         batch = Batch(*columns, literals=self._literals, **more)
         self._start()
         return batch

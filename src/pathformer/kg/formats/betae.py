@@ -15,6 +15,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from pathformer.errors import GraphFileError
+from pathformer.kg.arrow import numbers_of
 from pathformer.kg.formats import tsv
 from pathformer.kg.formats._format import FolderFormat, ReadOptions
 from pathformer.kg.formats._lines import rows
@@ -118,7 +119,7 @@ def _read_ids(path: Path, options: ReadOptions, entities: int, relations: int) -
 def _numbers(column: Any) -> Ids:
     """The ids of a column of text, -1 for what is none."""
     try:
-        return column.cast(pa.int32()).to_numpy()  # type: ignore[no-any-return]
+        return numbers_of(column.cast(pa.int32()))
     except pa.ArrowInvalid:
         return np.array([int(cell) if _is_id(cell) else -1 for cell in column.to_pylist()], np.int32)
 
