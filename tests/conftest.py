@@ -6,6 +6,7 @@ import os
 from collections.abc import Generator
 from pathlib import Path
 
+import numpy as np
 import pytest
 from hypothesis import settings
 
@@ -25,6 +26,17 @@ def data_dir() -> Path:
     if not folder.is_dir():
         pytest.skip(f"no benchmark data at {folder}; set PATHFORMER_DATA to a folder that has them")
     return folder
+
+
+@pytest.fixture(scope="session")
+def small_graph_triples() -> dict[str, list[tuple[str, str, str]]]:
+    """A random graph of 50 entities and 4 relations in three splits; a ring puts every entity into train."""
+    rng = np.random.default_rng(3)
+    columns = (rng.integers(0, bound, 500).tolist() for bound in (50, 4, 50))
+    ring = [(f"e{i}", "r0", f"e{(i + 1) % 50}") for i in range(50)]
+    rest = list(dict.fromkeys((f"e{h}", f"r{r}", f"e{t}") for h, r, t in zip(*columns, strict=True)))
+    rest = [triple for triple in rest if triple not in ring]
+    return {"train": ring + rest[:330], "valid": rest[330:370], "test": rest[370:410]}
 
 
 @pytest.hookimpl(wrapper=True)

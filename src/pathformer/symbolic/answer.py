@@ -1,8 +1,8 @@
 """Exact answers: set semantics on any computation tree.
 
-`answer` takes one tree and the graph as loaded, in plain numpy: nothing is compiled or copied first. `answer_rows` takes a
-table of queries of one structure and a pair of nested graphs, in compiled code on all cores, and returns easy and hard
-answers from one traversal.
+`answer` takes one tree and the graph as loaded, in plain numpy: nothing is compiled or copied first. `answer_rows`
+takes a table of queries of one structure and a pair of nested graphs, in compiled code on all cores, and returns easy
+and hard answers from one traversal.
 """
 
 from __future__ import annotations
@@ -113,14 +113,14 @@ def threads() -> int:
 def answer_rows(structure: Structure, rows: npt.NDArray[np.integer], graphs: GraphPair) -> tuple[Ragged, Ragged]:
     """Easy and hard answers of every row (n, k) of a structure.
 
-    Easy are the answers on the smaller graph, vanished ones (answers that a negation takes away on the larger) among them;
-    hard are those on the larger graph that are not easy.
+    Easy are the answers on the smaller graph, vanished ones (answers that a negation takes away on the larger) among
+    them; hard are those on the larger graph that are not easy.
     """
     from pathformer.symbolic.kernels.bulk import answer_rows as kernel
     from pathformer.symbolic.kernels.evaluate import workspace
 
     program = compile_structure(structure)
-    edges = graphs.edges(by_relation=program.projects_complement)
+    edges = graphs.edges()
     table = np.ascontiguousarray(rows, np.int32)
 
     def work(chunk: npt.NDArray[np.int32]) -> tuple[Ragged, Ragged]:

@@ -18,7 +18,7 @@ from pathformer.symbolic.answer import answer_rows
 from pathformer.symbolic.pairs import GraphPair
 from pathformer.symbolic.protocol import Protocol, protocol_for, structures_of
 from pathformer.symbolic.queries import Queries, Stored
-from pathformer.symbolic.sample import Rules, sample
+from pathformer.symbolic.sample import Rules, links, sample
 
 __all__ = ["SPLITS", "Benchmark", "Folder", "graph_pair", "read_folder", "sample_benchmark"]
 
@@ -50,15 +50,14 @@ class Benchmark:
         return self.splits[split]
 
     @classmethod
-    def read(cls, folder: str | Path, kg: KnowledgeGraph) -> Benchmark:
+    def read(cls, folder: str | Path, kg: KnowledgeGraph, splits: Sequence[str] = SPLITS) -> Benchmark:
         """A folder of any layout; answers that it lacks are found by traversal of `kg`."""
-        found = read_folder(folder)
+        found = read_folder(folder, splits)
         found.check(kg)
-        splits = {
-            split: {q.structure.name: _complete(q, kg, split) for q in stored}
-            for split, stored in found.splits.items()
+        queries = {
+            split: {q.structure.name: _complete(q, kg, split) for q in stored} for split, stored in found.splits.items()
         }
-        return cls(kg.name, kg.fingerprint(), splits, {"layout": found.layout, **found.origin})
+        return cls(kg.name, kg.fingerprint(), queries, {"layout": found.layout, **found.origin})
 
     def save(self, folder: str | Path, layout: str = "columns", *, force: bool = False) -> Path:
         """Write all queries to a new folder, all or nothing."""
@@ -79,6 +78,7 @@ class Folder:
     origin: Mapping[str, Any] = field(default_factory=dict)
     fingerprint: str | None = None  # of the graph, where the layout notes it
     notices: Sequence[str] = ()  # what was left out, in sentences
+    graph: str | None = None  # its name, likewise
 
     def check(self, kg: KnowledgeGraph) -> None:
         """Refuse a graph that these queries cannot belong to."""
@@ -89,20 +89,22 @@ class Folder:
             )
         for split, stored in self.splits.items():
             if stored and split not in kg.splits:
-                raise BenchmarkError(f"{self.path}: has {split} queries, but the graph {kg.name!r} has no {split} split")
+                raise BenchmarkError(
+                    f"{self.path}: has {split} queries, but the graph {kg.name!r} has no {split} split"
+                )
             for queries in stored:
                 queries.check_range(kg.vocabulary.entity_count, kg.vocabulary.relation_count, f"{self.path}: {split}")
 
 
-def read_folder(folder: str | Path) -> Folder:
-    """A folder of queries, in whichever layout it is."""
+def read_folder(folder: str | Path, splits: Sequence[str] = SPLITS) -> Folder:
+    """A folder of queries, in whichever layout it is; only the splits that are asked for."""
     path = Path(folder)
     if not path.is_dir():
         raise BenchmarkError(f"{path}: no such folder")
     for name in plugins.names(LAYOUTS):
         layout = plugins.load(LAYOUTS, name)
         if layout.detect(path):
-            return layout.read(path)  # type: ignore[no-any-return]
+            return layout.read(path, splits)  # type: ignore[no-any-return]
     known = "; ".join(f"{name}: {plugins.load(LAYOUTS, name).SIGN}" for name in plugins.names(LAYOUTS))
     raise BenchmarkError(f"{path}: holds no queries of a known layout ({known})")
 
@@ -130,12 +132,18 @@ def sample_benchmark(
     drawn: dict[str, dict[str, Queries]] = {}
     for split in splits or tuple(kg.splits):
         graphs = graph_pair(kg, split)
-        drawn[split] = {}
+        drawn[split], one_hop = {}, len(links(graphs))
         for structure in structures_of(split, (structures or {}).get(split)):
-            wanted = protocol.count(split, structure, len(kg.graph("train").pair_relation))
+            wanted = protocol.count(split, structure, one_hop)
             report = None if progress is None else _reporter(progress, split, structure, wanted)
             drawn[split][structure.name] = sample(
-                structure, graphs, wanted, seed=protocol.seed, stream=split, rules=_rules(protocol, split), progress=report
+                structure,
+                graphs,
+                wanted,
+                seed=protocol.seed,
+                stream=split,
+                rules=_rules(protocol, split),
+                progress=report,
             )
     return Benchmark(kg.name, kg.fingerprint(), drawn, {"drawn": protocol.as_dict()})
 

@@ -1,7 +1,7 @@
 """Two nested graphs in one index: the larger one's edges, each marked with whether the smaller has it too.
 
-Easy answers hang on the smaller graph, hard ones on what the larger adds (`protocol`: answers). One traversal of the marked
-edges finds both.
+Easy answers hang on the smaller graph, hard ones on what the larger adds (`protocol`: answers). One traversal of the
+marked edges finds both.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class GraphPair:
     large: Graph
     known: npt.NDArray[np.bool_]  # (E,) of the larger graph's edges
     nested: bool  # whether a smaller graph was given
-    _cache: dict[bool, Any] = field(default_factory=dict, repr=False)
+    _cache: dict[str, Any] = field(default_factory=dict, repr=False)
 
     @classmethod
     def of(cls, large: Graph, small: Graph | None = None) -> GraphPair:
@@ -50,44 +50,41 @@ class GraphPair:
         """The entities of the larger graph that have an edge: where a walk may start."""
         return np.flatnonzero(np.diff(self.large.head_ptr) > 0).astype(np.int32)
 
-    def edges(self, by_relation: bool = False) -> Edges:
-        """The arrays that compiled code reads; pairs grouped by relation only where a program needs them."""
+    def edges(self) -> Edges:
+        """The arrays that compiled code reads, made once."""
         from pathformer.symbolic.kernels.evaluate import BOTH, LARGE, Edges
 
-        if by_relation not in self._cache:
+        if "edges" not in self._cache:
             graph = self.large
-            nothing = np.empty(0, np.int64)
-            order, ptr, heads = _by_relation(graph) if by_relation else (nothing, nothing, np.empty(0, np.int32))
-            self._cache[by_relation] = Edges(
+            order = np.argsort(graph.pair_relation, kind="stable")
+            heads = np.repeat(np.arange(graph.entities, dtype=np.int32), np.diff(graph.head_ptr))
+            relation_ptr = np.zeros(graph.relations + 1, np.int64)
+            np.cumsum(np.bincount(graph.pair_relation, minlength=graph.relations), out=relation_ptr[1:])
+            self._cache["edges"] = Edges(
                 head_ptr=np.asarray(graph.head_ptr),
                 pair_relation=np.asarray(graph.pair_relation),
                 pair_ptr=np.asarray(graph.pair_ptr),
                 tails=np.asarray(graph.tails),
                 bits=np.where(self.known, BOTH, LARGE),
-                relation_ptr=ptr,
-                by_relation=order,
-                pair_head=heads,
+                relation_ptr=relation_ptr,
+                relation_head=heads[order],
+                relation_pair=order.astype(np.int64, copy=False),
             )
-        return self._cache[by_relation]  # type: ignore[no-any-return]
+        return self._cache["edges"]  # type: ignore[no-any-return]
 
 
 def _keys(graph: Graph) -> npt.NDArray[np.int64]:
     """Every edge as one ascending number."""
     heads = np.repeat(np.arange(graph.entities, dtype=np.int64), np.diff(graph.head_ptr))
-    pairs = heads * graph.relations + graph.pair_relation
-    return np.repeat(pairs * graph.entities, np.diff(graph.pair_ptr)) + graph.tails
+    pairs = (heads * graph.relations + graph.pair_relation) * graph.entities
+    keys: npt.NDArray[np.int64] = np.repeat(pairs, np.diff(graph.pair_ptr))
+    keys += graph.tails
+    return keys
 
 
 def _inside(keys: npt.NDArray[np.int64], among: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
+    """Which keys are among others; both ascending."""
     if not len(among):
         return np.zeros(len(keys), np.bool_)
     places = np.minimum(np.searchsorted(among, keys), len(among) - 1)
-    return among[places] == keys
-
-
-def _by_relation(graph: Graph) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], npt.NDArray[np.int32]]:
-    order = np.argsort(graph.pair_relation, kind="stable").astype(np.int64)
-    ptr = np.zeros(graph.relations + 1, np.int64)
-    np.cumsum(np.bincount(graph.pair_relation, minlength=graph.relations), out=ptr[1:])
-    heads = np.repeat(np.arange(graph.entities, dtype=np.int32), np.diff(graph.head_ptr))
-    return order, ptr, heads
+    return np.equal(among[places], keys)

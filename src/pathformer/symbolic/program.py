@@ -1,10 +1,11 @@
 """A structure as two small integer programs: one computes a query's answers, the other walks a query out of the graph.
 
-Both are arrays of (operation, argument) rows that compiled code interprets, so that any shape a user writes runs at full
-speed without being compiled anew.
+Both are arrays of (operation, argument) rows that compiled code interprets, so that any shape a user writes runs at
+full speed without being compiled anew.
 
-The answer program is postfix over a stack of sets; the argument is a column of the query's row of ids. The walk program
-starts at an answer entity and goes backwards (`protocol`: sampling): every branch of a fork starts from the fork's entity.
+The answer program is postfix over a stack of sets; the argument is a column of the query's row of ids. The walk
+program starts at an answer entity and goes backwards (`protocol`: sampling): every branch of a fork starts from the
+fork's entity.
 """
 
 from __future__ import annotations
@@ -18,7 +19,19 @@ import numpy.typing as npt
 
 from pathformer.query.structures import Shape, Structure, is_chain, letters
 
-__all__ = ["ANCHOR", "INTERSECT", "KEEP", "LEAVE", "NEGATE", "PROJECT", "RETURN", "STEP", "UNITE", "Program", "compile_structure"]
+__all__ = [
+    "ANCHOR",
+    "INTERSECT",
+    "KEEP",
+    "LEAVE",
+    "NEGATE",
+    "PROJECT",
+    "RETURN",
+    "STEP",
+    "UNITE",
+    "Program",
+    "compile_structure",
+]
 
 ANCHOR, PROJECT, NEGATE, INTERSECT, UNITE = range(5)  # of the answer program
 STEP, KEEP, RETURN, LEAVE = range(1, 5)  # of the walk program, beside ANCHOR
@@ -33,9 +46,9 @@ class Program:
     answer: Code
     walk: Code
     twins: npt.NDArray[np.int32]  # (pairs, 3): first column of a branch, of a sibling of the same shape, their width
+    capped: int  # the step of the last projection if all that follows only takes answers away by complements, else -1
     depth: int  # the most sets the answer program holds at once
     chain: bool  # one anchor and operators: can be walked forwards too
-    projects_complement: bool  # whether a projection starts from a complement
 
 
 def compile_structure(structure: Structure) -> Program:
@@ -46,9 +59,9 @@ def compile_structure(structure: Structure) -> Program:
         answer=np.array(answer, np.int32).reshape(-1, 2),
         walk=np.array(walk, np.int32).reshape(-1, 2),
         twins=np.array(twins, np.int32).reshape(-1, 3),
+        capped=_capped(answer),
         depth=_depth(answer),
         chain=is_chain(structure.shape) and structure.shape[0] == "e",
-        projects_complement=_projects_complement(answer),
     )
 
 
@@ -68,7 +81,9 @@ def _branches(shape: Shape, column: int) -> list[tuple[Shape, int]]:
 def _answer(shape: Shape, column: int) -> Iterator[tuple[int, int]]:
     if not is_chain(shape):
         join = UNITE if shape[-1] == ("u",) else INTERSECT
-        for place, (branch, first) in enumerate(_branches(shape, column)):
+        # Complements first: what they can take away is then known before the other branches are computed.
+        branches = sorted(_branches(shape, column), key=lambda placed: not _ends_negated(placed[0]))
+        for place, (branch, first) in enumerate(branches):
             yield from _answer(branch, first)
             if place:
                 yield join, 0
@@ -129,18 +144,29 @@ def _depth(answer: list[tuple[int, int]]) -> int:
     return most
 
 
-def _projects_complement(answer: list[tuple[int, int]]) -> bool:
-    stack: list[bool] = []  # whether each set is a complement
+def _ends_negated(shape: Shape) -> bool:
+    return is_chain(shape) and bool(shape[1][-1] == "n")
+
+
+def _capped(answer: list[tuple[int, int]]) -> int:
+    """The last projection, if only intersections follow and only complements lie below it on the stack."""
+    last = max((step for step, (operation, _) in enumerate(answer) if operation == PROJECT), default=-1)
+    stack = _complements(answer[: last + 1])
+    only_joins = all(operation == INTERSECT for operation, _ in answer[last + 1 :])
+    return last if only_joins and all(stack[:-1]) else -1
+
+
+def _complements(answer: list[tuple[int, int]]) -> list[bool]:
+    """Whether each set that a program leaves on the stack is a complement."""
+    stack: list[bool] = []
     for operation, _ in answer:
-        match operation:
-            case _ if operation == ANCHOR:
-                stack.append(False)
-            case _ if operation == NEGATE:
-                stack[-1] = not stack[-1]
-            case _ if operation == PROJECT:
-                if stack[-1]:
-                    return True
-            case _:
-                one, other = stack.pop(), stack.pop()
-                stack.append(one and other if operation == INTERSECT else one or other)
-    return False
+        if operation == ANCHOR:
+            stack.append(False)
+        elif operation == NEGATE:
+            stack[-1] = not stack[-1]
+        elif operation == PROJECT:
+            stack[-1] = False
+        else:
+            one, other = stack.pop(), stack.pop()
+            stack.append((one and other) if operation == INTERSECT else (one or other))
+    return stack

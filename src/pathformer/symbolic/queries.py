@@ -111,9 +111,8 @@ class Stored:
                     f"but the graph has {known:,} ({what} ids 0 to {known - 1})"
                 )
         for answers in (self.easy, self.hard, self.everything):
-            if answers is not None and len(answers.values):
-                if answers.values.min() < 0 or answers.values.max() >= entities:
-                    raise BenchmarkError(
-                        f"{place}: an answer to a {self.structure} query is entity {answers.values.max()}, "
-                        f"but the graph has {entities:,} (entity ids 0 to {entities - 1})"
-                    )
+            if answers is not None and np.any((answers.values < 0) | (answers.values >= entities)):
+                raise BenchmarkError(
+                    f"{place}: an answer to a {self.structure} query is entity {answers.values.max()}, "
+                    f"but the graph has {entities:,} (entity ids 0 to {entities - 1})"
+                )

@@ -1,10 +1,11 @@
 """Benchmark queries by the published protocol: random walks, rejection, no duplicates.
 
-Draws come in blocks of a fixed number of attempts. A block's random stream depends on the seed, the split, the structure and
-the block's number alone, and blocks are merged in order, so the result is the same whatever the number of threads.
+Draws come in blocks of a fixed number of attempts. A block's random stream depends on the seed, the split, the
+structure and the block's number alone, and blocks are merged in order, so the result is the same whatever the number
+of threads.
 
-The reference code draws the entity a walk starts from anew each time; here walks go round a random order of all entities, so
-that each is asked equally often. The expectation is the same; the figures of one seed scatter less.
+The reference code draws the entity a walk starts from anew each time; here walks go round a random order of all
+entities, so that each is asked equally often. The expectation is the same; the figures of one seed scatter less.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ __all__ = ["Fates", "Rules", "draw_rows", "links", "sample"]
 
 Rows = npt.NDArray[np.int32]
 BLOCK = 4096  # attempts a block
-PATIENCE = 2_000_000  # attempts without a new query before a structure is given up
+PATIENCE = 2_000_000  # attempts without a query, or without a new one, before a structure is given up
 FATES = ("accepted", "broken", "empty", "no hard answer", "no vanished answer", "over the limit")
 
 
@@ -35,9 +36,13 @@ FATES = ("accepted", "broken", "empty", "no hard answer", "no vanished answer", 
 class Rules:
     """What a query must satisfy, and how it is walked."""
 
-    limit: int | None = None  # most answers on the larger graph alone, or vanished; training: most answers; none: no limit
+    limit: int | None = (
+        None  # most answers on the larger graph alone, or vanished; training: most answers; none: no limit
+    )
     link_limit: int | None = None  # the same for 1p, where the paper's counts are those without one
-    forward: bool = False  # walk chains from the anchor, as the released training paths were; forks are walked backwards
+    forward: bool = (
+        False  # walk chains from the anchor, as the released training paths were; forks are walked backwards
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +112,7 @@ def draw_rows(
     tally = np.zeros(len(FATES), np.int64)
     blocks = idle = 0
     with ThreadPoolExecutor(threads()) as pool:
-        while len(kept) < count and idle < PATIENCE:
+        while len(kept) < count and idle < _patience(len(kept), blocks * BLOCK - idle):
             wave = range(blocks, blocks + _wave(count - len(kept), len(kept), blocks))
             drawn = list(pool.map(drawer.block, wave))
             blocks = wave.stop
@@ -119,6 +124,14 @@ def draw_rows(
                 progress(min(len(kept), count))
     fates = Fates(blocks * BLOCK, dict(zip(FATES, tally.tolist(), strict=True)), int(tally[0]) - len(kept))
     return kept[:count], fates
+
+
+def _patience(found: int, busy: int) -> int:
+    """How many attempts without a new query to bear: the more it took to find the last, the more.
+
+    A small graph that holds no more is left soon, a structure that is rare in a large one is not.
+    """
+    return min(PATIENCE, max(16 * BLOCK, 4 * busy)) if found else PATIENCE
 
 
 def _wave(missing: int, found: int, blocks: int) -> int:
@@ -152,12 +165,13 @@ class _Drawer:
         limit = -1 if self.rules.limit is None else self.rules.limit
         accepted = draw(
             program.answer,
+            program.capped,
             program.walk,
             program.twins,
             self.rules.forward and program.chain,
             self.starts,
             number * BLOCK,
-            graphs.edges(by_relation=program.projects_complement),
+            graphs.edges(),
             workspace(graphs.large.entities, program.depth),
             _seed(f"{self.stream}/{number}"),
             self.judged,

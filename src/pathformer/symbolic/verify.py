@@ -35,7 +35,7 @@ class Verdict:
 
 
 def verify(folder: Folder, kg: KnowledgeGraph, report: Callable[[Verdict], None] | None = None) -> list[Verdict]:
-    """Compare every answer that a folder holds with those found by traversal; a verdict for each split and structure."""
+    """Compare every answer that a folder holds with traversal; a verdict for each split and structure."""
     folder.check(kg)
     verdicts = []
     for split, stored in folder.splits.items():

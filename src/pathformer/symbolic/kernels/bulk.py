@@ -5,7 +5,7 @@ from __future__ import annotations
 import numba
 import numpy as np
 
-from pathformer.symbolic.kernels.evaluate import BOTH, LARGE, SMALL, evaluate
+from pathformer.symbolic.kernels.evaluate import BOTH, ENDLESS, LARGE, SMALL, evaluate
 
 __all__ = ["answer_rows"]
 
@@ -14,15 +14,15 @@ __all__ = ["answer_rows"]
 def answer_rows(answer, rows, begin, edges, space, easy, hard, easy_ends, hard_ends):
     """Answer rows from `begin` on until they are done or the output is full; returns the first row not done.
 
-    easy gets the answers on the smaller graph, hard those on the larger alone; *_ends (n): where each row's answers end.
-    A row is begun only if all entities would still fit, so that no write needs a check.
+    easy gets the answers on the smaller graph, hard those on the larger alone; *_ends (n): where each row's answers
+    end. A row is begun only if all entities would still fit, so that no write needs a check.
     """
     entities = len(space.where)
     easy_end = hard_end = 0
     for query in range(begin, len(rows)):
         if easy_end + entities > len(easy) or hard_end + entities > len(hard):
             return query
-        count, rest = evaluate(answer, rows[query], edges, space)
+        count, rest = evaluate(answer, rows[query], edges, space, -1, ENDLESS)
         if rest:
             count = spell_out(space, count, entities)
         easy_from, hard_from = easy_end, hard_end

@@ -1,8 +1,8 @@
 """The answers of one query on two nested graphs at once, in compiled code.
 
 A set is a segment of a stack: entity ids with two membership bits each (1: in the set on the smaller graph, 2: on the
-larger), and one `rest` value for every entity that is not listed: 0, or BOTH for a complement. So a negation costs nothing
-until something is projected from it, and one traversal yields easy, hard and vanished answers together.
+larger), and one `rest` value for every entity that is not listed: 0, or BOTH for a complement. So a negation costs
+nothing until something is projected from it, and one traversal yields easy, hard and vanished answers together.
 
 Membership in a segment is looked up with a sparse set (Briggs and Torczon 1993): `where[e]` may hold anything, and is
 believed only if it points into the segment at an entry that holds `e`. Nothing is ever cleared.
@@ -17,19 +17,21 @@ import numpy as np
 
 from pathformer.symbolic.program import ANCHOR, INTERSECT, NEGATE, PROJECT
 
-__all__ = ["BOTH", "SMALL", "LARGE", "Edges", "Workspace", "evaluate", "workspace"]
+__all__ = ["BOTH", "ENDLESS", "LARGE", "SMALL", "Edges", "Workspace", "evaluate", "workspace"]
 
 SMALL, LARGE, BOTH = np.uint8(1), np.uint8(2), np.uint8(3)
+ENDLESS = np.int64(2**62)
 
-# The arrays of a graph pair (see `kg.graph` for the first four). bits (E): BOTH for an edge of the smaller graph, LARGE for
-# one that only the larger has. by_relation, relation_ptr: pairs grouped by relation, pair_head (P): only filled for
-# programs that project from a complement.
-Edges = namedtuple(
-    "Edges", "head_ptr pair_relation pair_ptr tails bits relation_ptr by_relation pair_head"
-)
+# The arrays of a graph pair (see `kg.graph` for the first four). bits (E): BOTH for an edge of the smaller graph,
+# LARGE for one that only the larger has. The same pairs grouped by relation: those of relation r are relation_ptr[r]
+# : relation_ptr[r + 1] of relation_head (P) and relation_pair (P).
+Edges = namedtuple("Edges", "head_ptr pair_relation pair_ptr tails bits relation_ptr relation_head relation_pair")
 
-# ids, bits: the stack; where (N): the sparse set; start, rest: a row for each set on the stack.
-Workspace = namedtuple("Workspace", "ids bits where start rest")
+# ids, bits: the stack; where (N): the sparse set; pairs, carried (N): the edges of a projection and the membership
+# they carry; start, rest: a row for each set on the stack.
+Workspace = namedtuple("Workspace", "ids bits where pairs carried start rest")
+
+SCAN = 16  # a step of a scan over a relation's heads costs about a sixteenth of a search in one head's relations
 
 
 def workspace(entities: int, depth: int) -> Workspace:
@@ -44,42 +46,49 @@ def workspace(entities: int, depth: int) -> Workspace:
         ids=np.empty(room, np.int32),
         bits=np.empty(room, np.uint8),
         where=np.empty(entities, np.int32),
+        pairs=np.empty(entities, np.int64),
+        carried=np.empty(entities, np.uint8),
         start=np.zeros(depth + 2, np.int64),
         rest=np.zeros(depth + 2, np.uint8),
     )
 
 
-@numba.njit(nogil=True, cache=True, inline="always")
-def find_pair(edges, head, relation):
+@numba.njit(nogil=True, cache=True)
+def find_pair(head_ptr, pair_relation, head, relation):
     """The index of (head, relation) among the pairs, or -1."""
-    low, end = edges.head_ptr[head], edges.head_ptr[head + 1]
+    low, end = head_ptr[head], head_ptr[head + 1]
     high = end
     while low < high:
         middle = (low + high) >> 1
-        if edges.pair_relation[middle] < relation:
+        if pair_relation[middle] < relation:
             low = middle + 1
         else:
             high = middle
-    if low < end and edges.pair_relation[low] == relation:
+    if low < end and pair_relation[low] == relation:
         return low
     return np.int64(-1)
 
 
 @numba.njit(nogil=True, cache=True)
-def spread(edges, space, pair, membership, first, last):
-    """Add the tails of a pair to the segment first:last, as far as `membership` carries; returns the new end."""
-    ids, bits, where = space.ids, space.bits, space.where
-    for edge in range(edges.pair_ptr[pair], edges.pair_ptr[pair + 1]):
-        gained = membership & edges.bits[edge]
+def spread(tails, edge_bits, begin, end, membership, ids, bits, where, first, last, most):
+    """Add the tails of edges begin:end to the segment first:last, as far as `membership` carries; returns its new end.
+
+    The segment never grows past `most` + 1 entries. Takes plain arrays: a bundle of arrays handed to a function this
+    small costs more than the function.
+    """
+    for edge in range(begin, end):
+        gained = membership & edge_bits[edge]
         if gained == 0:
             continue
-        tail = edges.tails[edge]
+        tail = tails[edge]
         place = where[tail]
         if first <= place < last and ids[place] == tail:
             bits[place] |= gained
         else:
             ids[last], bits[last], where[tail] = tail, gained, last
             last += 1
+            if last - first > most:
+                break
     return last
 
 
@@ -101,37 +110,70 @@ def move(space, first, last, to):
 
 
 @numba.njit(nogil=True, cache=True)
-def project(edges, space, first, last, rest, relation):
-    """Replace the segment first:last by its tails under `relation`; returns the new end."""
-    out = last
-    if rest == 0:
-        for place in range(first, last):
-            pair = find_pair(edges, space.ids[place], relation)
-            if pair >= 0:
-                out = spread(edges, space, pair, space.bits[place], last, out)
-    else:
-        out = project_complement(edges, space, first, last, relation)
-    return move(space, last, out, first)
+def copy(edges, space, pair, membership, first):
+    """Write the tails of a pair from `first` on, unseen: they are distinct. Returns the end."""
+    ids, bits = space.ids, space.bits
+    for edge in range(edges.pair_ptr[pair], edges.pair_ptr[pair + 1]):
+        gained = membership & edges.bits[edge]
+        ids[first], bits[first] = edges.tails[edge], gained
+        first += gained != 0
+    return first
 
 
 @numba.njit(nogil=True, cache=True)
-def project_complement(edges, space, first, last, relation):
-    """The tails of every head of `relation`, each with the membership it has; writes from `last` on.
+def project(edges, space, first, last, rest, relation, most):
+    """Replace the segment first:last by its tails under `relation`; returns the new end, or -1 past `most` tails."""
+    if last - first == 1 and not rest:  # a set of one, as every anchor is
+        pair = find_pair(edges.head_ptr, edges.pair_relation, space.ids[first], relation)
+        return first if pair < 0 else copy(edges, space, pair, space.bits[first], first)
+    heads = edges.relation_ptr[relation + 1] - edges.relation_ptr[relation]
+    if rest or heads < SCAN * (last - first):
+        out = project_by_scan(edges, space, first, last, rest, relation, most)
+    else:
+        out = project_by_search(edges, space, first, last, relation, most)
+    return np.int64(-1) if out - last > most else move(space, last, out, first)
 
-    The listed entities are looked up by a scan of `where`, which the output must not disturb: heads are marked first.
-    """
-    register(space, first, last)
-    begin, end = edges.relation_ptr[relation], edges.relation_ptr[relation + 1]
-    carried = np.empty(end - begin, np.uint8)
-    for index in range(begin, end):
-        head = edges.pair_head[edges.by_relation[index]]
-        place = space.where[head]
-        listed = first <= place < last and space.ids[place] == head
-        carried[index - begin] = space.bits[place] if listed else BOTH
+
+@numba.njit(nogil=True, cache=True)
+def project_by_search(edges, space, first, last, relation, most):
+    """Look every entity's relations up; writes from `last` on and returns the end."""
+    head_ptr, pair_relation, pair_ptr = edges.head_ptr, edges.pair_relation, edges.pair_ptr
+    tails, edge_bits = edges.tails, edges.bits
+    ids, bits, where = space.ids, space.bits, space.where
     out = last
-    for index in range(begin, end):
-        if carried[index - begin]:
-            out = spread(edges, space, edges.by_relation[index], carried[index - begin], last, out)
+    for place in range(first, last):
+        pair = find_pair(head_ptr, pair_relation, ids[place], relation)
+        if pair >= 0:
+            begin, end = pair_ptr[pair], pair_ptr[pair + 1]
+            out = spread(tails, edge_bits, begin, end, bits[place], ids, bits, where, last, out, most)
+            if out - last > most:
+                break
+    return out
+
+
+@numba.njit(nogil=True, cache=True)
+def project_by_scan(edges, space, first, last, rest, relation, most):
+    """Look every head of the relation up in the set; writes from `last` on and returns the end.
+
+    The heads lie side by side, so for all but small sets this is the faster way, and for a complement the only one.
+    What they carry is noted first, because the tails need the sparse set for themselves.
+    """
+    ids, bits, where, pairs, carried = space.ids, space.bits, space.where, space.pairs, space.carried
+    register(space, first, last)
+    noted = 0
+    for index in range(edges.relation_ptr[relation], edges.relation_ptr[relation + 1]):
+        head = edges.relation_head[index]
+        place = where[head]
+        membership = bits[place] if first <= place < last and ids[place] == head else rest
+        pairs[noted], carried[noted] = edges.relation_pair[index], membership
+        noted += membership != 0
+    pair_ptr, tails, edge_bits = edges.pair_ptr, edges.tails, edges.bits
+    out = last
+    for note in range(noted):
+        begin, end = pair_ptr[pairs[note]], pair_ptr[pairs[note] + 1]
+        out = spread(tails, edge_bits, begin, end, carried[note], ids, bits, where, last, out, most)
+        if out - last > most:
+            break
     return out
 
 
@@ -176,8 +218,11 @@ def flip(space, first, last):
 
 
 @numba.njit(nogil=True, cache=True)
-def evaluate(answer, row, edges, space):
-    """Run an answer program on a row of ids; the set is left at 0:n of the stack. Returns n and its rest."""
+def evaluate(answer, row, edges, space, capped, cap):
+    """Run an answer program on a row of ids; the set is left at 0:n of the stack. Returns n and its rest.
+
+    Where more than `cap` answers are of no interest, step `capped` (`Program.capped`) may stop early: then n is -1.
+    """
     start, rest = space.start, space.rest
     top, end = -1, np.int64(0)
     for step in range(len(answer)):
@@ -188,22 +233,32 @@ def evaluate(answer, row, edges, space):
             space.ids[end], space.bits[end] = row[column], BOTH
             end += 1
         elif operation == PROJECT:
-            end = project(edges, space, start[top], end, rest[top], row[column])
+            # Below it lie only complements, whose lists can take no more than their length from the answer.
+            most = cap + start[top] if step == capped else ENDLESS
+            end = project(edges, space, start[top], end, rest[top], row[column], most)
+            if end < 0:
+                return end, rest[0]
             rest[top] = 0
         elif operation == NEGATE:
             flip(space, start[top], end)
             rest[top] ^= BOTH
         else:
-            first, middle = start[top - 1], start[top]
-            united = operation != INTERSECT
-            if united:  # by De Morgan
-                flip(space, first, end)
-                rest[top - 1] ^= BOTH
-                rest[top] ^= BOTH
-            end = intersect(space, first, middle, end, rest[top - 1], rest[top])
+            end = join(space, operation, top, end)
             top -= 1
-            rest[top] &= rest[top + 1]
-            if united:
-                flip(space, first, end)
-                rest[top] ^= BOTH
     return end, rest[0]
+
+
+@numba.njit(nogil=True, cache=True)
+def join(space, operation, top, end):
+    """Intersect or unite the two topmost sets; returns the end of the result."""
+    start, rest = space.start, space.rest
+    first, middle = start[top - 1], start[top]
+    if operation == INTERSECT:
+        end = intersect(space, first, middle, end, rest[top - 1], rest[top])
+        rest[top - 1] &= rest[top]
+        return end
+    flip(space, first, end)  # a union, by De Morgan
+    end = intersect(space, first, middle, end, rest[top - 1] ^ BOTH, rest[top] ^ BOTH)
+    rest[top - 1] |= rest[top]
+    flip(space, first, end)
+    return end

@@ -8,7 +8,7 @@ from __future__ import annotations
 import numba
 import numpy as np
 
-from pathformer.symbolic.kernels.evaluate import LARGE, SMALL, evaluate
+from pathformer.symbolic.kernels.evaluate import ENDLESS, LARGE, SMALL, evaluate
 from pathformer.symbolic.program import ANCHOR, KEEP, RETURN, STEP
 
 __all__ = ["ACCEPTED", "BROKEN", "EMPTY", "NO_HARD", "NO_VANISHED", "OVER_LIMIT", "draw"]
@@ -116,9 +116,14 @@ def has_twins(twins, row):
 
 
 @numba.njit(nogil=True, cache=True)
-def judge(answer, row, edges, space, pair_of_graphs, negated, limit):
-    """What becomes of a query: on two graphs it needs hard answers and, if negated, vanished ones, neither too many."""
-    count, rest = evaluate(answer, row, edges, space)
+def judge(answer, capped, row, edges, space, pair_of_graphs, negated, limit):
+    """What becomes of a query: on two graphs it needs hard answers and, if negated, vanished ones, neither too many.
+
+    With one graph the count can stop as soon as it is past the limit; with two, hard answers may still turn out easy.
+    """
+    count, rest = evaluate(answer, row, edges, space, capped, ENDLESS if pair_of_graphs or limit < 0 else limit)
+    if count < 0:
+        return OVER_LIMIT
     small_only = large_only = large = 0
     for place in range(count):
         membership = space.bits[place]
@@ -141,7 +146,24 @@ def judge(answer, row, edges, space, pair_of_graphs, negated, limit):
 
 
 @numba.njit(nogil=True, cache=True)
-def draw(answer, walk, twins, forward, starts, begin, edges, space, seed, judged, pair_of_graphs, negated, limit, rows, tally):
+def draw(
+    answer,
+    capped,
+    walk,
+    twins,
+    forward,
+    starts,
+    begin,
+    edges,
+    space,
+    seed,
+    judged,
+    pair_of_graphs,
+    negated,
+    limit,
+    rows,
+    tally,
+):
     """Make an attempt for every row of `rows` (attempts, k); accepted ones stay there in order, fates go to `tally`.
 
     Attempt i starts from entity begin + i of `starts`, which wraps around. Returns how many were accepted.
@@ -159,7 +181,7 @@ def draw(answer, walk, twins, forward, starts, begin, edges, space, seed, judged
             found = walk_backward(walk, edges, state, entity, row, kept)
         fate = BROKEN
         if found and not has_twins(twins, row):
-            fate = judge(answer, row, edges, space, pair_of_graphs, negated, limit) if judged else ACCEPTED
+            fate = judge(answer, capped, row, edges, space, pair_of_graphs, negated, limit) if judged else ACCEPTED
         tally[fate] += 1
         accepted += fate == ACCEPTED
     return accepted

@@ -11,17 +11,17 @@ questions again and are left out with a notice. Pickles are read by an unpickler
 from __future__ import annotations
 
 import pickle
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from pathformer.errors import BenchmarkError, QueryError
-from pathformer.kg.pickles import load_pickle
 from pathformer.kg.atomic import new_folder
-from pathformer.query.structures import STRUCTURES, Structure, shape_text, structure
-from pathformer.symbolic.queries import Queries, Ragged, Stored
+from pathformer.kg.pickles import load_pickle
+from pathformer.query.structures import Structure, shape_text, structure
+from pathformer.symbolic.queries import Ragged, Stored
 
 if TYPE_CHECKING:
     from pathformer.symbolic.benchmark import Benchmark, Folder
@@ -40,13 +40,13 @@ def detect(path: Path) -> bool:
     return any(path.glob("*-queries.pkl"))
 
 
-def read(path: Path) -> Folder:
-    """Read the folder; a split without answer files has none."""
-    from pathformer.symbolic.benchmark import SPLITS, Folder
+def read(path: Path, splits: Sequence[str]) -> Folder:
+    """Read these splits of the folder; a split without answer files has none."""
+    from pathformer.symbolic.benchmark import Folder
 
-    splits: dict[str, list[Stored]] = {}
+    found: dict[str, list[Stored]] = {}
     notices: list[str] = []
-    for split in SPLITS:
+    for split in splits:
         file = path / f"{split}-queries.pkl"
         if not file.is_file():
             continue
@@ -55,18 +55,19 @@ def read(path: Path) -> Folder:
         hard_file = path / f"{split}-hard-answers.pkl"
         easy = _mapping(easy_file) if easy_file.is_file() else None
         hard = _mapping(hard_file) if hard_file.is_file() else None
-        splits[split] = []
+        found[split] = []
         for shape, instances in queries.items():
             if shape in _DE_MORGAN:
                 notices.append(f"{file.name}: {len(instances):,} De Morgan forms of {_DE_MORGAN[shape]} left out")
                 continue
-            splits[split].append(_stored(file, split, shape, instances, easy, hard))
-    return Folder(path, "betae", splits, notices=notices)
+            found[split].append(_stored(file, split, shape, instances, easy, hard))
+    return Folder(path, "betae", found, notices=notices)
 
 
 def write(benchmark: Benchmark, path: Path, *, force: bool = False) -> None:
     """Export for other people's code: the one place where a pickle is written."""
-    with new_folder(path, force=force) as folder:
+    marker = f"{next(iter(benchmark.splits), 'train')}-queries.pkl"
+    with new_folder(path, marker, force=force) as folder:
         for split, queries_of in benchmark.splits.items():
             queries: dict[Any, set[Any]] = {}
             easy: dict[Any, set[int]] = {}

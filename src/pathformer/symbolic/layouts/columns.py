@@ -1,13 +1,14 @@
 """Our own layout: one npz of plain integer columns for each split and structure, and a JSON page of contents.
 
-    benchmark.json     format, graph, fingerprint, origin, and for each file its split, structure, shape and count
-    test-2in.npz       ids (n, k), easy_ptr (n + 1), easy (..), hard_ptr (n + 1), hard (..)
+benchmark.json     format, graph, fingerprint, origin, and for each file its split, structure, shape and count
+test-2in.npz       ids (n, k), easy_ptr (n + 1), easy (..), hard_ptr (n + 1), hard (..)
 """
 
 from __future__ import annotations
 
 import json
 import zipfile
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -34,7 +35,7 @@ def detect(path: Path) -> bool:
 
 def write(benchmark: Benchmark, path: Path, *, force: bool = False) -> None:
     """Write a benchmark to a new folder, all or nothing."""
-    with new_folder(path, force=force) as folder:
+    with new_folder(path, "benchmark.json", force=force) as folder:
         files = []
         for split, queries_of in benchmark.splits.items():
             for place, (name, queries) in enumerate(queries_of.items()):
@@ -60,15 +61,16 @@ def write(benchmark: Benchmark, path: Path, *, force: bool = False) -> None:
         (folder / "benchmark.json").write_text(json.dumps(header, indent=2) + "\n", encoding="utf-8")
 
 
-def read(path: Path) -> Folder:
-    """Read the folder."""
+def read(path: Path, splits: Sequence[str]) -> Folder:
+    """Read these splits of the folder."""
     from pathformer.symbolic.benchmark import Folder
 
     header = _header(path / "benchmark.json")
-    splits: dict[str, list[Stored]] = {}
+    found: dict[str, list[Stored]] = {}
     for entry in header["files"]:
-        splits.setdefault(entry["split"], []).append(_queries(path / entry["file"], entry["shape"]))
-    return Folder(path, "columns", splits, header["origin"], header["fingerprint"])
+        if entry["split"] in splits:
+            found.setdefault(entry["split"], []).append(_queries(path / entry["file"], entry["shape"]))
+    return Folder(path, "columns", found, header["origin"], header["fingerprint"], graph=header["graph"])
 
 
 def _header(file: Path) -> dict[str, Any]:
@@ -85,7 +87,7 @@ def _header(file: Path) -> dict[str, Any]:
 
 def _queries(file: Path, shape: str) -> Stored:
     try:
-        with np.load(file, allow_pickle=False) as arrays:
+        with file.open("rb") as stream, np.load(stream, allow_pickle=False) as arrays:
             easy = Ragged(arrays["easy_ptr"], arrays["easy"])
             hard = Ragged(arrays["hard_ptr"], arrays["hard"])
             return Stored(structure(shape), arrays["ids"], easy, hard)

@@ -10,7 +10,7 @@ X is 1c 2c 3c 2i 3i ic ci 2u uc, where c is p. Chains look like ((e, (r, ..), 0)
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -35,17 +35,17 @@ def detect(path: Path) -> bool:
     return any(path.glob("*_triples_*.pkl"))
 
 
-def read(path: Path) -> Folder:
-    """Read the folder; answers of structures whose file is absent stay open."""
-    from pathformer.symbolic.benchmark import SPLITS, Folder
+def read(path: Path, splits: Sequence[str]) -> Folder:
+    """Read these splits of the folder; answers of structures whose file is absent stay open."""
+    from pathformer.symbolic.benchmark import Folder
 
-    splits: dict[str, list[Stored]] = {}
-    for split in SPLITS:
+    found: dict[str, list[Stored]] = {}
+    for split in splits:
         files = {name: path / f"{split}_triples_{name}.pkl" for name in _NAMES}
         present = [_read(path, split, name, file) for name, file in files.items() if file.is_file()]
         if present:
-            splits[split] = present
-    return Folder(path, "q2b", splits)
+            found[split] = present
+    return Folder(path, "q2b", found)
 
 
 def _read(path: Path, split: str, name: str, file: Path) -> Stored:
@@ -81,7 +81,9 @@ def _table(file: Path, kind: Structure, keys: list[Any]) -> np.ndarray[Any, np.d
     rows = [_flat(key) for key in keys]
     for row, key in zip(rows, keys, strict=True):
         if len(row) != len(kind.columns):
-            raise BenchmarkError(f"{file}: {key!r} is not a {kind} query: {len(row)} ids instead of {len(kind.columns)}")
+            raise BenchmarkError(
+                f"{file}: {key!r} is not a {kind} query: {len(row)} ids instead of {len(kind.columns)}"
+            )
     return np.array(rows, np.int32).reshape(len(rows), len(kind.columns))
 
 

@@ -1,0 +1,56 @@
+"""`pathformer bench`: the benchmarks of a checkout."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+__all__ = ["command"]
+
+
+def command(
+    case: Annotated[str | None, typer.Argument(help="Which benchmark; without one, they are listed.")] = None,
+    arguments: Annotated[
+        list[str] | None, typer.Argument(help="Handed to the benchmark, after `--`.", show_default=False)
+    ] = None,
+    folder: Annotated[Path, typer.Option(help="Where the benchmarks lie.")] = Path("benchmarks"),
+) -> None:
+    """Run a benchmark of a checkout, or list them; figures go to its `results` folder.
+
+    Benchmarks are files beside the package, not in it: run this from the root of a checkout.
+
+    Examples:
+
+        $ pathformer bench
+
+        $ pathformer bench sampler
+
+        $ pathformer bench sampler -- --help
+    """
+    import runpy
+    import sys
+
+    from pathformer.errors import InputError, closest
+
+    cases = {path.stem: path for path in sorted(folder.glob("[a-z]*.py"))}
+    if not cases:
+        raise InputError(f"no benchmarks in {folder.resolve()}; run this from the root of a checkout, or give --folder")
+    if case is None:
+        width = max(map(len, cases))
+        for name, path in cases.items():
+            typer.echo(f"{name:{width}}  {_summary(path)}")
+        return
+    if case not in cases:
+        near = closest(case, list(cases))
+        raise InputError(f"no benchmark {case!r}; there are {', '.join(near or cases)}")
+    sys.argv = [f"pathformer bench {case}", *(arguments or [])]
+    sys.path.insert(0, str(folder))
+    runpy.run_path(str(cases[case]), run_name="__main__")
+
+
+def _summary(path: Path) -> str:
+    text = ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or ""
+    return text.partition("\n")[0]

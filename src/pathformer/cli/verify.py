@@ -1,0 +1,88 @@
+"""`pathformer verify`: recompute every answer of a benchmark folder."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from pathformer.kg import KnowledgeGraph
+    from pathformer.symbolic.benchmark import Folder
+    from pathformer.symbolic.verify import Verdict
+
+__all__ = ["command"]
+
+
+def command(
+    folder: Annotated[Path, typer.Argument(help="Queries in the BetaE or Query2box layout, or ours.")],
+    graph: Annotated[
+        str | None, typer.Option("--graph", "-g", help="The DATASET they belong to, where the folder does not tell.")
+    ] = None,
+    split: Annotated[
+        list[str] | None, typer.Option(help="train, valid or test; may be repeated. All by default.")
+    ] = None,
+    data: Annotated[Path | None, typer.Option(help="The folder that holds datasets.", show_default=False)] = None,
+) -> None:
+    """Recompute every easy and hard answer of a benchmark folder and report what differs, a structure a line.
+
+    Exit code 0 only when all that the folder holds agrees, 1 when something differs.
+
+    Examples:
+
+        $ pathformer verify wn18rr-qa
+
+        $ pathformer verify FB15k-237-q2b --graph fb15k-237 --split test
+    """
+    from rich.console import Console
+
+    from pathformer.symbolic.benchmark import SPLITS, read_folder
+    from pathformer.symbolic.verify import verify
+
+    console = Console()
+    found = read_folder(folder, tuple(split) if split else SPLITS)
+    kg = _graph(found, graph, data)
+    for notice in found.notices:
+        console.print(notice)
+    console.print(f"{found.layout} layout, graph {kg.name}\n")
+    console.print(f"{'split':6} {'structure':10} {'queries':>9} {'answers':>11}  result")
+    verdicts = verify(found, kg, lambda verdict: console.print(_line(verdict), highlight=False))
+    _conclude(verdicts)
+
+
+def _graph(found: Folder, graph: str | None, data: Path | None) -> KnowledgeGraph:
+    from pathformer.errors import InputError
+    from pathformer.kg.datasets import load
+
+    if graph is not None:
+        return load(graph, data)
+    if found.graph is not None:
+        return load(found.graph, data)
+    if (found.path / "train.txt").is_file():
+        return load(Path(found.path), data)
+    raise InputError(f"{found.path}: does not say which graph its queries belong to; name it with --graph")
+
+
+def _line(verdict: Verdict) -> str:
+    head = f"{verdict.split:6} {verdict.structure:10} {verdict.queries:9,} {verdict.answers:11,}  "
+    if not verdict.checked:
+        return f"{head}[dim]no answer file[/dim]"
+    if verdict.agrees:
+        return f"{head}[green]agrees[/green] ({', '.join(verdict.checked)})"
+    wrong = ", ".join(f"{n:,} in {what}" for what, n in zip(verdict.checked, verdict.wrong, strict=True) if n)
+    return f"{head}[red]differs[/red]: {wrong}\n{'':39}{verdict.example}"
+
+
+def _conclude(verdicts: list[Verdict]) -> None:
+    checked = [v for v in verdicts if v.checked]
+    queries, answers = sum(v.queries for v in checked), sum(v.answers for v in checked)
+    typer.echo(f"\n{queries:,} of {sum(v.queries for v in verdicts):,} queries checked, {answers:,} answers")
+    unchecked = [f"{v.split} {v.structure}" for v in verdicts if not v.checked]
+    if unchecked:
+        typer.echo(f"no answer file, nothing to check: {', '.join(unchecked)}")
+    differing = [v for v in verdicts if not v.agrees]
+    if differing:
+        typer.secho(f"{sum(max(v.wrong) for v in differing):,} queries differ", fg=typer.colors.RED)
+        raise typer.Exit(1)
+    typer.secho("all agree", fg=typer.colors.GREEN)

@@ -1,0 +1,1 @@
+"""Tables of the paper, each printed paper | ours | difference."""

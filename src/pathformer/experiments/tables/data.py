@@ -1,0 +1,55 @@
+"""Tables 9, 10 and 11, which describe the data: counted on the graphs and queries at hand."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from pathformer.experiments.tables.paper import MEAN_ANSWERS, QUERY_COUNTS, STATISTICS
+from pathformer.experiments.tables.view import Row, View
+from pathformer.kg import KnowledgeGraph
+from pathformer.query.structures import STRUCTURES
+from pathformer.symbolic import Benchmark, Queries
+
+__all__ = ["answers", "counts", "statistics"]
+
+
+def statistics(kg: KnowledgeGraph) -> View:
+    """Table 9: entities, relations and edges of a graph."""
+    edges = {split: len(triples) for split, triples in kg.splits.items()}
+    ours = {
+        "Entities": kg.vocabulary.entity_count,
+        "Relations": len(kg.vocabulary.relations),
+        "Training Edges": edges.get("train", 0),
+        "Val Edges": edges.get("valid", 0),
+        "Test Edges": edges.get("test", 0),
+        "Total Edges": sum(edges.values()),
+    }
+    return _compare(9, f"statistics of {kg.name}", STATISTICS.get(kg.name, {}), ours)
+
+
+def counts(benchmark: Benchmark) -> View:
+    """Table 10: how many queries of which structure."""
+    ours: dict[str, int] = {}
+    for split, queries_of in benchmark.splits.items():
+        for name, queries in queries_of.items():
+            ours.setdefault(_group(split, queries), len(queries))
+            if ours[_group(split, queries)] != len(queries):  # the paper has one figure for a group
+                ours[f"{split} {name}"] = len(queries)
+    return _compare(10, f"queries of {benchmark.graph}", QUERY_COUNTS.get(benchmark.graph, {}), ours)
+
+
+def _group(split: str, queries: Queries) -> str:
+    if split == "train":
+        return "train 2in/3in/inp/pin/pni" if queries.structure.negated else "train 1p/2p/3p/2i/3i"
+    return f"{split} 1p" if queries.structure == STRUCTURES["1p"] else f"{split} others"
+
+
+def answers(benchmark: Benchmark) -> View:
+    """Table 11: mean hard answers a test query. The paper cuts its figures off after one decimal, we do not."""
+    ours = {name: round(float(queries.hard.counts.mean()), 2) for name, queries in benchmark["test"].items()}
+    return _compare(11, f"hard answers a test query of {benchmark.graph}", MEAN_ANSWERS.get(benchmark.graph, {}), ours)
+
+
+def _compare(number: int, title: str, paper: Mapping[str, float], ours: Mapping[str, float]) -> View:
+    labels = [*ours, *(label for label in paper if label not in ours)]
+    return View(number, title, tuple(Row(label, paper.get(label), ours.get(label)) for label in labels))

@@ -1,0 +1,107 @@
+"""`pathformer sample`, `verify`, `tables` and `bench` as a user meets them."""
+
+from __future__ import annotations
+
+import pickle
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from pathformer.cli import app
+from pathformer.errors import InputError
+from pathformer.kg import KnowledgeGraph
+
+
+@pytest.fixture
+def graph(small_graph_triples: dict[str, list[tuple[str, str, str]]], tmp_path: Path) -> Path:
+    kg = KnowledgeGraph.from_triples(
+        small_graph_triples["train"], small_graph_triples["valid"], small_graph_triples["test"], name="small"
+    )
+    return kg.save(tmp_path / "graph")
+
+
+def run(*arguments: str | Path) -> str:
+    result = CliRunner().invoke(app, list(map(str, arguments)), catch_exceptions=False)
+    assert result.exit_code == 0, result.output
+    return result.output
+
+
+def refused(*arguments: str | Path) -> str:
+    result = CliRunner().invoke(app, list(map(str, arguments)))
+    assert isinstance(result.exception, InputError)
+    return str(result.exception)
+
+
+def test_sample_then_verify(graph: Path, tmp_path: Path) -> None:
+    out = run("sample", graph, "--out", tmp_path / "q", "--count", 20, "--train-count", 30)
+    assert "queries of small" in " ".join(out.split())
+    told = run("verify", tmp_path / "q", "--graph", graph)
+    assert "all agree" in told
+    assert told.count("agrees") == 10 + 14 + 14
+
+
+def test_chosen_structures_and_splits(graph: Path, tmp_path: Path) -> None:
+    shape = "((e,(r,r)),(e,(r,n)),(e,(r,)))"
+    run("sample", graph, "--out", tmp_path / "q", "--split", "test", "-s", "2p", "-s", shape, "--count", 5)
+    told = run("verify", tmp_path / "q", "--graph", graph)
+    assert "2p" in told
+    assert shape in told
+    assert "train" not in told
+
+
+def test_verify_exits_1_where_an_answer_is_wrong(graph: Path, tmp_path: Path) -> None:
+    run("sample", graph, "--out", tmp_path / "q", "--layout", "betae", "--split", "test", "--count", 5)
+    file = tmp_path / "q" / "test-hard-answers.pkl"
+    answers = pickle.loads(file.read_bytes())
+    query = next(iter(answers))
+    answers[query] = set()
+    file.write_bytes(pickle.dumps(answers))
+    result = CliRunner().invoke(app, ["verify", str(tmp_path / "q"), "--graph", str(graph)])
+    assert result.exit_code == 1
+    assert "1 queries differ" in result.output
+    assert f"{query}: its hard answers: the folder lacks" in " ".join(result.output.split())
+
+
+def test_verify_says_what_it_could_not_check(graph: Path, tmp_path: Path) -> None:
+    run("sample", graph, "--out", tmp_path / "q", "--layout", "betae", "--split", "train", "--train-count", 5)
+    (tmp_path / "q" / "train-answers.pkl").unlink()
+    told = run("verify", tmp_path / "q", "--graph", graph)
+    assert "0 of " in told
+    assert "no answer file, nothing to check: train 1p, train 2p" in told
+    assert "does not say which graph" in refused("verify", tmp_path / "q")
+
+
+def test_bad_calls_are_sentences_and_leave_nothing(graph: Path, tmp_path: Path) -> None:
+    assert "no structure '2q'" in refused("sample", graph, "--out", tmp_path / "q", "-s", "2q")
+    whole = KnowledgeGraph.from_triples([("a", "r", "b")], name="whole").save(tmp_path / "whole")
+    message = refused("sample", whole, "--out", tmp_path / "q", "--split", "test")
+    assert message == "the graph 'whole' has no 'test' split, only train; `pathformer split` makes them"
+    assert "no layout 'csv'" in refused("sample", graph, "--out", tmp_path / "q", "--layout", "csv", "--count", 1)
+    assert not (tmp_path / "q").exists()
+
+
+def test_a_graph_without_splits_gives_training_queries(tmp_path: Path) -> None:
+    triples = [(f"e{i}", f"r{i % 3}", f"e{(i * 7 + 1) % 20}") for i in range(60)]
+    graph = KnowledgeGraph.from_triples(triples, name="whole").save(tmp_path / "whole")
+    out = run("sample", graph, "--out", tmp_path / "q", "-s", "2p", "--train-count", 10)
+    assert "training queries only" in out
+    assert "train  2p" in out
+
+
+def test_tables_of_any_graph(graph: Path) -> None:
+    out = run("tables", "9", "11", "--dataset", graph)
+    assert "Table 9: statistics of small" in out
+    assert "Table 11: hard answers a test query of small" in out
+    assert "| Entities | - | 50 |  |" in run("tables", "9", "--dataset", graph, "--markdown")
+    assert refused("tables", "99").startswith("no table 99; there are 9, 10, 11")
+
+
+def test_bench_lists_and_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert "run this from the root of a checkout" in refused("bench")
+    (tmp_path / "benchmarks").mkdir()
+    (tmp_path / "benchmarks" / "hop.py").write_text('"""One hop."""\nimport sys\nprint("hopped", sys.argv[1:])\n')
+    assert run("bench") == "hop  One hop.\n"
+    assert "hopped ['--far']" in run("bench", "hop", "--", "--far")
+    assert refused("bench", "hip") == "no benchmark 'hip'; there are hop"

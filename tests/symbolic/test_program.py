@@ -1,0 +1,45 @@
+"""Structures as programs."""
+
+from __future__ import annotations
+
+import pytest
+
+from pathformer.query.structures import STRUCTURES, structure
+from pathformer.symbolic.program import compile_structure
+
+
+@pytest.mark.parametrize(
+    ("name", "step"),
+    [
+        ("1p", 1),
+        ("3p", 3),
+        ("ip", 5),
+        ("up", 5),
+        ("pin", 5),
+        ("2in", 4),
+        ("pni", 5),
+        ("2i", -1),
+        ("3in", -1),
+        ("2u", -1),
+    ],
+)
+def test_where_counting_may_stop(name: str, step: int) -> None:
+    """Only the last projection, and only if what follows takes away no more than known complements."""
+    assert compile_structure(STRUCTURES[name]).capped == step
+
+
+def test_the_room_a_program_needs() -> None:
+    assert compile_structure(STRUCTURES["3p"]).depth == 1
+    assert compile_structure(STRUCTURES["3i"]).depth == 2  # branches are folded as they come
+    nested = structure("((e,(r,)),((e,(r,)),((e,(r,)),(e,(r,n)),(u,))))")
+    assert compile_structure(nested).depth == 4
+
+
+def test_only_chains_can_be_walked_forwards() -> None:
+    assert [name for name in STRUCTURES if compile_structure(STRUCTURES[name]).chain] == ["1p", "2p", "3p"]
+
+
+def test_twins_are_siblings_of_one_shape() -> None:
+    assert compile_structure(STRUCTURES["3i"]).twins.tolist() == [[0, 2, 2], [0, 4, 2], [2, 4, 2]]
+    assert compile_structure(STRUCTURES["pi"]).twins.tolist() == []
+    assert compile_structure(STRUCTURES["ip"]).twins.tolist() == [[0, 2, 2]]
