@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from functools import cached_property
-from itertools import islice
+from itertools import chain, islice
 
 import numpy as np
 
@@ -50,38 +50,35 @@ class Lookup:
 
     def unknown(self, name: str) -> UnknownNameError:
         """The error that says so, with the closest names and labels."""
-        lists = [names for names in (self.names, self.labels) if names is not None]
-        similar = closest(name, (text for names in lists for text in _candidates(name, names) if text))
-        return UnknownNameError(self.kind, name, similar)
+        candidates = _candidates(name, self.names, self._folded_names)
+        if self.labels is not None:
+            candidates = chain(candidates, _candidates(name, self.labels, self._folded_labels))
+        return UnknownNameError(self.kind, name, closest(name, filter(None, candidates)))
 
     @cached_property
     def _folded_names(self) -> Names:
-        return _folded(self.names)
+        return self.names.folded()
 
     @cached_property
     def _folded_labels(self) -> Names:
-        return Names.of(()) if self.labels is None else _folded(self.labels)
+        return Names.of(()) if self.labels is None else self.labels.folded()
 
 
-def _folded(names: Names) -> Names:
-    return Names.of(name.casefold() for name in names)
-
-
-def _candidates(name: str, names: Names) -> Iterator[str]:
+def _candidates(name: str, names: Names, folded: Names) -> Iterator[str]:
     if len(names) <= _ALL:
         yield from names
         return
-    for piece in {name[:_PIECE], name[-_PIECE:]}:
-        yield from islice(_holding(piece, names), _SHARED)
+    text = name.casefold()
+    for piece in {text[:_PIECE], text[-_PIECE:]}:
+        yield from (names[place] for place in islice(_holding(piece, folded), _SHARED))
 
 
-def _holding(piece: str, names: Names) -> Iterator[str]:
-    """The names that hold `piece`, by one scan of their bytes."""
+def _holding(piece: str, names: Names) -> Iterator[int]:
+    """The places of the names that hold `piece`, by one scan of their bytes."""
     offsets, data = names.buffers
-    pattern = re.compile(re.escape(piece.encode(errors="replace")), re.IGNORECASE)
     last = -1
-    for match in pattern.finditer(data.data):
+    for match in re.finditer(re.escape(piece.encode(errors="replace")), data.data):
         place = int(np.searchsorted(offsets, match.start(), "right")) - 1
         if place != last:
             last = place
-            yield names[place]
+            yield place

@@ -71,6 +71,14 @@ class Names:
             for start, end in pairwise((ends - ends[0]).tolist()):
                 yield text[start:end].decode()
 
+    def folded(self) -> Names:
+        """The same names case-folded."""
+        offsets, data = self.buffers
+        if data.max(initial=0) < 128:  # plain ASCII, as ids and most IRIs are: 26 letters change, no length does
+            lowered = np.where((data >= ord("A")) & (data <= ord("Z")), data + np.uint8(32), data)
+            return Names(self._count, lambda: (offsets, lowered))
+        return Names.of(name.casefold() for name in self)
+
     def find(self, name: str) -> list[int]:
         """The ids whose name is exactly this, ascending; hashes that collide are told apart by the names."""
         try:

@@ -22,9 +22,20 @@ _PLAIN: dict[tuple[str, str], Any] = {
     **{
         (module, kind.__name__): kind
         for module in ("builtins", "__builtin__")  # protocol 2 and below use the old name
-        for kind in (dict, list, set, frozenset, tuple, str, int, float, bool, bytes)
+        for kind in (dict, list, set, frozenset, tuple, str, int, float, bool)  # not bytes: bytes(10**12) fills memory
     },
 }
+
+_DAMAGE = (
+    pickle.UnpicklingError,
+    AttributeError,
+    EOFError,
+    LookupError,
+    MemoryError,
+    OverflowError,
+    TypeError,
+    ValueError,
+)
 
 
 class _PlainUnpickler(pickle.Unpickler):
@@ -53,7 +64,7 @@ def load_pickle(path: str | Path) -> Any:
             f"refused: this pickle asks for {refused}, and only plain containers, numbers and strings are admitted",
             path,
         ) from None
-    except (pickle.UnpicklingError, EOFError, ValueError, TypeError, KeyError, IndexError, AttributeError) as error:
+    except _DAMAGE as error:
         raise GraphFileError(f"not a whole pickle ({str(error) or type(error).__name__})", path) from error
     except OSError as error:
         raise GraphFileError(f"cannot be read ({error.strerror})", path) from error

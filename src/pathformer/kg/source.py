@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from pathformer.errors import GraphFileError
+from pathformer.errors import GraphFileError, InputError
 
 __all__ = ["PACKED_SUFFIXES", "Reader", "open_bytes", "plain_name"]
 
@@ -129,7 +129,10 @@ def _unpacked(raw: BinaryIO) -> tuple[Any, str]:
 
 
 def _is_utf8(encoding: str) -> bool:
-    return codecs.lookup(encoding).name in {"utf-8", "utf-8-sig"}
+    try:
+        return codecs.lookup(encoding).name in {"utf-8", "utf-8-sig"}
+    except LookupError as error:
+        raise InputError(f"no encoding {encoding!r}: expected a name such as utf-8, latin-1, utf-16") from error
 
 
 def _transcoder(encoding: str) -> Callable[[bytes, bool], bytes]:

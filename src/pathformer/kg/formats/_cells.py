@@ -25,14 +25,15 @@ def names_of(columns: Sequence[Any]) -> tuple[list[Any], npt.NDArray[np.intp]]:
 
 
 def problem_of(value: object) -> str | None:
-    """Why a cell is no name, or None when it is one; what did not decode is a lone surrogate, or bytes."""
+    """Why a cell is no name, or None when it is one; what did not decode is bytes, or escaped into lone surrogates."""
     if value is None or value in ("", b""):
         return "is empty"
     if isinstance(value, str | bytes):
+        raw = value.encode("utf-8", "surrogateescape") if isinstance(value, str) else value
         try:
-            value.decode() if isinstance(value, bytes) else value.encode()
-        except UnicodeError:
-            return f"is not text in the file's encoding: {value!r}"
+            raw.decode()
+        except UnicodeDecodeError as error:
+            return f"is not text in the file's encoding (byte 0x{raw[error.start]:02x}): say which encoding it is"
     return None
 
 

@@ -1,0 +1,131 @@
+"""Which id a name means: the order of the look-up, what is ambiguous, what is unknown, and inverse relations."""
+
+from __future__ import annotations
+
+import pytest
+
+from pathformer.errors import AmbiguousNameError, UnknownNameError
+from pathformer.kg import lookup
+from pathformer.kg.vocab import Vocabulary
+
+ENTITIES = ["Q1", "Paris", "PARIS", "rome", "Straße", "東京", 'the "x"']
+LABELS = ["Rome", None, "Paris, Texas", "Roma", "street", "Tokyo", "Tokyo"]
+
+
+@pytest.fixture
+def vocabulary() -> Vocabulary:
+    return Vocabulary.of(ENTITIES, ["born_in", "-odd", "Born_In_reverse", "likes_reverse", "likes"], LABELS)
+
+
+def test_counts_and_names(vocabulary: Vocabulary) -> None:
+    assert vocabulary.entity_count == 7
+    assert vocabulary.relation_count == 10
+    assert [vocabulary.entity(place) for place in range(7)] == ENTITIES
+    assert vocabulary.label(0) == "Rome"
+    assert vocabulary.label(1) == "Paris"
+    assert [vocabulary.relation(place) for place in (0, 1, 2, 3)] == ["born_in", "born_in", "-odd", "-odd"]
+    assert vocabulary.relation_label(1) == "born_in"
+
+
+@pytest.mark.parametrize(
+    ("name", "entity"),
+    [
+        ("Paris", 1),  # exact, though folded it is two
+        ("PARIS", 2),
+        ("q1", 0),  # folded
+        ("ROME", 3),  # a folded name comes before a label
+        ("Rome", 3),  # even before an exact label
+        ("STRASSE", 4),  # folding is more than lower case
+        ("Roma", 3),  # a label
+        ("paris, TEXAS", 2),  # a folded label
+        ("東京", 5),
+        ('The "X"', 6),
+    ],
+)
+def test_the_order_of_the_look_up(vocabulary: Vocabulary, name: str, entity: int) -> None:
+    assert vocabulary.entity_id(name) == entity
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("paris", "'paris' means 2 entities: 'Paris', 'PARIS'; write the exact name of one"),
+        ("tokyo", "'tokyo' means 2 entities: '東京', 'the \"x\"'; write the exact name of one"),
+    ],
+)
+def test_several_are_an_error_that_lists_them(vocabulary: Vocabulary, name: str, message: str) -> None:
+    with pytest.raises(AmbiguousNameError) as caught:
+        vocabulary.entity_id(name)
+    assert str(caught.value) == message
+    assert len(caught.value.closest) == 2
+
+
+def test_many_are_counted() -> None:
+    vocabulary = Vocabulary.of([f"e{n}" for n in range(9)], [], ["same"] * 9)
+    with pytest.raises(AmbiguousNameError, match="means 9 entities: 'e0', 'e1', 'e2', 'e3', 'e4' and 4 more; write"):
+        vocabulary.entity_id("same")
+
+
+def test_an_unknown_name_gives_the_closest(vocabulary: Vocabulary) -> None:
+    with pytest.raises(UnknownNameError) as caught:
+        vocabulary.entity_id("Streat")
+    assert str(caught.value) == "no entity 'Streat'; closest: 'street', 'Straße'"
+    with pytest.raises(UnknownNameError, match=r"^no entity 'zzzzzz'$"):
+        vocabulary.entity_id("zzzzzz")
+    with pytest.raises(UnknownNameError, match=r"^no entity ''$"):
+        vocabulary.entity_id("")
+
+
+def test_in_a_large_graph_the_closest_share_a_piece(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lookup, "_ALL", 3)
+    vocabulary = Vocabulary.of(["Amsterdam", "Rotterdam", "Rotherham", "Berlin", "Œuvre"], ["r"])
+    with pytest.raises(UnknownNameError) as caught:
+        vocabulary.entity_id("rotterdan")
+    assert caught.value.closest == ("Rotterdam",)  # Rotherham shares neither beginning nor end
+    with pytest.raises(UnknownNameError, match="closest: 'Œuvre'"):
+        vocabulary.entity_id("œuvres")
+
+
+@pytest.mark.parametrize(
+    ("name", "relation"),
+    [
+        ("born_in", 0),
+        ("+born_in", 0),
+        ("-born_in", 1),
+        ("born_in_reverse", 4),  # the graph has a relation that is called so, but for its case
+        ("-odd", 2),  # its own name, not the inverse of "odd"
+        ("--odd", 3),
+        ("likes_reverse", 6),
+        ("-likes_reverse", 7),
+        ("likes", 8),
+        ("-LIKES", 9),
+    ],
+)
+def test_relations_and_their_inverses(vocabulary: Vocabulary, name: str, relation: int) -> None:
+    assert vocabulary.relation_id(name) == relation
+
+
+def test_the_endings_of_released_files() -> None:
+    vocabulary = Vocabulary.of(["e"], ["concept:plays"], relation_labels=["plays"])
+    assert vocabulary.relation_id("concept:plays_reverse") == 1
+    assert vocabulary.relation_id("plays") == 0
+    assert vocabulary.relation_label(1) == "plays"
+
+
+def test_an_unknown_relation(vocabulary: Vocabulary) -> None:
+    with pytest.raises(UnknownNameError, match="no relation 'born_inn'; closest: 'born_in'"):
+        vocabulary.relation_id("born_inn")
+    with pytest.raises(UnknownNameError, match="no relation '-'"):
+        vocabulary.relation_id("-")
+
+
+def test_the_fingerprint_is_of_names_in_order() -> None:
+    base = Vocabulary.of(["a", "b"], ["r"])
+    assert base.fingerprint() == Vocabulary.of(["a", "b"], ["r"], ["x", "y"]).fingerprint()
+    others = [
+        Vocabulary.of(["b", "a"], ["r"]),
+        Vocabulary.of(["ab", ""], ["r"]),
+        Vocabulary.of(["a"], ["b", "r"]),
+        Vocabulary.of(["a", "b"], ["s"]),
+    ]
+    assert len({base.fingerprint(), *(other.fingerprint() for other in others)}) == 5
