@@ -18,6 +18,11 @@ from pathformer.kg.vocab import Vocabulary
 
 __all__ = ["Naming", "iri_of", "local_of", "name_of", "namespace_of"]
 
+# SPARQL's PN_CHARS_BASE (rule 164), digits and the underscore: what may stand anywhere in a local name
+_LETTER = re.compile(
+    "[A-Za-z0-9_\u00c0-\u00d6\u00d8-\u00f6\u00f8-\u02ff\u0370-\u037d\u037f-\u1fff\u200c-\u200d\u2070-\u218f"
+    "\u2c00-\u2fef\u3001-\ud7ff\uf900-\ufdcf\ufdf0-\ufffd\U00010000-\U000effff]"
+)
 _IRI = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:[^\x00-\x20<>\"{}|\\^`\x7f]+")
 
 
@@ -48,9 +53,10 @@ def name_of(iri: str, namespace: str) -> str:
 
 def local_of(name: str) -> str:
     """A name as the local part of a prefixed name: letters and digits of any script stay, other signs are encoded."""
-    local = "".join(sign if sign == "_" or sign.isalnum() else quote(sign, safe=".-") for sign in name)
-    first, last = local[:1], local[-1:]
-    head = f"%{ord(first):02X}" if first in {"-", "."} else first
-    if len(local) < 2:
-        return head
-    return head + local[1:-1] + ("%2E" if last == "." else last)
+    last = len(name) - 1
+    return "".join(_spelled(sign, 0 < place < last) for place, sign in enumerate(name))
+
+
+def _spelled(sign: str, inside: bool) -> str:
+    plain = _LETTER.fullmatch(sign) or (inside and sign in "-.")
+    return sign if plain and sign.isprintable() else "".join(f"%{byte:02X}" for byte in sign.encode())

@@ -32,6 +32,7 @@ __all__ = [
     "Instance",
     "Shape",
     "Structure",
+    "benchmark_structure",
     "instance_of_tree",
     "is_chain",
     "letters",
@@ -131,6 +132,11 @@ def structure_of(tree: Tree) -> Structure:
     return structure(_shape_of_instance(instance_of_tree(tree)))
 
 
+def benchmark_structure(tree: Tree) -> Structure | None:
+    """The one of the fourteen that a tree has, whatever the order of its branches; None for any other shape."""
+    return _BY_UNORDERED.get(_unordered(_shape_of_instance(instance_of_tree(tree))))
+
+
 def instance_of_tree(tree: Tree) -> Instance:
     """A tree as nested tuples of ids, -2 for a negation and -1 for a union."""
     operators: list[int] = []
@@ -182,6 +188,17 @@ def _shape_of_instance(instance: Instance) -> Shape:
         head = _shape_of_instance(start) if isinstance(start, tuple) else "e"
         return (head, tuple("n" if o == NEGATION else "r" for o in operators))
     return tuple(("u",) if part == (UNION,) else _shape_of_instance(part) for part in instance)
+
+
+def _unordered(shape: Shape) -> Shape:
+    """The shape with its branches sorted: equal for shapes that differ in their order alone."""
+    if is_chain(shape):
+        start, operators = shape
+        return (_unordered(start) if isinstance(start, tuple) else start, operators)
+    return tuple(sorted((part if part == ("u",) else _unordered(part) for part in shape), key=repr))
+
+
+_BY_UNORDERED: dict[Shape, Structure] = {_unordered(s.shape): s for s in STRUCTURES.values()}
 
 
 def letters(node: Any) -> Iterator[Any]:

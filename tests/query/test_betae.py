@@ -1,0 +1,82 @@
+"""BetaE's tuples: ids through a vocabulary, and what is not such a tuple."""
+
+from __future__ import annotations
+
+import pytest
+
+from pathformer.errors import QuerySizeError, QuerySyntaxError, UnknownNameError, UnsupportedQueryError
+from pathformer.kg.vocab import Vocabulary
+from pathformer.query.naming import Naming
+from pathformer.query.parse import parse as parse_any
+from pathformer.query.structures import STRUCTURES
+from pathformer.query.syntax.betae import parse, write
+
+NAMING = Naming(Vocabulary.of(["a", "b", "c"], ["r", "s", "t"]))
+
+
+def test_ids_become_names_and_inverses_swap():
+    assert parse("((0, (0, 3)), (1, (4, -2)))", NAMING) == parse_any("?x : r(a, ?v1) & s(?x, ?v1) & !t(b, ?x)")
+    assert parse("((0, (0,)), (1, (2,)), (-1,))", NAMING) == parse_any("?x : r(a, ?x) | s(b, ?x)")
+
+
+def test_python_tuples_are_read_as_text_is():
+    instance = (((0, (0,)), (1, (2,)), (-1,)), (4,))
+    assert parse(instance, NAMING) == parse(str(instance), NAMING)
+
+
+@pytest.mark.parametrize("name", STRUCTURES)
+def test_every_structure_prints_as_it_was(name):
+    structure = STRUCTURES[name]
+    row = [number % 3 for number in range(len(structure.columns))]
+    text = str(structure.instance(row))
+    assert write(parse(text, NAMING), NAMING) == text
+
+
+def test_the_de_morgan_forms_of_released_files_are_unions():
+    assert write(parse("(((0, (0, -2)), (1, (2, -2))), (-2,))", NAMING), NAMING) == "((0, (0,)), (1, (2,)), (-1,))"
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("(0, (0,", "expected nested tuples of ids such as ((5, (2,)), (7, (4, -2))), found (0, (0,"),
+        ("(a, (r,))", "expected nested tuples of ids"),
+        ("3", "3 is not a query: expected (start, (operators)), or two or more branches"),
+        ("(0,)", "(0,) is not a query"),
+        ("(0, ())", "(0, ()) is not a query"),
+        ("(0, (1, -3))", "(0, (1, -3)) is not a query: after its start stand relation ids and -2 for a negation"),
+        ("(-2, (1,))", "a chain starts with an entity id or a fork"),
+        ("((0, (1,)), (-1,))", "is not a query: expected (start, (operators)), or two or more branches"),
+        ("((0, (1,)), 4)", "is not a query"),
+        ("(True, (1,))", "a chain starts with an entity id or a fork"),
+        ("(0, (1.5,))", "is not a query"),
+    ],
+)
+def test_what_is_not_a_tuple_of_ids_is_refused(text, message):
+    with pytest.raises(QuerySyntaxError) as caught:
+        parse(text, NAMING)
+    assert message in str(caught.value)
+
+
+def test_ids_outside_the_vocabulary_are_refused():
+    with pytest.raises(UnknownNameError, match=r"no entity 'id 3'; closest: '0 to 2'"):
+        parse("(3, (0,))", NAMING)
+    with pytest.raises(UnknownNameError, match=r"no relation 'id 6'; closest: '0 to 5'"):
+        parse("(0, (6,))", NAMING)
+
+
+def test_ids_need_a_graph():
+    with pytest.raises(UnsupportedQueryError, match="tuples hold ids, which mean something only in a graph"):
+        parse("(0, (0,))")
+    with pytest.raises(UnsupportedQueryError, match="give the graph they belong to"):
+        write(parse_any("?x : r(a, ?x)"), Naming())
+
+
+def test_deep_tuples_are_a_sentence():
+    deep = (0, (0,))
+    for _ in range(5000):
+        deep = ((deep, (0, (0,))), (2,))
+    with pytest.raises(QuerySizeError, match="the tuple nests more than 100 levels"):
+        parse(deep, NAMING)
+    with pytest.raises(QuerySyntaxError, match="expected nested tuples of ids"):
+        parse("(" * 5000 + ")" * 5000, NAMING)

@@ -1,0 +1,248 @@
+"""SPARQL: read by its own semantics, checked against a SPARQL engine; everything else refused by name."""
+
+from __future__ import annotations
+
+import sys
+
+import pyoxigraph
+import pytest
+from hypothesis import assume, given, settings
+from query_strategies import ENTITIES, RELATIONS, evaluate, graphs, trees
+
+from pathformer.errors import MissingExtraError, QuerySizeError, QuerySyntaxError, ScopeError, UnsupportedQueryError
+from pathformer.kg.vocab import Vocabulary
+from pathformer.query.bind import bind
+from pathformer.query.from_tree import to_query
+from pathformer.query.naming import Naming, namespace_of
+from pathformer.query.parse import parse as parse_any
+from pathformer.query.safety import unsafe_part
+from pathformer.query.same import same
+from pathformer.query.syntax.sparql import parse, request, write
+from pathformer.query.tree import to_tree
+
+NAMING = Naming(
+    Vocabulary.of([f"e{i}" for i in range(ENTITIES)], [f"r{k}" for k in range(RELATIONS // 2)]), namespace_of("test")
+)
+
+
+def engine_answers(text, edges):
+    """What a SPARQL engine that is not ours answers."""
+    store = pyoxigraph.Store()
+
+    def node(name):
+        return pyoxigraph.NamedNode(NAMING.namespace + name)
+
+    for head, relation, tail in edges:
+        if relation % 2 == 0:
+            store.add(pyoxigraph.Quad(node(f"e{head}"), node(f"r{relation // 2}"), node(f"e{tail}")))
+    rows = store.query(f"PREFIX : <{NAMING.namespace}>\n{text}" if "PREFIX" not in text else text)
+    return frozenset(int(row[0].value.removeprefix(NAMING.namespace + "e")) for row in rows)
+
+
+def our_answers(text, edges):
+    return evaluate(to_tree(bind(parse(text, NAMING), NAMING.vocabulary)), edges)
+
+
+@settings(max_examples=150)
+@given(trees(max_leaves=8), graphs())
+def test_an_engine_gives_the_answers_of_the_tree_to_what_we_write(tree, edges):
+    assume(unsafe_part(tree) is None)
+    text = write(to_query(tree, NAMING.vocabulary), NAMING)
+    assert engine_answers(text, edges) == evaluate(tree, edges) == our_answers(text, edges)
+
+
+READ = [
+    "?x ^:r0 :e0",
+    ":e0 :r0 ?v . ?v :r1 ?x",
+    ":e0 :r0/:r1 ?x",
+    ":e0 :r0/^:r1/:r2 ?x",
+    ":e0 (:r0|^:r1)/:r2 ?x",
+    ":e0 ^(:r0/:r1) ?x",
+    "[ :r0 :e1 ] :r1 ?x",
+    ":e0 :r0 _:b . _:b :r1 ?x",
+    ":e0 :r0 ?x ; :r1 ?x",
+    ":e0 :r0 ?x . { :e1 :r1 ?x } UNION { :e2 :r2 ?x }",
+    "{ :e0 :r0 ?v } UNION { :e1 :r1 ?v } UNION { :e2 :r0 ?v } ?v :r2 ?x",
+    "{ { :e0 :r0 ?v } { ?v :r1 ?x } }",
+    # a filter sees its whole group, wherever it stands
+    "FILTER NOT EXISTS { :e1 :r1 ?x } :e0 :r0 ?x",
+    ":e0 :r0 ?v . FILTER NOT EXISTS { ?v :r2 :e1 } ?v :r1 ?x",
+    ":e0 :r0 ?x FILTER NOT EXISTS { :e1 :r1 ?x } FILTER NOT EXISTS { :e2 :r2 ?x }",
+    ":e0 :r0 ?x FILTER (NOT EXISTS { :e1 :r1 ?x } && NOT EXISTS { :e2 :r2 ?x })",
+    ":e0 :r0 ?x FILTER NOT EXISTS { :e1 :r1 ?x FILTER NOT EXISTS { :e2 :r2 ?x } }",
+    # variables of a NOT EXISTS that its group does not bind are its own, whatever they are called
+    ":e0 :r0 ?x FILTER NOT EXISTS { :e1 :r1 ?v . ?v :r2 ?x } FILTER NOT EXISTS { :e2 :r1 ?v . ?v :r0 ?x }",
+    ":e0 :r0 ?v . ?v :r1 ?x . { :e1 :r1 ?x FILTER NOT EXISTS { :e2 :r1 ?v . ?v :r0 ?x } }",
+    # MINUS sees what stands before it; without a shared variable it removes nothing
+    ":e0 :r0 ?x MINUS { :e1 :r1 ?x }",
+    ":e0 :r0 ?x MINUS { :e1 :r1 ?v . ?v :r2 ?x }",
+    ":e0 :r0 ?x MINUS { :e1 :r1 ?v }",
+    "MINUS { :e1 :r1 ?x } :e0 :r0 ?x",
+    ":e0 :r0 ?x MINUS { { :e1 :r1 ?x } UNION { :e2 :r2 ?x } }",
+    ":e0 :r0 ?x MINUS { { :e1 :r1 ?x } UNION { :e2 :r2 ?v } }",
+    ":e0 :r0 ?x MINUS { :e1 :r1 ?v . ?v :r2 ?x } MINUS { :e2 :r1 ?v . ?v :r0 ?x }",
+    ":e0 :r0 ?x FILTER NOT EXISTS { ?v :r1 ?x . :e1 :r2 ?v MINUS { ?v :r0 :e2 } }",
+    ":e0 :r0 ?v MINUS { ?v :r2 :e1 } ?v :r1 ?x",
+    "{ :e0 :r0 ?x MINUS { :e1 :r1 ?x } } UNION { :e2 :r2 ?x }",
+    # a variable that only one side of a UNION binds is bound by what follows
+    "{ :e0 :r0 ?v . ?v :r1 ?x } UNION { :e1 :r1 ?x }",
+]
+
+
+@pytest.mark.parametrize("pattern", READ)
+@settings(max_examples=25)
+@given(edges=graphs())
+def test_we_read_what_an_engine_reads(pattern, edges):
+    text = f"SELECT ?x WHERE {{ {pattern} }}"
+    assert our_answers(text, edges) == engine_answers(text, edges)
+
+
+SCOPE = [
+    (":e0 :r0 ?x FILTER NOT EXISTS { :e1 :r1 ?y }", "FILTER NOT EXISTS shares no variable with the group"),
+    (":e0 :r0 ?v . ?v :r1 ?x { FILTER NOT EXISTS { :e1 :r1 ?v } }", "Move it into the group that binds them"),
+    (
+        "{ :e0 :r0 ?v . ?v :r1 ?x } UNION { :e1 :r1 ?x } FILTER NOT EXISTS { :e2 :r2 ?v . ?v :r0 ?x }",
+        "?v is bound by only one side of a UNION before FILTER NOT EXISTS",
+    ),
+    (
+        "{ :e0 :r0 ?v . ?v :r1 ?x } UNION { :e1 :r1 ?x } MINUS { :e2 :r2 ?v . ?v :r0 ?x }",
+        "?v is bound by only one side of a UNION before MINUS",
+    ),
+    (
+        ":e0 :r0 ?x MINUS { :e1 :r0 ?u { ?u :r1 ?x } UNION { ?u :r1 :e2 } }",
+        "?x is bound by only one side of a UNION inside MINUS: write two MINUS instead",
+    ),
+]
+
+
+@pytest.mark.parametrize(("pattern", "message"), SCOPE)
+def test_what_sparql_would_read_otherwise_is_refused(pattern, message):
+    with pytest.raises(ScopeError) as caught:
+        parse(f"SELECT ?x WHERE {{ {pattern} }}")
+    assert message in str(caught.value)
+
+
+def test_not_exists_and_minus_mean_the_same_where_they_share_a_variable():
+    expected = parse_any("?x : r(a, ?x) & !s(b, ?x)")
+    assert same(parse("SELECT ?x { :a :r ?x FILTER NOT EXISTS { :b :s ?x } }"), expected)
+    assert same(parse("SELECT ?x { :a :r ?x MINUS { :b :s ?x } }"), expected)
+    assert same(parse("SELECT ?x { :a :r ?x MINUS { :b :s ?y } }"), parse_any("?x : r(a, ?x)"))
+
+
+REFUSED = [
+    ("ASK { :a :r ?x }", "ASK"),
+    ("CONSTRUCT { :a :r ?x } WHERE { :a :r ?x }", "CONSTRUCT"),
+    ("DESCRIBE ?x { :a :r ?x }", "DESCRIBE"),
+    ("INSERT DATA { :a :r :b }", "INSERT"),
+    ("SELECT * { :a :r ?x }", "SELECT *"),
+    ("SELECT ?x ?y { :a :r ?x }", "SELECT of 2 variables"),
+    ("SELECT (COUNT(?x) AS ?n) { :a :r ?x }", "an expression or aggregate in SELECT"),
+    ("SELECT REDUCED ?x { :a :r ?x }", "REDUCED"),
+    ("SELECT ?x FROM <urn:g> { :a :r ?x }", "FROM"),
+    ("SELECT ?x { :a :r ?x } GROUP BY ?x", "GROUP BY"),
+    ("SELECT ?x { :a :r ?x } HAVING (COUNT(?x) > 1)", "HAVING"),
+    ("SELECT ?x { :a :r ?x } ORDER BY ?x", "ORDER BY"),
+    ("SELECT ?x { :a :r ?x } OFFSET 3", "OFFSET"),
+    ("SELECT ?x { :a :r ?x } VALUES ?x { :b }", "VALUES"),
+    ("SELECT ?x { :a :r ?x VALUES ?x { :b } }", "VALUES"),
+    ("SELECT ?x { :a :r ?x OPTIONAL { :b :s ?x } }", "OPTIONAL"),
+    ("SELECT ?x { :a :r ?x BIND (1 AS ?y) }", "BIND"),
+    ("SELECT ?x { GRAPH :g { :a :r ?x } }", "GRAPH"),
+    ("SELECT ?x { SERVICE <urn:s> { :a :r ?x } }", "SERVICE"),
+    ("SELECT ?x { { SELECT ?x { :a :r ?x } } }", "a subquery"),
+    ("SELECT ?x { :a :r ?x FILTER EXISTS { :b :s ?x } }", "FILTER EXISTS"),
+    ("SELECT ?x { :a :r ?x FILTER (?x = :b) }", "FILTER with a comparison"),
+    ("SELECT ?x { :a :r ?x FILTER (!BOUND(?x)) }", "FILTER with '!'"),
+    ("SELECT ?x { :a :r ?x FILTER (?x = :b || ?x = :c) }", "FILTER with '||'"),
+    ("SELECT ?x { :a :r ?x FILTER REGEX(?x, 'b') }", "FILTER with REGEX"),
+    ("SELECT ?x { :a :r* ?x }", "the property path '*'"),
+    ("SELECT ?x { :a :r+ ?x }", "the property path '+'"),
+    ("SELECT ?x { :a :r? ?x }", "the property path '?'"),
+    ("SELECT ?x { :a !:r ?x }", "the property path '!'"),
+    ("SELECT ?x { :a ?p ?x }", "the variable ?p in place of a relation"),
+    ("SELECT ?x { ?x :r 5 }", 'the literal "5"'),
+    ("SELECT ?x { ?x :r 'b'@en }", 'the literal "b"@en'),
+    ("SELECT ?x { { :a :r ?x } UNION { } }", "an empty side of UNION"),
+    ("SELECT ?x { :a :r ?x FILTER NOT EXISTS { } }", "FILTER NOT EXISTS { }"),
+    (
+        "SELECT ?x { :a :r ?x FILTER NOT EXISTS { :b :s ?x MINUS { :c :t ?x } } }",
+        "MINUS over variables that come from outside the FILTER NOT EXISTS around it",
+    ),
+]
+
+
+@pytest.mark.parametrize(("text", "construct"), REFUSED)
+def test_everything_else_is_refused_by_name(text, construct):
+    with pytest.raises(UnsupportedQueryError) as caught:
+        parse(text)
+    assert str(caught.value).startswith(construct)
+    assert "is not in the SPARQL that can be asked here: SELECT of one variable" in str(caught.value)
+
+
+def test_an_empty_pattern_is_refused():
+    with pytest.raises(UnsupportedQueryError, match="pattern of the query is empty"):
+        parse("SELECT ?x { }")
+
+
+def test_limit_and_distinct_stand_beside_the_query():
+    found = request("SELECT DISTINCT ?x { :a :r ?x } LIMIT 10")
+    assert (found.limit, found.distinct) == (10, True)
+    plain = request("SELECT ?x { :a :r ?x }")
+    assert (plain.limit, plain.distinct) == (None, False)
+    assert found.query == plain.query
+    assert request("SELECT ?x { :a :r ?x } LIMIT 0").limit == 0
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("SELECT ?x { :Fellini :directed ?x }", "?x : directed(Fellini, ?x)"),
+        ("SELECT ?x { :New%20York :in ?x }", '?x : in("New York", ?x)'),
+        (r"SELECT ?x { :a\,b :in ?x }", '?x : in("a,b", ?x)'),
+        ("SELECT ?x { <urn:pathformer:films:Fellini> :directed ?x }", "?x : directed(Fellini, ?x)"),
+        ("SELECT ?x { <http://e.org/F> :directed ?x }", "?x : directed(http://e.org/F, ?x)"),
+        ("PREFIX e: <http://e.org/> SELECT ?x { e:F e:d ?x }", "?x : http://e.org/d(http://e.org/F, ?x)"),
+        ("PREFIX : <http://e.org/> SELECT ?x { :F :d ?x }", "?x : http://e.org/d(http://e.org/F, ?x)"),
+        ("BASE <http://e.org/> SELECT ?x { <F> <d> ?x }", "?x : http://e.org/d(http://e.org/F, ?x)"),
+        ("SELECT $x { :a :r $x }", "?x : r(a, ?x)"),
+    ],
+)
+def test_names(text, expected):
+    assert parse(text, Naming(namespace=namespace_of("films"))) == parse_any(expected)
+
+
+def test_an_rdf_type_is_an_iri():
+    assert parse("SELECT ?x { ?x a :Film }").formula.relation == "http://www.w3.org/1999/02/22-rdf-syntax-ns#type"
+
+
+def test_written_text():
+    query = parse_any("?x : directed(Fellini, ?f) & !won(?f, Oscar) & stars(?f, ?x)")
+    assert write(query, Naming(namespace=namespace_of("films"))) == (
+        "PREFIX : <urn:pathformer:films:>\n"
+        "SELECT DISTINCT ?x WHERE {\n"
+        "  :Fellini :directed ?v1 .\n"
+        "  FILTER NOT EXISTS { ?v1 :won :Oscar . }\n"
+        "  ?v1 :stars ?x .\n"
+        "}"
+    )
+
+
+def test_mistakes():
+    with pytest.raises(QuerySyntaxError) as caught:
+        parse("SELECT ?x { :a :r ?x ")
+    assert str(caught.value).startswith("this is not SPARQL: it goes wrong at end of text\n  SELECT ?x")
+    with pytest.raises(
+        QuerySyntaxError, match=r"the prefix foo: is not declared: write PREFIX foo: <\.\.\.> before SELECT"
+    ):
+        parse("SELECT ?x { :a foo:r ?x }")
+
+
+def test_a_deep_query_is_a_sentence():
+    with pytest.raises(QuerySizeError, match="too long or too deep"):
+        parse("SELECT ?x { " + "{ " * 3000 + ":a :r ?x" + " }" * 3000 + " }")
+
+
+def test_without_rdflib_the_extra_is_named(monkeypatch):
+    monkeypatch.setitem(sys.modules, "rdflib.plugins.sparql.parser", None)
+    with pytest.raises(MissingExtraError, match=r"SPARQL needs rdflib: pip install 'pathformer\[rdf\]'"):
+        parse("SELECT ?x { :a :r ?x }")
