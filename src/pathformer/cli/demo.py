@@ -77,7 +77,7 @@ def command(
 def exact_answers(formula: str, knowledge: KnowledgeGraph) -> tuple[list[str], float]:
     """The labels of all exact answers, sorted, and the seconds that the search itself took."""
     from pathformer.query.bind import bind
-    from pathformer.query.syntax.formula import parse
+    from pathformer.query.parse import parse
     from pathformer.query.tree import to_tree
     from pathformer.symbolic.answer import answer
 
