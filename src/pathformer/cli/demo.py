@@ -44,7 +44,7 @@ QUESTIONS = (
 
 def command(
     question: Annotated[
-        str | None, typer.Argument(help="Your own question in the formula language, instead of the three.")
+        str | None, typer.Argument(help="Your own question, a formula or SPARQL, instead of the three.")
     ] = None,
 ) -> None:
     """Answer three example questions, or your own, exactly on the bundled graph of the world.
