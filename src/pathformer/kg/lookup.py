@@ -76,9 +76,9 @@ def _candidates(name: str, names: Names, folded: Names) -> Iterator[str]:
 def _holding(piece: str, names: Names) -> Iterator[int]:
     """The places of the names that hold `piece`, by one scan of their bytes."""
     offsets, data = names.buffers
-    last = -1
-    for match in re.finditer(re.escape(piece.encode(errors="replace")), data.data):
-        place = int(np.searchsorted(offsets, match.start(), "right")) - 1
+    start, last = int(offsets[0]), -1
+    for match in re.finditer(re.escape(piece.encode(errors="replace")), data[start : offsets[-1]].data):
+        place = int(np.searchsorted(offsets, start + match.start(), "right")) - 1
         if place != last:
             last = place
             yield place

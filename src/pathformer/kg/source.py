@@ -9,17 +9,22 @@ import codecs
 import gzip
 import io
 import lzma
+import secrets
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, cast
 
 from pathformer.errors import GraphFileError, InputError
 
-__all__ = ["PACKED_SUFFIXES", "Reader", "open_bytes", "plain_name"]
+__all__ = ["BAD_BYTES", "PACKED_SUFFIXES", "Reader", "open_bytes", "plain_name"]
 
 PACKED_SUFFIXES = (".gz", ".xz", ".zst", ".zstd", ".bz2")
+
+# What bytes that do not decode are replaced with when bad lines are to be skipped: nothing that a file could hold.
+BAD_BYTES = f"\ufdd0{secrets.token_hex(8)}\ufdd0"
+codecs.register_error("pathformer.mark", lambda error: (BAD_BYTES, cast(UnicodeDecodeError, error).end))
 
 _MAGIC: tuple[tuple[bytes, str], ...] = (
     (b"\x1f\x8b", "gzip"),
@@ -38,11 +43,13 @@ def plain_name(path: Path) -> str:
 class Reader(io.RawIOBase):
     """Unpacked bytes in UTF-8; counts lines, tells progress, turns damage into one sentence."""
 
-    def __init__(self, path: Path, raw: BinaryIO, encoding: str, advance: Callable[[int], None] | None) -> None:
+    def __init__(
+        self, path: Path, raw: BinaryIO, encoding: str, advance: Callable[[int], None] | None, mark: bool
+    ) -> None:
         self._path, self._raw, self._advance = path, raw, advance
         self._stream, self.packing = _unpacked(raw)
         self._lines = self._taken = self._told = 0
-        self._transcode = None if _is_utf8(encoding) else _transcoder(encoding)
+        self._transcode = None if _is_utf8(encoding) and not mark else _transcoder(encoding, mark)
 
     def readable(self) -> bool:
         """It is."""
@@ -103,14 +110,20 @@ class Reader(io.RawIOBase):
 
 
 @contextmanager
-def open_bytes(path: Path, encoding: str = "utf-8", advance: Callable[[int], None] | None = None) -> Iterator[Reader]:
-    """Open a file, packed or not; `advance` is told how many bytes of the file were taken since it was last told."""
+def open_bytes(
+    path: Path, encoding: str = "utf-8", advance: Callable[[int], None] | None = None, *, mark: bool = False
+) -> Iterator[Reader]:
+    """Open a file, packed or not.
+
+    advance: told how many bytes of the file were taken since it was last told.
+    mark: whether bytes that do not decode become `BAD_BYTES`, instead of staying as they are.
+    """
     try:
         raw = path.open("rb")
     except OSError as error:
         raise GraphFileError(f"cannot be opened ({error.strerror})", path) from error
     with raw:
-        yield Reader(path, raw, encoding, advance)
+        yield Reader(path, raw, encoding, advance, mark)
 
 
 def _unpacked(raw: BinaryIO) -> tuple[Any, str]:
@@ -135,7 +148,7 @@ def _is_utf8(encoding: str) -> bool:
         raise InputError(f"no encoding {encoding!r}: expected a name such as utf-8, latin-1, utf-16") from error
 
 
-def _transcoder(encoding: str) -> Callable[[bytes, bool], bytes]:
-    """Bytes of any encoding to UTF-8; what does not decode stays as it is, so that the line it stands in is found."""
-    decoder = codecs.getincrementaldecoder(encoding)("surrogateescape")
+def _transcoder(encoding: str, mark: bool) -> Callable[[bytes, bool], bytes]:
+    """Bytes of any encoding to UTF-8; what does not decode is marked, or stays as it is."""
+    decoder = codecs.getincrementaldecoder(encoding)("pathformer.mark" if mark else "surrogateescape")
     return lambda data, final: decoder.decode(data, final).encode("utf-8", "surrogateescape")

@@ -1,7 +1,8 @@
 """Tables of text, parsed by Arrow: many lines at once, on all cores, in bounded memory.
 
 Arrow does not say which line of the file it stumbled over, so on a failure the file is read a second time, slowly, by
-`_lines`, which does. Cells are taken as bytes and checked here, so that a bad cell costs its line and not the file.
+`_lines`, which does. Cells are taken as bytes and checked here, so that a bad cell costs its line and not the file;
+when bad lines are skipped, bytes that do not decode are marked beforehand, since Arrow decodes what it hands to us.
 """
 
 from __future__ import annotations
@@ -31,10 +32,10 @@ def read_delimited(path: Path, options: ReadOptions, delimiter: str, quote: str)
     shape = layout(path, options, options.delimiter or delimiter, quote if options.quote is None else options.quote)
     broken: list[int] = []  # how many columns each row has that has the wrong number
     skipped = 0
-    with open_bytes(path, options.encoding, options.advance) as stream:
+    with open_bytes(path, options.encoding, options.advance, mark=options.skip_bad) as stream:
         try:
             for table in csv.open_csv(stream, *_arrow_options(shape, broken if options.skip_bad else None)):
-                columns, bad = names_of([table.column(_key(place)) for place in shape.chosen])
+                columns, bad = names_of([table.column(_key(place)) for place in shape.chosen], marked=options.skip_bad)
                 if len(bad) and not options.skip_bad:
                     raise _located(path, options, shape, "a cell that is no name")
                 skipped += len(bad)

@@ -1,0 +1,208 @@
+"""Delimited text: headers, chosen columns, delimiters, quotes, encodings; and every kind of bad line, by its number."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, example, given, settings
+from hypothesis import strategies as st
+
+from pathformer.errors import GraphFileError
+from pathformer.kg.formats import ReadOptions
+from pathformer.kg.formats._lines import first_problem, layout, rows
+from pathformer.kg.knowledge import KnowledgeGraph
+
+Named = tuple[str, str, str]
+
+
+def read(tmp_path: Path, content: str | bytes, name: str = "x.tsv", **options: Any) -> KnowledgeGraph:
+    path = tmp_path / name
+    path.write_bytes(content.encode() if isinstance(content, str) else content)
+    return KnowledgeGraph.read(path, **options)
+
+
+def named(graph: KnowledgeGraph) -> list[Named]:
+    return sorted(tuple(row.values()) for row in graph.to_table().to_pylist())  # type: ignore[misc]
+
+
+def problem(tmp_path: Path, content: str | bytes, name: str = "x.tsv", **options: Any) -> str:
+    """The message without the folder."""
+    with pytest.raises(GraphFileError) as caught:
+        read(tmp_path, content, name, **options)
+    return str(caught.value).removeprefix(f"{tmp_path}/")
+
+
+@pytest.mark.parametrize(
+    ("content", "options"),
+    [
+        ("a\tr\tb\n", {}),
+        ("a\tr\tb", {}),
+        ("a\tr\tb\r\n\r\n", {}),
+        ("\n\na\tr\tb\ra\tr\tb\n", {}),
+        ("\ufeffa\tr\tb\n", {}),
+        ("head\trelation\ttail\na\tr\tb\n", {}),
+        ("Object\tPredicate\tSubject\nb\tr\ta\n", {}),
+        ("id\t#subject\tpredicate\tobject\tdate\n1\ta\tr\tb\t2020\n", {}),
+        ("x\ty\tz\na\tr\tb\n", {"header": True}),
+        ("w\tx\ty\tz\n9\tb\tr\ta\n", {"columns": ["z", "y", "x"]}),
+        ("9\tb\tr\ta\n", {"columns": [4, 3, 2]}),
+        ("w\tx\ty\tz\n9\tb\tr\ta\n", {"columns": [4, 3, 2], "header": True}),
+        ("x\tx\ty\nb\ta\tr\n", {"columns": [2, "y", 1]}),
+        ("a|r|b\n", {"delimiter": "|"}),
+        ("a r b\n", {"delimiter": " "}),
+        ('"a"\t"r"\tb\n', {"quote": '"'}),
+        ("'a'\tr\tb\n", {"quote": "'"}),
+    ],
+)
+def test_one_triple_written_in_many_ways(content: str, options: dict[str, Any], tmp_path: Path) -> None:
+    assert named(read(tmp_path, content, **options)) == [("a", "r", "b")]
+
+
+def test_quotes_are_letters_in_tsv_and_signs_in_csv(tmp_path: Path) -> None:
+    assert named(read(tmp_path, '"a\tsaid ""\tb "c"\n')) == [('"a', 'said ""', 'b "c"')]
+    assert named(read(tmp_path, '"a, ""x""\ny","r",b\n', "x.csv")) == [('a, "x"\ny', "r", "b")]
+    assert named(read(tmp_path, '"a,r,b\n', "x.csv", quote="")) == [('"a', "r", "b")]
+
+
+def test_a_header_is_no_triple_unless_said_so(tmp_path: Path) -> None:
+    content = "subject,predicate,object\na,r,b\n"
+    assert named(read(tmp_path, content, "x.csv")) == [("a", "r", "b")]
+    assert len(named(read(tmp_path, content, "x.csv", header=False))) == 2
+
+
+def test_one_column_may_serve_twice(tmp_path: Path) -> None:
+    assert named(read(tmp_path, "a\tr\tb\n", columns=[1, 2, 1])) == [("a", "r", "a")]
+
+
+def test_other_encodings(tmp_path: Path) -> None:
+    content = "Zoë\tliebt\tÉmile\n"
+    assert named(read(tmp_path, content.encode("latin-1"), encoding="latin-1")) == [("Zoë", "liebt", "Émile")]
+    assert named(read(tmp_path, content.encode("utf-16"), encoding="utf-16")) == [("Zoë", "liebt", "Émile")]
+
+
+def test_a_line_at_the_border_of_two_blocks(tmp_path: Path) -> None:
+    long = "x" * 3_000_000
+    graph = read(tmp_path, f"{long}1\tr\tb\n{long}2\tr\tb\n{long}3\tr\tb\n")
+    assert graph.vocabulary.entity_count == 4
+
+
+@pytest.mark.parametrize(
+    ("content", "options", "message"),
+    [
+        ("", {}, "x.tsv: the file is empty"),
+        ("\n\n", {}, "x.tsv: the file holds no triples"),
+        ("subject\tpredicate\tobject\n", {}, "x.tsv: the file holds no triples"),
+        ("a\tr\n", {}, "x.tsv:1: 2 columns, expected 3 with '\\t' between them"),
+        ("a r b\n", {}, "x.tsv:1: 1 column, expected 3 with '\\t' between them; is the delimiter another one?"),
+        (
+            "a\tr\tb\t1\n",
+            {},
+            "x.tsv:1: 4 columns, expected 3 with '\\t' between them; choose three of them by name or number",
+        ),
+        ("a\tr\tb\n\nc\tr\n", {}, "x.tsv:3: 2 columns, expected 3 with '\\t' between them"),
+        ("a\tr\tb\r\nc\tr\td\te\r\n", {}, "x.tsv:2: 4 columns, expected 3 with '\\t' between them; choose three of"),
+        ("a\tr\tb\nc\tr\t\n", {}, "x.tsv:2: the tail is empty"),
+        ("a\tr\tb\n\tr\tb\n", {}, "x.tsv:2: the head is empty"),
+        ("a\tr\tb\nc\t\tb\n", {}, "x.tsv:2: the relation is empty"),
+        (
+            b"a\tr\tb\nc\tr\tcaf\xe9\n",
+            {},
+            "x.tsv:2: the tail is not text in the file's encoding (byte 0xe9): say which encoding it is",
+        ),
+        (
+            b"a\tr\tb\nc\xff\tr\tb\n",
+            {"encoding": "ascii"},
+            "x.tsv:2: the head is not text in the file's encoding (byte",
+        ),
+        ("x\ty\tz\na\tr\tb\n", {"columns": ["x", "y", "zz"]}, "x.tsv:1: no column 'zz'; closest: 'z'"),
+        ("x\ty\tz\n", {"columns": ["x", "y", "?"]}, "x.tsv:1: no column '?'; the columns are 'x', 'y', 'z'"),
+        ("a\tr\tb\n", {"columns": [1, 2, 4]}, "x.tsv:1: no column 4: there are 3, counted from 1"),
+        ("a\tr\tb\n", {"columns": [0, 1, 2]}, "x.tsv:1: no column 0: there are 3, counted from 1"),
+        ("a\tr\tb\n", {"columns": [1, 2]}, "x.tsv: 2 columns are chosen, expected 3: head, relation, tail"),
+        ("1\ta\tr\tb\n2\ta\tr\n", {"columns": [2, 3, 4]}, "x.tsv:2: 3 columns, expected 4 with '\\t' between them"),
+        ("a\tr\tb\n", {"delimiter": "::"}, "x.tsv: a delimiter and a quote sign are one character each, not '::'"),
+    ],
+)
+def test_bad_input_is_one_sentence_with_file_and_line(
+    content: str | bytes, options: dict[str, Any], message: str, tmp_path: Path
+) -> None:
+    found = problem(tmp_path, content, **options)
+    assert found.startswith(message)
+    assert "\n" not in found
+
+
+def test_a_bad_line_far_in_the_file(tmp_path: Path) -> None:
+    lines = [f"e{n}\tr{n % 7}\te{n * 13 % 1000}" for n in range(400_000)]
+    lines[300_000] = "e1\tr1"
+    assert problem(tmp_path, "\n".join(lines)) == "x.tsv:300001: 2 columns, expected 3 with '\\t' between them"
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ('a,r,"b\nc"\nd,e\n', "x.csv:3: 2 columns, expected 3 with ',' between them"),
+        ('a,r,"b\nc"\nd,"",e\n', "x.csv:3: the relation is empty"),
+        ('a,r,b\nd,"e,f\n', "x.csv:2: 2 columns, expected 3 with ',' between them"),
+    ],
+)
+def test_lines_of_csv_are_counted_where_a_record_starts(content: str, message: str, tmp_path: Path) -> None:
+    assert problem(tmp_path, content, "x.csv") == message
+
+
+def test_bad_lines_can_be_skipped_with_a_count(tmp_path: Path) -> None:
+    content = b"a\tr\n" + b"a\tr\tb\n" * 3 + b"c\tr\td\te\nc\t\td\n\xff\tr\tb\nc\tr\td\n"
+    graph = read(tmp_path, content, skip_bad=True)
+    assert named(graph) == [("a", "r", "b"), ("c", "r", "d")]
+    assert graph.report.skipped == 4
+    assert graph.report.lines == 4
+    assert graph.report.notes == (f"{tmp_path}/x.tsv:1: 2 columns, expected 3 with '\\t' between them",)
+
+
+def test_skipping_everything_leaves_no_graph(tmp_path: Path) -> None:
+    assert problem(tmp_path, "a\tr\nb\n", skip_bad=True) == "x.tsv: the file holds no triples"
+
+
+def test_a_good_file_skips_nothing(tmp_path: Path) -> None:
+    graph = read(tmp_path, "a\tr\tb\n", skip_bad=True)
+    assert graph.report.skipped == 0
+    assert graph.report.notes == ()
+
+
+cells = st.sampled_from([b"a", b"b", b"", b"\xff", "é".encode(), b'"', b" "])
+lines = st.lists(cells, min_size=1, max_size=5)
+ends = st.sampled_from([b"\n", b"\r\n", b"\r", b"\n\n"])
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=200)
+@given(table=st.lists(st.tuples(lines, ends), min_size=1, max_size=12))
+@example(table=[([b"a", b"b", b"a"], b"\r"), ([b"a", b"b"], b"\n")])
+def test_the_fast_reader_and_the_slow_one_agree(table: list[tuple[list[bytes], bytes]], tmp_path: Path) -> None:
+    """What one skips the other calls bad, and the first bad line is the one that stops the reading."""
+    path = tmp_path / "x.tsv"
+    path.write_bytes(b"".join(b"\t".join(line) + end for line, end in table))
+    good = [line for line, _ in table if len(line) == 3 and all(cell not in (b"", b"\xff") for cell in line)]
+    blank = sum(line == [b""] for line, _ in table)
+    options = ReadOptions(header=False, skip_bad=True)
+    if not good:
+        with pytest.raises(GraphFileError, match="the file holds no triples"):
+            KnowledgeGraph.read(path, header=False, skip_bad=True)
+        return
+    graph = KnowledgeGraph.read(path, header=False, skip_bad=True)
+    assert graph.report.lines == len(good)
+    assert graph.report.skipped == len(table) - len(good) - blank
+    first = first_problem(path, options, layout(path, options, "\t", ""))
+    if first is None:
+        assert KnowledgeGraph.read(path, header=False).fingerprint() == graph.fingerprint()
+    else:
+        with pytest.raises(GraphFileError) as caught:
+            KnowledgeGraph.read(path, header=False)
+        assert caught.value.line == first.line
+
+
+def test_a_cell_beyond_the_csv_modules_limit_is_an_error_with_its_line(tmp_path: Path) -> None:
+    path = tmp_path / "x.csv"
+    path.write_text("a,b\nc,{}\n".format("x" * 200_000))
+    with pytest.raises(GraphFileError, match=r"x\.csv:2: cannot be parsed \(field larger than field limit"):
+        list(rows(path, "utf-8", ",", '"'))

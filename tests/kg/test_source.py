@@ -1,0 +1,115 @@
+"""Bytes of packed files: told by their first bytes, and one sentence with the line where a damaged one ends."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import lzma
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+
+from pathformer.errors import GraphFileError, InputError
+from pathformer.kg.source import open_bytes, plain_name
+
+TEXT = b"".join(f"a{n * 7919 % 100003}\tr\tb{n * 31 % 997}\n".encode() for n in range(20_000))
+PACKERS: dict[str, Callable[[bytes], bytes]] = {
+    "gzip": gzip.compress,
+    "xz": lzma.compress,
+    "zstd": lambda data: pa.compress(data, codec="zstd", asbytes=True),
+    "bz2": bz2.compress,
+}
+
+
+@pytest.mark.parametrize("packing", PACKERS)
+def test_unpacking(packing: str, tmp_path: Path) -> None:
+    path = tmp_path / "whatever its name"
+    path.write_bytes(PACKERS[packing](TEXT))
+    steps: list[int] = []
+    with open_bytes(path, advance=steps.append) as stream:
+        assert stream.packing == packing
+        assert stream.read() == TEXT
+    assert sum(steps) == path.stat().st_size
+
+
+def test_pieces_of_any_size(tmp_path: Path) -> None:
+    path = tmp_path / "x"
+    path.write_bytes(b"abcdefg")
+    with open_bytes(path) as stream:
+        assert stream.packing == ""
+        assert [stream.read(3), stream.read(3), stream.read(3), stream.read(3)] == [b"abc", b"def", b"g", b""]
+
+
+@pytest.mark.parametrize("packing", PACKERS)
+def test_a_truncated_archive_tells_where_it_ends(packing: str, tmp_path: Path) -> None:
+    path, whole = tmp_path / "x", PACKERS[packing](TEXT)
+    path.write_bytes(whole[: 2 * len(whole) // 3])
+    with open_bytes(path) as stream, pytest.raises(GraphFileError) as caught:
+        stream.read()
+    assert f"the {packing} archive ends early or is damaged (" in str(caught.value)
+    line = caught.value.line
+    assert line is not None
+    assert str(caught.value).startswith(f"{path}:{line}: ")
+    # zstd unpacks 128 kB at once and bzip2 900 kB, all or nothing
+    assert {"gzip": 12_000, "xz": 12_000, "zstd": 9_000, "bz2": 0}[packing] < line < 15_000
+
+
+def test_the_line_of_the_damage_does_not_depend_on_the_pieces(tmp_path: Path) -> None:
+    path = tmp_path / "x"
+    path.write_bytes(gzip.compress(TEXT)[:40_000])
+    lines = []
+    for size in (100, 7000, 1 << 22):
+        with open_bytes(path) as stream, pytest.raises(GraphFileError) as caught:
+            list(iter(partial(stream.read, size), b""))
+        lines.append(caught.value.line)
+    assert len(set(lines)) == 1
+
+
+@pytest.mark.parametrize("encoding", ["latin-1", "utf-16", "utf-16-le", "shift_jis", "utf-8-sig"])
+@pytest.mark.parametrize("size", [1, 2, 5, 1000])
+def test_other_encodings_come_out_as_utf8(encoding: str, size: int, tmp_path: Path) -> None:
+    text = "a\tr\tß\n" if encoding == "latin-1" else "東京\tr\tb\n" * 3
+    path = tmp_path / "x"
+    path.write_bytes(text.encode(encoding))
+    with open_bytes(path, encoding) as stream:
+        read = b"".join(iter(lambda: stream.read(size), b""))
+    assert read.decode().lstrip("\ufeff") == text  # readers of text skip the mark
+
+
+def test_what_does_not_decode_is_kept_for_the_reader_to_find(tmp_path: Path) -> None:
+    path = tmp_path / "x"
+    path.write_bytes(b"a\n\xe9\n")
+    with open_bytes(path, "ascii") as stream:
+        assert stream.read() == b"a\n\xe9\n"
+
+
+def test_what_cannot_be_decoded_at_all_is_an_error_with_a_line(tmp_path: Path) -> None:
+    path = tmp_path / "x"
+    path.write_bytes("a\nb\n".encode("utf-16-le") + b"\x00")
+    with open_bytes(path, "utf-16-le") as stream, pytest.raises(GraphFileError) as caught:
+        stream.read()
+    assert str(caught.value).startswith(f"{path}:3: not text in the encoding asked for (")
+
+
+def test_an_encoding_that_does_not_exist(tmp_path: Path) -> None:
+    (tmp_path / "x").write_bytes(b"a")
+    with (
+        pytest.raises(InputError, match="no encoding 'klingon': expected a name such as"),
+        open_bytes(tmp_path / "x", "klingon"),
+    ):
+        pass
+
+
+def test_a_file_that_is_not_there(tmp_path: Path) -> None:
+    with pytest.raises(GraphFileError, match="cannot be opened"), open_bytes(tmp_path / "x"):
+        pass
+
+
+@pytest.mark.parametrize(
+    ("name", "plain"), [("a.tsv", "a.tsv"), ("a.tsv.gz", "a.tsv"), ("a.nt.ZST", "a.nt"), ("a.b.csv.xz", "a.b.csv")]
+)
+def test_plain_names(name: str, plain: str) -> None:
+    assert plain_name(Path(name)) == plain
