@@ -1,7 +1,7 @@
 """A layout on a device: the index tensors that its steps need, made once and used for every batch of ids.
 
-Q queries, I ids, D disjuncts, V values; in a path step P paths, T tokens: A of entities, O of operators, W of variables;
-in a fork step F forks.
+Q queries, I ids, D disjuncts, V values; in a path step P paths, T tokens: A of entities, O of operators, W of
+variables; in a fork step F forks.
 """
 
 from __future__ import annotations

@@ -65,15 +65,17 @@ class SelfAttention(nn.Module):
         mixed = weights @ value
         if self.relative is not None:
             mixed = mixed + torch.einsum("phij,ijd->phid", weights, values)
-        return mixed.transpose(1, 2).reshape(count, length, -1)
+        joined: Tensor = mixed.transpose(1, 2).reshape(count, length, -1)
+        return joined
 
     def _fused(self, qkv: Tensor, packing: Packing, noise: Noise) -> Tensor:
         from pathformer.nn.kernels.attention import attention, relative_attention
 
-        arguments = (packing.offsets, packing.longest, self.heads, self.causal, noise.rate, noise.seed())
+        offsets, longest, seed = packing.offsets, packing.longest, noise.seed()
         if self.relative is None:
-            return attention(qkv, *arguments)
-        return relative_attention(qkv, *self.relative.distances(packing.longest), *arguments)
+            return attention(qkv, offsets, longest, self.heads, self.causal, noise.rate, seed)
+        keys, values = self.relative.distances(longest)
+        return relative_attention(qkv, keys, values, offsets, longest, self.heads, self.causal, noise.rate, seed)
 
 
 def _apart(length: int, device: torch.device) -> Tensor:

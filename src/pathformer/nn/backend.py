@@ -1,8 +1,8 @@
 """Which of two ways an operation takes: plain torch, or a fused kernel that gives the same numbers.
 
 Every operation of `nn` that has a kernel is one function: it asks `fused(tensor)` and calls the kernel, or runs the
-plain lines that stand beside the question. Tensors on a CUDA device take the kernels, everything else the plain lines, and
-`with plain():` forces those, so a test can compare the two.
+plain lines that stand beside the question. Tensors on a CUDA device take the kernels, everything else the plain
+lines, and `with plain():` forces those, so a test can compare the two.
 """
 
 from __future__ import annotations

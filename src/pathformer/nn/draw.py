@@ -29,10 +29,7 @@ def draw_candidates(
     first = bounds.index_select(0, sets)
     sizes = bounds.index_select(0, sets + 1) - first
     inside = members.index_select(0, first + chance[:, 0] % sizes)
-    if filtered:
-        outside = _outside(chance[:, 1:], first, sizes, members, total)
-    else:
-        outside = chance[:, 1:] % total
+    outside = _outside(chance[:, 1:], first, sizes, members, total) if filtered else chance[:, 1:] % total
     return torch.cat([inside[:, None], outside.to(torch.int32)], dim=1), sizes
 
 

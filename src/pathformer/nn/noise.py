@@ -1,7 +1,7 @@
 """Dropout for operations that may be fused: the plain one, or seeds from which a kernel draws its own mask.
 
-All seeds of a pass are drawn at once from torch's generator, so a run repeats under `torch.manual_seed`, a captured step
-draws anew at every replay, and a kernel's backward pass redraws its mask instead of keeping it.
+All seeds of a pass are drawn at once from torch's generator, so a run repeats under `torch.manual_seed`, a captured
+step draws anew at every replay, and a kernel's backward pass redraws its mask instead of keeping it.
 """
 
 from __future__ import annotations

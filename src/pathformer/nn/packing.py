@@ -12,7 +12,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import groupby
-from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -24,7 +23,8 @@ from pathformer.nn.backend import fused
 __all__ = ["Group", "Packing", "mean_pool"]
 
 
-class Group(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Group:
     """Neighbouring sequences of one length: rows first : first + count * length."""
 
     first: int

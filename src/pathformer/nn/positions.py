@@ -14,7 +14,7 @@ __all__ = ["RelativePositions", "sinusoidal"]
 
 
 def sinusoidal(length: int, dim: int) -> Tensor:
-    """Vaswani et al., section 3.5: PE(t, 2i) = sin(t / 10000^(2i/d)), PE(t, 2i + 1) = cos of the same. (length, dim)."""
+    """Vaswani et al.: PE(t, 2i) = sin(t / 10000^(2i/d)), PE(t, 2i + 1) = cos of the same angle. (length, dim)."""
     place = torch.arange(length, dtype=torch.float64)[:, None]
     rate = torch.exp(torch.arange(0, dim, 2, dtype=torch.float64) * (-math.log(10000.0) / dim))
     table = torch.zeros(length, dim, dtype=torch.float64)
@@ -26,8 +26,8 @@ def sinusoidal(length: int, dim: int) -> Tensor:
 class RelativePositions(nn.Module):
     """Shaw et al. 2018: a vector for each signed distance j - i, clipped to [-w, w], shared by the heads of one layer.
 
-    Keys enter the scores, e_ij = q_i (k_j + a^K_ij) / sqrt(D) (their Eq. 4), values the sums, z_i = sum_j alpha_ij (v_j +
-    a^V_ij) (their Eq. 3).
+    Keys enter the scores, e_ij = q_i (k_j + a^K_ij) / sqrt(D) (their Eq. 4), and values the sums,
+    z_i = sum_j alpha_ij (v_j + a^V_ij) (their Eq. 3).
     """
 
     def __init__(self, head_dim: int, window: int) -> None:

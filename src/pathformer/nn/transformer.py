@@ -31,6 +31,8 @@ _TABLE = 64  # sinusoidal rows kept; longer sequences make a longer table
 class TransformerEncoder(nn.Module):
     """k_1 layers of self-attention and feed-forward, each with dropout, a residual and a LayerNorm."""
 
+    positions: Tensor | None
+
     def __init__(
         self,
         dim: int,
@@ -58,9 +60,8 @@ class TransformerEncoder(nn.Module):
             for _ in range(layers)
         )
         self.final = nn.LayerNorm(dim, eps=_EPSILON) if norm == "pre" else None
-        self.register_buffer("positions", None, persistent=False)
-        if positions == "absolute":
-            self.register_buffer("positions", sinusoidal(_TABLE, dim), persistent=False)
+        table = sinusoidal(_TABLE, dim) if positions == "absolute" else None
+        self.register_buffer("positions", table, persistent=False)
         nn.init.constant_(self._last_norm().weight, gain)
 
     def forward(self, rows: Tensor, packing: Packing) -> Tensor:

@@ -30,8 +30,8 @@ def query_weights(answers: Tensor) -> Tensor:
 def block_means(losses: Tensor, weights: Tensor, sizes: Sequence[int]) -> Tensor:
     """The weighted mean loss of each structure's queries, halved. losses, weights (B,) -> (S,).
 
-    sizes: how many neighbouring queries each structure has. The reference code halves the sum of its two terms, and each
-    of its updates holds one structure; the mean over the result is the loss of all those updates taken together.
+    sizes: how many neighbouring queries each structure has. The reference code halves the sum of its two terms, and
+    each of its updates holds one structure; the mean over the result is the loss of all those updates taken together.
     """
     totals = torch.stack([part.sum() for part in (losses * weights).split(list(sizes))])
     return totals / torch.stack([part.sum() for part in weights.split(list(sizes))]) / 2

@@ -2,12 +2,12 @@
 
 S structures, B queries, u negatives.
 
-`TrainingStep.run(n)` makes n updates. On a CUDA device the first few run as they are, on a stream of their own, and count
-like all others; then one update is recorded as a CUDA graph, and from there on an update is one launch. Nothing is read
-back: losses are summed on the device until `losses()` asks for them.
+`TrainingStep.run(n)` makes n updates. On a CUDA device the first few run as they are, on a stream of their own, and
+count like all others; then one update is recorded as a CUDA graph, and from there on an update is one launch. Nothing
+is read back: losses are summed on the device until `losses()` asks for them.
 
-In bf16 the network reads bf16 copies of its weights, while the model itself, which evaluation and checkpoints see, stays
-float32 and is what Adam adjusts.
+In bf16 the network reads bf16 copies of its weights, while the model itself, which evaluation and checkpoints see,
+stays float32 and is what Adam adjusts.
 """
 
 from __future__ import annotations

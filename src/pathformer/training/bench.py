@@ -1,0 +1,165 @@
+"""How fast an update is, and where its time goes.
+
+Everything an update does is counted: drawing, filtered negatives, dropout, weights, dense Adam on all tables. The
+queries are made up, with the sizes of a benchmark graph and its uneven use of entities, so that no data are needed; ids
+are drawn with a share of about 1 / rank, which gives hubs.
+"""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+
+from pathformer.models import Model
+from pathformer.nn.transformer import TransformerEncoder
+from pathformer.plan import Layout, PathStep
+from pathformer.query.structures import structure
+from pathformer.symbolic.queries import Queries, Ragged
+from pathformer.training.data import TrainingSet
+from pathformer.training.step import TrainingStep
+
+__all__ = ["Figures", "breakdown", "kernel_groups", "made_up", "matrix_flops", "matrix_rate", "speed"]
+
+MEAN_ANSWERS = {"1p": 2.1, "2p": 20.1, "3p": 28.6, "2i": 3.0, "3i": 2.2}  # NELL995's; 20 for others
+
+GROUPS: Mapping[str, tuple[str, ...]] = {
+    "drawing": ("_draw_", "distribution_elementwise", "random"),
+    "matrix products": ("gemm", "nvjet", "cutlass", "splitK", "cublas", "xmma"),
+    "attention": ("_attention_",),
+    "residual and norm": ("_norm_", "layer_norm"),
+    "activation": ("_activation_",),
+    "tokens and pooling": ("_enter_", "_pool_", "_ledger_gather", "index_copy", "indexSelect", "index_select"),
+    "distance": ("_ledger_distance", "_ledger_points"),
+    "table gradients": ("_ledger_write", "Sort", "sort", "searchsorted", "embedding", "indexing_backward"),
+    "optimiser": ("_adam",),
+    "sums": ("reduce_kernel",),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Figures:
+    """The speed of one composition."""
+
+    queries: int  # an update
+    tokens: int  # an update
+    milliseconds: float  # an update, mean
+    queries_per_second: float
+    teraflops: float  # of matrix products, a second
+    peak_bytes: int  # of device memory held by tensors
+
+
+def made_up(structures: Sequence[str], entities: int, relations: int, queries: int, device: str) -> TrainingSet:
+    """Training queries of these structures, `queries` of each, with seed 0."""
+    rng = np.random.default_rng(0)
+    share = 1.0 / (5.0 + np.arange(entities))
+    reach = np.cumsum(share / share.sum())
+    names = rng.permutation(entities)
+
+    def some(count: int) -> np.ndarray:
+        return names[np.minimum(np.searchsorted(reach, rng.random(count)), entities - 1)]
+
+    parts = []
+    for name in structures:
+        shape = structure(name)
+        columns = [
+            some(queries) if letter == "e" else rng.integers(relations, size=queries) for letter in shape.columns
+        ]
+        sizes = 1 + rng.geometric(1.0 / MEAN_ANSWERS.get(name, 20.0), size=queries) - 1
+        owners = np.repeat(np.arange(queries), sizes)
+        keys = np.unique(owners * entities + some(len(owners)))
+        ptr = np.searchsorted(keys, np.arange(queries + 1) * entities)
+        answers = Ragged(ptr.astype(np.int64), (keys % entities).astype(np.int32))
+        nothing = Ragged(np.zeros(queries + 1, np.int64), np.empty(0, np.int32))
+        parts.append(Queries(shape, np.stack(columns, axis=1).astype(np.int32), answers, nothing))
+    return TrainingSet.of(parts, entities, device)
+
+
+def speed(step: TrainingStep, updates: int = 500, warmup: int = 20) -> Figures:
+    """The mean over so many consecutive updates."""
+    step.run(warmup)
+    _wait(step.device)
+    seconds = _timed(step.device, lambda: step.run(updates)) / updates
+    tokens = sum(part.tokens for part in step.drawer.layout.steps if isinstance(part, PathStep))
+    flops = matrix_flops(step.model, step.drawer.layout)
+    peak = torch.cuda.max_memory_allocated(step.device) if step.device.type == "cuda" else 0
+    return Figures(step.queries, tokens, seconds * 1e3, step.queries / seconds, flops / seconds / 1e12, peak)
+
+
+def matrix_flops(model: Model, layout: Layout) -> float:
+    """Floating-point operations of the linear maps of an update, forward and twice that backward.
+
+    Every linear map of the encoder sees every token once; every one of the fork network sees every pair once. Attention
+    itself, norms and distances are no matrix products and not counted.
+    """
+    encoder = sum(
+        module.weight.numel()
+        for part in model.modules()
+        if isinstance(part, TransformerEncoder)
+        for module in part.modules()
+        if isinstance(module, torch.nn.Linear)
+    )
+    every = sum(module.weight.numel() for module in model.modules() if isinstance(module, torch.nn.Linear))
+    tokens = sum(step.tokens for step in layout.steps if isinstance(step, PathStep))
+    pairs = sum(len(branch) for step in layout.steps if not isinstance(step, PathStep) for branch in step.branches[1:])
+    return 6.0 * (encoder * tokens + (every - encoder) * pairs)
+
+
+def matrix_rate(device: torch.device | str, size: int = 8192, repeats: int = 10) -> float:
+    """The device's measured bf16 matrix rate, in floating-point operations a second, on random data."""
+    left, right = (torch.randn(size, size, device=device, dtype=torch.bfloat16) for _ in range(2))
+    place = torch.device(device)
+    for _ in range(3):
+        left @ right
+    _wait(place)
+    seconds = statistics.median(_timed(place, lambda: left @ right) for _ in range(repeats))
+    return 2.0 * size**3 / seconds
+
+
+def breakdown(step: TrainingStep, updates: int = 20) -> dict[str, float]:
+    """Milliseconds an update spent in kernels, by name, from torch's profiler; longest first."""
+    from torch.profiler import ProfilerActivity, profile
+
+    with profile(activities=[ProfilerActivity.CUDA]) as profiler:
+        step.run(updates)
+        _wait(step.device)
+    times: dict[str, float] = {}
+    for event in profiler.key_averages():
+        spent = float(getattr(event, "self_device_time_total", 0.0))
+        if spent > 0:
+            times[event.key] = times.get(event.key, 0.0) + spent / updates / 1e3
+    return dict(sorted(times.items(), key=lambda item: -item[1]))
+
+
+def kernel_groups(times: Mapping[str, float]) -> dict[str, float]:
+    """The same, by what kernels are for."""
+    groups = dict.fromkeys([*GROUPS, "other"], 0.0)
+    for name, spent in times.items():
+        group = next((group for group, words in GROUPS.items() if any(word in name for word in words)), "other")
+        groups[group] += spent
+    return groups
+
+
+def _wait(device: torch.device) -> None:
+    if device.type == "cuda":
+        torch.cuda.synchronize(device)
+
+
+def _timed(device: torch.device, work: Callable[[], Any]) -> float:
+    """Seconds of device time where there are events for it, of the clock elsewhere."""
+    import time
+
+    if device.type == "cuda":
+        before, after = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
+        before.record()
+        work()
+        after.record()
+        after.synchronize()
+        return float(before.elapsed_time(after)) / 1e3
+    start = time.perf_counter()
+    work()
+    return time.perf_counter() - start

@@ -1,0 +1,158 @@
+"""A whole training run on fused kernels follows the plain one: same draws, same losses, same weights.
+
+As in `tests/nn/test_fused.py`: a CUDA device, or TRITON_INTERPRET=1.
+"""
+
+from __future__ import annotations
+
+import copy
+import os
+from contextlib import nullcontext
+
+import pytest
+import torch
+from torch import Tensor
+
+from pathformer.models.pathformer import Config, Pathformer
+from pathformer.nn.backend import plain
+from pathformer.training import bench
+from pathformer.training.data import TrainingSet
+from pathformer.training.step import StepConfig, TrainingStep
+
+INTERPRETED = os.environ.get("TRITON_INTERPRET") == "1"
+DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
+STRUCTURES = ("1p", "3p", "2i", "3in", "inp", "pni")
+SMALL = {"dim": 24, "layers": 2, "heads": 4, "dropout": 0.0}
+
+pytestmark = pytest.mark.gpu
+
+
+@pytest.fixture(autouse=True)
+def _kernels(monkeypatch: pytest.MonkeyPatch) -> None:
+    if DEVICE == "cuda":
+        return
+    if not INTERPRETED:
+        pytest.skip("no CUDA device, and TRITON_INTERPRET is not 1")
+    pytest.importorskip("triton")
+    from pathformer.nn import attention, backend, draw, noise, packing, table, transformer
+    from pathformer.training import adam
+
+    for module in (attention, draw, noise, packing, table, transformer, adam):
+        monkeypatch.setattr(module, "fused", lambda tensor: not backend._PLAIN.get())
+
+
+@pytest.fixture(scope="module")
+def data() -> TrainingSet:
+    return bench.made_up(STRUCTURES, 60, 8, 50, DEVICE)
+
+
+def train(data: TrainingSet, config: Config, step: StepConfig, updates: int, fused: bool) -> TrainingStep:
+    torch.manual_seed(0)
+    model = Pathformer(config, 60, 8).to(DEVICE)
+    with nullcontext() if fused else plain():
+        trainer = TrainingStep(model, data, dict.fromkeys(STRUCTURES, 3), step)
+        trainer.run(updates)
+    return trainer
+
+
+def furthest(one: TrainingStep, other: TrainingStep) -> float:
+    pairs = zip(one.model.parameters(), other.model.parameters(), strict=True)
+    return max((a - b).abs().max().item() for a, b in pairs)
+
+
+VARIANTS = {
+    "default": {},
+    "post-norm": {"norm": "post"},
+    "relative": {"positions": "relative", "window": 2},
+    "causal": {"attention": "causal", "positions": "none"},
+    "mixer": {"fork": "mixer"},
+    "mlp2vector": {"fork": "mlp2vector", "bias": False},
+    "set": {"fork": "set", "scale": False},
+}
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_the_same_weights_in_float32(data: TrainingSet, variant: str) -> None:
+    config = Config(**{**SMALL, **VARIANTS[variant]})
+    step = StepConfig(negatives=7, precision="fp32", capture=False, rate=1e-3, epsilon=1e-3)
+    fused, usual = train(data, config, step, 3, True), train(data, config, step, 3, False)
+    assert fused.losses().mean == pytest.approx(usual.losses().mean, rel=1e-4)
+    # epsilon 1e-3 keeps Adam from blowing up the rounding of gradients that are almost zero
+    assert furthest(fused, usual) < 1e-5
+
+
+def test_bfloat16_follows_float32(data: TrainingSet) -> None:
+    low = train(data, Config(**SMALL), StepConfig(negatives=7, precision="bf16", capture=False), 3, True)
+    high = train(data, Config(**SMALL), StepConfig(negatives=7, precision="fp32", capture=False), 3, True)
+    assert low.losses().mean == pytest.approx(high.losses().mean, rel=3e-2)
+    assert all(parameter.dtype is torch.float32 for parameter in low.model.parameters())
+    for slot in low.adam.slots:
+        found, expected = slot.working.detach(), slot.master.bfloat16()
+        # the interpreter cuts bits off where a device rounds
+        assert torch.equal(found, expected) if DEVICE == "cuda" else torch.allclose(found, expected, rtol=1e-2)
+
+
+@pytest.mark.skipif(DEVICE == "cpu", reason="no CUDA device to capture on")
+@pytest.mark.parametrize("precision", ["bf16", "fp32"])
+def test_a_captured_run_is_the_uncaptured_one_bit_for_bit(data: TrainingSet, precision: str) -> None:
+    config = Config(**{**SMALL, "dropout": 0.2})
+    runs = [
+        train(data, config, StepConfig(negatives=7, precision=precision, capture=capture), 9, True)
+        for capture in (True, False)
+    ]
+    assert runs[0].losses() == runs[1].losses()
+    assert furthest(*runs) == 0.0
+
+
+@pytest.mark.skipif(DEVICE == "cpu", reason="no CUDA device to capture on")
+def test_a_resumed_run_is_the_uninterrupted_one_bit_for_bit(data: TrainingSet) -> None:
+    config, step = Config(**{**SMALL, "dropout": 0.2}), StepConfig(negatives=7)
+    whole = train(data, config, step, 12, True)
+    first = train(data, config, step, 7, True)
+    weights: dict[str, Tensor] = copy.deepcopy(first.model.state_dict())
+    state = {name: tensor.clone() for name, tensor in first.state().items()}
+    chance = torch.cuda.get_rng_state()
+    model = Pathformer(config, 60, 8).to(DEVICE)
+    model.load_state_dict(weights)
+    second = TrainingStep(model, data, dict.fromkeys(STRUCTURES, 3), step)
+    second.load(state, first.updates)
+    torch.cuda.set_rng_state(chance)
+    second.run(5)
+    torch.cuda.synchronize()
+    assert second.updates == 12
+    assert furthest(whole, second) == 0.0
+
+
+@pytest.mark.skipif(DEVICE == "cpu", reason="no CUDA device to capture on")
+def test_a_captured_run_takes_new_rates_and_fresh_moments(data: TrainingSet) -> None:
+    trainer = train(data, Config(**SMALL), StepConfig(negatives=7), 6, True)
+    before = [p.detach().clone() for p in trainer.model.parameters()]
+    trainer.adam.set_rate(0.0)
+    trainer.run(3)
+    assert all(torch.equal(p, q) for p, q in zip(trainer.model.parameters(), before, strict=True))
+    trainer.adam.reset()
+    trainer.adam.set_rate(1e-2)
+    trainer.run(1)
+    assert trainer.adam.steps.item() == 1
+    assert not torch.equal(trainer.model.entities.weight, before[0])
+
+
+@pytest.mark.skipif(DEVICE == "cpu", reason="compares the size of the real thing")
+def test_gradients_at_the_papers_size() -> None:
+    """bf16 kernels against plain float32 at d = 800, 6 layers: relative error of every gradient below 3 %."""
+    data = bench.made_up(("1p", "2p", "3p", "2i", "3i"), 5000, 40, 500, DEVICE)
+    composition = dict.fromkeys(("1p", "2p", "3p", "2i", "3i"), 40)
+    torch.manual_seed(0)
+    model = Pathformer(Config(dropout=0.0), 5000, 40).to(DEVICE)
+    low = TrainingStep(model, data, composition, StepConfig())
+    high = TrainingStep(model, data, composition, StepConfig(precision="fp32"))
+    drawn = low.drawer.draw()
+    low.loss(drawn).mean().backward()
+    with plain():
+        high.loss(drawn).mean().backward()
+    errors = {
+        a.name: ((a.working.grad.float() - b.working.grad).norm() / b.working.grad.norm()).item()
+        for a, b in zip(low.adam.slots, high.adam.slots, strict=True)
+    }
+    print({name: round(error, 4) for name, error in sorted(errors.items(), key=lambda item: -item[1])[:12]})
+    assert max(errors.values()) < 0.03
