@@ -24,8 +24,8 @@ def new_folder(target: Path, marker: str, *, force: bool = False) -> Iterator[Pa
     was not made by us, and is never deleted.
     """
     check_target(target, marker, force=force)
-    target.parent.mkdir(parents=True, exist_ok=True)
     try:
+        target.parent.mkdir(parents=True, exist_ok=True)
         temporary = Path(tempfile.mkdtemp(prefix=f".{target.name}.", suffix=".part", dir=target.parent))
     except OSError as error:
         raise InputError(f"{target}: cannot be written ({error.strerror})") from error

@@ -126,7 +126,7 @@ def _write(path: Path, array: Any) -> None:
 def _read(path: Path, shape: tuple[int, ...] | None = None) -> Any:
     try:
         array = np.load(path, mmap_mode="r")
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, EOFError) as error:
         raise GraphFileError(f"the saved graph is damaged ({error})", path) from error
     if shape is not None and array.shape != shape:
         raise GraphFileError(f"the saved graph is damaged (shape {array.shape}, expected {shape})", path)

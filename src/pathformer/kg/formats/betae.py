@@ -64,7 +64,12 @@ def read_id_map(path: Path) -> list[str]:
         raise GraphFileError("expected a dict of ids and names", path)
     if set(mapping) != set(range(len(mapping))):
         raise GraphFileError(f"the ids of {len(mapping):,} names are not 0 to {len(mapping) - 1:,}", path)
-    return [mapping[place] for place in range(len(mapping))]
+    seen: dict[str, int] = {}
+    for place in range(len(mapping)):
+        if seen.setdefault(mapping[place], place) != place:
+            name = mapping[place]
+            raise GraphFileError(f"the name {name!r} stands twice, as {seen[name]} and {place}", path)
+    return list(seen)
 
 
 def base_name(forward: str, inverse: str) -> str | None:

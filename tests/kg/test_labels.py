@@ -1,0 +1,90 @@
+"""Labels from files of every shape that the data folder has, and what is wrong with a file of labels."""
+
+from __future__ import annotations
+
+import gzip
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pathformer.errors import GraphFileError
+from pathformer.kg.knowledge import KnowledgeGraph
+
+TRIPLES = "Q1\tP1\tQ2\nQ2\tP2\tQ3\n"
+
+
+def read(tmp_path: Path, content: str | bytes, name: str = "names.tsv", **options: Any) -> KnowledgeGraph:
+    (tmp_path / "x.tsv").write_text(TRIPLES)
+    (tmp_path / name).write_bytes(content.encode() if isinstance(content, str) else content)
+    return KnowledgeGraph.read(tmp_path / "x.tsv", names=tmp_path / name, **options)
+
+
+def labels(graph: KnowledgeGraph) -> list[str]:
+    return [graph.vocabulary.label(place) for place in range(graph.vocabulary.entity_count)]
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "options"),
+    [
+        ("names.tsv", "Q1\tone\nQ3\tthree, 3\nQ9\tnobody\n", {}),
+        ("names.txt", "Q1\tone\nQ1\ttwice\nQ3\tthree, 3\n", {}),
+        ("names.tsv", "id\tname\nQ1\tone\nQ3\tthree, 3\n", {}),
+        ("names.csv", 'Q1,one\nQ3,"three, 3"\n', {}),
+        ("names.tsv.gz", gzip.compress(b"Q1\tone\nQ3\tthree, 3\n"), {}),
+        ("names.tsv", "id\tqid\tlabel\tdescription\n0\tQ1\tone\tx\n2\tQ3\tthree, 3\ty\n", {}),
+        ("names.tsv", "one\tQ1\nthree, 3\tQ3\n", {"names_columns": [2, 1]}),
+        ("names.tsv", "what\tqid\tthing\nx\tQ1\tone\nx\tQ3\tthree, 3\n", {"names_columns": ["qid", "thing"]}),
+        ("names.json", '{"Q1": "one", "Q3": {"label": "three, 3", "description": "d"}, "Q2": {}}', {}),
+        ("names.tsv", "Q1\tone\nQ2\t\nQ3\tthree, 3\n", {}),
+    ],
+)
+def test_labels_of_many_shapes(name: str, content: str | bytes, options: dict[str, Any], tmp_path: Path) -> None:
+    graph = read(tmp_path, content, name, **options)
+    assert labels(graph) == ["one", "Q2", "three, 3"]
+    assert graph.report.labels == 2
+    assert graph.vocabulary.entity_id("One") == 0
+
+
+def test_relations_have_labels_too(tmp_path: Path) -> None:
+    (tmp_path / "relations.tsv").write_text("P2\tpart of\n")
+    graph = read(tmp_path, "Q1\tone\n", relation_names=tmp_path / "relations.tsv")
+    assert [graph.vocabulary.relation_label(place) for place in range(4)] == ["P1", "P1", "part of", "part of"]
+    assert graph.vocabulary.relation_id("Part Of") == 2
+
+
+def test_labels_change_neither_ids_nor_fingerprints(tmp_path: Path) -> None:
+    graph = read(tmp_path, "Q1\tone\n")
+    plain = KnowledgeGraph.read(tmp_path / "x.tsv")
+    assert graph.fingerprint() == plain.fingerprint()
+    assert graph.vocabulary.fingerprint() == plain.vocabulary.fingerprint()
+
+
+def test_labels_can_be_given_to_a_saved_graph(tmp_path: Path) -> None:
+    graph = read(tmp_path, "Q1\tone\n")
+    KnowledgeGraph.read(tmp_path / "x.tsv").save(tmp_path / "saved")
+    again = KnowledgeGraph.read(tmp_path / "saved", names=tmp_path / "names.tsv")
+    assert labels(again) == labels(graph)
+    assert again.graph().edges == 4
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "options", "message"),
+    [
+        ("names.tsv", "", {}, "names.tsv: the file is empty"),
+        ("names.tsv", "Q1\tone\nQ2\n", {}, "names.tsv:2: 1 columns, expected 2"),
+        ("names.tsv", "Q1\tone\n\ttwo\n", {}, "names.tsv:2: the name or label is empty"),
+        ("names.tsv", b"Q1\tone\nQ2\t\xff\n", {}, "names.tsv:2: the name or label is not text in the file's encoding"),
+        ("names.tsv", "Q1\ta\tb\n", {}, "names.tsv:1: 3 columns, expected a name and a label: choose two by name or"),
+        ("names.tsv", "Q7\tone\n", {}, "names.tsv: it labels nothing of the graph, which has names such as 'Q1'"),
+        ("names.tsv", "a\tb\n", {"names_columns": ["a", "c"]}, "names.tsv:1: no column 'c'"),
+        ("names.tsv", "a\tb\n", {"names_columns": [1]}, "names.tsv: 1 columns are chosen, expected 2: name, label"),
+        ("names.json", "{", {}, "names.json:1: not JSON ("),
+        ("names.json", "[1]", {}, "names.json: expected a JSON object of names and labels"),
+        ("names.json", '{"Q1": 1}', {}, "names.json: the label of 'Q1' is 1, expected text"),
+    ],
+)
+def test_bad_files(name: str, content: str | bytes, options: dict[str, Any], message: str, tmp_path: Path) -> None:
+    with pytest.raises(GraphFileError) as caught:
+        read(tmp_path, content, name, **options)
+    assert str(caught.value).startswith(f"{tmp_path}/{message}")

@@ -1,0 +1,189 @@
+"""Which files make which split, tables of other libraries, and Parquet's columns."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from pyarrow import parquet
+
+from pathformer.errors import GraphFileError, InputError
+from pathformer.kg.knowledge import KnowledgeGraph
+
+
+def write(folder: Path, **files: str) -> Path:
+    folder.mkdir(exist_ok=True)
+    for name, content in files.items():
+        (folder / name.replace("__", ".")).write_text(content)
+    return folder
+
+
+def sizes(graph: KnowledgeGraph) -> dict[str, int]:
+    return {split: len(part) for split, part in graph.splits.items()}
+
+
+def test_files_called_train_valid_and_test_are_splits(tmp_path: Path) -> None:
+    write(tmp_path / "films", train__txt="a\tr\tb\nb\tr\ta\n", dev__csv="a,r,a\n", test__tsv="b\tr\tb\n", x__tsv="")
+    graph = KnowledgeGraph.read(tmp_path / "films")
+    assert graph.name == "films"
+    assert sizes(graph) == {"train": 2, "valid": 1, "test": 1}
+    files = [tmp_path / "films" / name for name in ("test.tsv", "train.txt", "dev.csv")]
+    assert KnowledgeGraph.read(files).fingerprint() == graph.fingerprint()
+    assert KnowledgeGraph.read([str(path) for path in files]).fingerprint() == graph.fingerprint()
+    by_name = {"test": files[0], "train": [files[1]], "valid": files[2]}
+    assert KnowledgeGraph.read(by_name, name="x").fingerprint() == graph.fingerprint()
+
+
+def test_a_train_file_alone_makes_a_graph_of_its_folders_name(tmp_path: Path) -> None:
+    write(tmp_path / "films", train__txt="a\tr\tb\n")
+    assert KnowledgeGraph.read(tmp_path / "films").name == "films"
+    assert sizes(KnowledgeGraph.read(tmp_path / "films" / "train.txt")) == {"train": 1}
+    assert KnowledgeGraph.read(tmp_path / "films" / "train.txt").name == "films"
+
+
+def test_several_files_make_one_graph(tmp_path: Path) -> None:
+    write(tmp_path, one__tsv="a\tr\tb\n", two__csv="a,r,b\nc,s,a\n", train__txt="d\tr\ta\n")
+    graph = KnowledgeGraph.read([tmp_path / "one.tsv", tmp_path / "two.csv", tmp_path / "train.txt"])
+    assert sizes(graph) == {"train": 3}
+    assert graph.report.duplicates == 1
+    assert list(graph.vocabulary.entities) == ["a", "b", "c", "d"]
+
+
+def test_a_saved_graph_may_be_read(tmp_path: Path) -> None:
+    write(tmp_path, one__tsv="a\tr\tb\n")
+    saved = KnowledgeGraph.read(tmp_path / "one.tsv").save(tmp_path / "saved")
+    assert KnowledgeGraph.read(saved, name="other").name == "other"
+
+
+def test_what_cannot_be_read(tmp_path: Path) -> None:
+    write(tmp_path / "films", train__txt="a\tr\tb\n", train__csv="a,r,b\n")
+    (tmp_path / "nothing").mkdir()
+    cases: list[tuple[Any, str]] = [
+        (tmp_path / "nothing", "nothing: not a saved graph, and no train file (train.txt, train.tsv, ...) in it"),
+        (tmp_path / "films", "films: several files could be train: train.csv, train.txt; name the files to read"),
+        (tmp_path / "gone.tsv", "gone.tsv: no such file"),
+        ([tmp_path / "films", tmp_path / "films" / "train.txt"], "films: is not a file"),
+        ([], "no file of triples to read"),
+        ({"valid": tmp_path / "films" / "train.txt"}, "no file of triples to read"),
+        ({"training": tmp_path / "films" / "train.txt"}, "no split 'training': expected train, valid, test"),
+    ]
+    for paths, message in cases:
+        with pytest.raises(InputError) as caught:
+            KnowledgeGraph.read(paths)
+        assert str(caught.value).removeprefix(f"{tmp_path}/") == message
+
+
+def test_the_second_file_is_named_when_it_is_bad(tmp_path: Path) -> None:
+    write(tmp_path, one__tsv="a\tr\tb\n", two__tsv="a\tr\tb\nc\n")
+    with pytest.raises(GraphFileError, match=r"two\.tsv:2: 1 column, expected 3"):
+        KnowledgeGraph.read([tmp_path / "one.tsv", tmp_path / "two.tsv"])
+
+
+COLUMNS = {"id": [1, 2], "object": ["b", "c"], "subject": ["a", "b"], "predicate": ["r", "s"]}
+
+
+def test_a_table_by_well_known_names_by_choice_and_by_number() -> None:
+    table = pa.table(COLUMNS)
+    expected = KnowledgeGraph.from_triples([("a", "r", "b"), ("b", "s", "c")]).fingerprint()
+    assert KnowledgeGraph.from_table(table).fingerprint() == expected
+    assert KnowledgeGraph.from_table(table, columns=["subject", "predicate", "object"]).fingerprint() == expected
+    assert KnowledgeGraph.from_table(table, columns=[3, 4, 2], name="t").fingerprint() == expected
+    renamed = table.select(["subject", "predicate", "object"]).rename_columns(["x", "y", "z"])
+    assert KnowledgeGraph.from_table(renamed).fingerprint() == expected
+
+
+@pytest.mark.parametrize(
+    "kind", [pa.large_string(), pa.string_view(), pa.binary(), pa.dictionary(pa.int8(), pa.string())]
+)
+def test_columns_of_any_text_type(kind: pa.DataType) -> None:
+    columns = [pa.array(COLUMNS[name]).cast(kind) for name in ("subject", "predicate", "object")]
+    graph = KnowledgeGraph.from_table(pa.table(columns, names=["s", "p", "o"]))
+    assert list(graph.vocabulary.entities) == ["a", "b", "c"]
+
+
+def test_whole_numbers_are_names() -> None:
+    graph = KnowledgeGraph.from_table(pa.table({"h": [10, 10], "r": ["x", "y"], "t": [7, 10]}))
+    assert list(graph.vocabulary.entities) == ["10", "7"]
+
+
+def test_many_batches() -> None:
+    batches = [pa.record_batch({"h": [f"e{n}"], "r": ["r"], "t": [f"e{n + 1}"]}) for n in range(100)]
+    graph = KnowledgeGraph.from_table(pa.Table.from_batches(batches))
+    assert graph.triple_count == 100
+    assert list(graph.vocabulary.entities) == [f"e{n}" for n in range(101)]
+
+
+def test_any_object_with_the_arrow_stream_interface() -> None:
+    class Frame:
+        def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
+            return pa.table(COLUMNS).__arrow_c_stream__(requested_schema)
+
+    assert KnowledgeGraph.from_table(Frame()).triple_count == 2
+    with pytest.raises(InputError, match="a list is no table: expected one with the Arrow stream interface"):
+        KnowledgeGraph.from_table([1])
+
+
+@pytest.mark.parametrize(
+    ("columns", "options", "message"),
+    [
+        ({"x": ["a"], "y": ["b"]}, {}, "t: the columns are 'x', 'y': choose head, relation and tail by name or number"),
+        ({"s": ["a"], "p": [1.5], "o": ["b"]}, {}, "t: the column 'p' holds double, expected text or whole numbers"),
+        ({"s": ["a", None], "p": ["r", "r"], "o": ["b", "c"]}, {}, "t:2: the head is empty"),
+        ({"s": ["a", "b"], "p": ["r", "r"], "o": ["b", ""]}, {}, "t:2: the tail is empty"),
+        (
+            {"s": [b"a"], "p": [b"r"], "o": [b"\xff"]},
+            {},
+            "t:1: the tail is not text in the file's encoding (byte 0xff)",
+        ),
+        (
+            COLUMNS,
+            {"columns": ["subject", "predicate", "objekt"]},
+            "t: no column 'objekt'; closest: 'object'",
+        ),
+    ],
+)
+def test_bad_tables(columns: dict[str, Any], options: dict[str, Any], message: str) -> None:
+    with pytest.raises(GraphFileError) as caught:
+        KnowledgeGraph.from_table(pa.table(columns), name="t", **options)
+    assert str(caught.value).startswith(message)
+
+
+def test_bad_rows_can_be_skipped() -> None:
+    table = pa.table({"s": ["a", None, "b", ""], "p": ["r"] * 4, "o": ["b"] * 4})
+    graph = KnowledgeGraph.from_table(table, name="t", skip_bad=True)
+    assert graph.triple_count == 2
+    assert graph.report.skipped == 2
+    assert graph.report.notes == ("t:2: the head is empty",)
+
+
+def test_parquet_columns_and_damage(tmp_path: Path) -> None:
+    path = tmp_path / "x.parquet"
+    parquet.write_table(pa.table(COLUMNS), path)
+    assert KnowledgeGraph.read(path).triple_count == 2
+    with pytest.raises(GraphFileError, match=r"x\.parquet: no column 9: there are 4, counted from 1"):
+        KnowledgeGraph.read(path, columns=[1, 2, 9])
+    parquet.write_table(pa.table({"s": ["a", ""], "p": ["r", "r"], "o": ["b", "c"]}), path)
+    with pytest.raises(GraphFileError, match=r"x\.parquet:2: the head is empty"):
+        KnowledgeGraph.read(path)
+    for content, message in ((b"", "the file is empty"), (b"PAR1", "not a whole Parquet file"), (None, "not a whole")):
+        path.write_bytes(path.read_bytes()[:-20] if content is None else content)
+        with pytest.raises(GraphFileError, match=message):
+            KnowledgeGraph.read(path)
+        parquet.write_table(pa.table(COLUMNS), path)
+
+
+def test_reading_does_not_import_pandas(tmp_path: Path) -> None:
+    write(tmp_path, one__tsv="a\tr\tb\n", names__tsv="a\tA\n")
+    parquet.write_table(pa.table(COLUMNS), tmp_path / "two.parquet")
+    program = (
+        "import sys; from pathformer.kg import KnowledgeGraph\n"
+        "folder = sys.argv[1]; graph = KnowledgeGraph.read([folder + '/one.tsv', folder + '/two.parquet'],\n"
+        "    names=folder + '/names.tsv')\n"
+        "graph.save(folder + '/saved'); graph.split(0.4, 0)\n"
+        "assert not {'pandas', 'torch', 'numba'} & set(sys.modules)\n"
+    )
+    subprocess.run([sys.executable, "-c", program, tmp_path], check=True)

@@ -1,0 +1,186 @@
+"""A saved graph: the same after opening, mapped, whole or not there at all, and refused when it is damaged."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from pathformer.errors import GraphFileError, InputError
+from pathformer.kg import atomic, storage
+from pathformer.kg.knowledge import KnowledgeGraph
+from pathformer.kg.names import Names
+
+
+def graph(name: str = "films") -> KnowledgeGraph:
+    made = KnowledgeGraph.from_triples(
+        [("Fellini", "directed", "La Strada"), ("La Strada", "won", "Oscar"), ("Fellini", "won", "Oscar")],
+        valid=[("Oscar", "won", "Fellini")],
+        name=name,
+    )
+    return made.with_labels(Names.of(["Federico Fellini", "", "Academy Award"]))
+
+
+def test_what_is_opened_is_what_was_saved(tmp_path: Path) -> None:
+    saved = graph()
+    assert saved.save(tmp_path / "films") == tmp_path / "films"
+    opened = KnowledgeGraph.open(tmp_path / "films")
+    assert opened.name == "films"
+    assert opened.vocabulary.label(0) == "Federico Fellini"
+    assert opened.vocabulary.label(1) == "La Strada"
+    assert opened.vocabulary.relation_labels is None
+    assert opened.vocabulary.entity_id("academy award") == 2
+    for split in ("train", "valid"):
+        assert np.array_equal(opened.splits[split], saved.splits[split])
+        for array in ("head_ptr", "pair_relation", "pair_ptr", "tails"):
+            assert np.array_equal(getattr(opened.graph(split), array), getattr(saved.graph(split), array))
+    assert opened.fingerprint() == saved.fingerprint()
+    again = KnowledgeGraph.open(opened.save(tmp_path / "again"))
+    assert again.fingerprint() == saved.fingerprint()
+
+
+def test_arrays_are_mapped_and_cannot_be_written(tmp_path: Path) -> None:
+    opened = KnowledgeGraph.open(graph().save(tmp_path / "films"))
+    assert isinstance(opened.splits["train"], np.memmap)
+    assert isinstance(opened.graph().tails, np.memmap)
+    with pytest.raises(ValueError, match="read-only"):
+        opened.splits["train"][0, 0] = 1
+
+
+def test_opening_reads_neither_names_nor_pyarrow_nor_pandas(tmp_path: Path) -> None:
+    graph().save(tmp_path / "films")
+    program = (
+        "import sys; from pathformer.kg import KnowledgeGraph\n"
+        "graph = KnowledgeGraph.open(sys.argv[1]); graph.graph(); graph.vocabulary.entity_count\n"
+        "assert 'pyarrow' not in sys.modules\n"
+        "assert graph.vocabulary.entity(0) == 'Fellini' and graph.vocabulary.entity_id('Oscar') == 2\n"
+        "assert 'pyarrow' in sys.modules and 'pandas' not in sys.modules\n"
+    )
+    subprocess.run([sys.executable, "-c", program, tmp_path / "films"], check=True)
+
+
+def test_an_existing_graph_is_refused_or_replaced(tmp_path: Path) -> None:
+    graph("old").save(tmp_path / "films")
+    with pytest.raises(InputError, match="films exists already: choose another place, or replace it with --force"):
+        graph("new").save(tmp_path / "films")
+    assert KnowledgeGraph.open(tmp_path / "films").name == "old"
+    graph("new").save(tmp_path / "films", force=True)
+    assert KnowledgeGraph.open(tmp_path / "films").name == "new"
+    assert [path.name for path in tmp_path.iterdir()] == ["films"]
+
+
+def test_a_graph_that_is_open_may_be_replaced_by_itself(tmp_path: Path) -> None:
+    graph().save(tmp_path / "films")
+    opened = KnowledgeGraph.open(tmp_path / "films")
+    opened.split(0.3, 0).save(tmp_path / "films", force=True)
+    assert opened.vocabulary.entity(0) == "Fellini"
+    assert KnowledgeGraph.open(tmp_path / "films").vocabulary.entity(0) == "Fellini"
+
+
+def test_an_empty_folder_is_taken_and_a_strangers_never(tmp_path: Path) -> None:
+    (tmp_path / "empty").mkdir()
+    graph().save(tmp_path / "empty")
+    (tmp_path / "strange").mkdir()
+    (tmp_path / "strange" / "thesis.tex").write_text("years of work")
+    (tmp_path / "file").write_text("x")
+    for place in ("strange", "file"):
+        with pytest.raises(InputError, match=f"{place} exists and was not made by this command: choose another place"):
+            graph().save(tmp_path / place, force=True)
+    assert (tmp_path / "strange" / "thesis.tex").read_text() == "years of work"
+
+
+@pytest.mark.parametrize("exchange", [True, False])
+def test_a_failure_leaves_what_was_there(exchange: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    if not exchange:
+        monkeypatch.setattr(atomic, "_exchange", lambda first, second: False)
+    graph("old").save(tmp_path / "films")
+
+    def fail(graph: KnowledgeGraph) -> None:
+        raise RuntimeError("the disk is full")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(storage, "_header", fail)
+        for place in ("films", "other"):
+            with pytest.raises(RuntimeError, match="the disk is full"):
+                graph("new").save(tmp_path / place, force=True)
+    assert [path.name for path in tmp_path.iterdir()] == ["films"]
+    assert KnowledgeGraph.open(tmp_path / "films").name == "old"
+    graph("new").save(tmp_path / "films", force=True)
+    assert KnowledgeGraph.open(tmp_path / "films").name == "new"
+    assert [path.name for path in tmp_path.iterdir()] == ["films"]
+
+
+def test_without_an_exchange_a_failed_move_is_undone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(atomic, "_exchange", lambda first, second: False)
+    graph("old").save(tmp_path / "films")
+    rename = Path.rename
+
+    def fail(self: Path, target: Path) -> Path:
+        if self.suffix == ".part" and target.name == "films":
+            raise OSError("no")
+        return rename(self, target)
+
+    monkeypatch.setattr(Path, "rename", fail)
+    with pytest.raises(OSError, match="no"):
+        graph("new").save(tmp_path / "films", force=True)
+    assert KnowledgeGraph.open(tmp_path / "films").name == "old"
+
+
+def test_parents_are_made_and_a_place_that_cannot_be_written_is_said(tmp_path: Path) -> None:
+    graph().save(tmp_path / "a" / "b" / "films")
+    (tmp_path / "file").write_text("x")
+    with pytest.raises(InputError, match="cannot be written"):
+        graph().save(tmp_path / "file" / "films")
+
+
+def test_what_is_no_saved_graph(tmp_path: Path) -> None:
+    with pytest.raises(GraphFileError, match=r"not a saved graph: graph\.json cannot be read \(No such file"):
+        KnowledgeGraph.open(tmp_path)
+    header = tmp_path / "graph.json"
+    for content in ("{", "[]", '{"format": "other"}'):
+        header.write_text(content)
+        with pytest.raises(GraphFileError, match=r"graph\.json: not the header of a saved graph"):
+            KnowledgeGraph.open(tmp_path)
+
+
+def test_another_version_is_refused(tmp_path: Path) -> None:
+    path = graph().save(tmp_path / "films") / "graph.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"version": 99}))
+    with pytest.raises(GraphFileError, match="version 99, expected 1: import the graph again with this version"):
+        KnowledgeGraph.open(tmp_path / "films")
+
+
+@pytest.mark.parametrize(
+    ("file", "content"),
+    [("triples/train.npy", b""), ("triples/train.npy", b"\x93NUMPY"), ("triples/train.npy", None)],
+)
+def test_damaged_triples(file: str, content: bytes | None, tmp_path: Path) -> None:
+    path = graph().save(tmp_path / "films") / file
+    if content is None:
+        path.unlink()
+    else:
+        path.write_bytes(content)
+    with pytest.raises(GraphFileError, match=r"train\.npy: the saved graph is damaged"):
+        KnowledgeGraph.open(tmp_path / "films")
+
+
+def test_triples_of_the_wrong_shape(tmp_path: Path) -> None:
+    np.save(graph().save(tmp_path / "films") / "triples" / "train.npy", np.zeros((2, 3), np.int32))
+    with pytest.raises(GraphFileError, match=r"damaged \(shape \(2, 3\), expected \(3, 3\)\)"):
+        KnowledgeGraph.open(tmp_path / "films")
+
+
+def test_damaged_names_and_index(tmp_path: Path) -> None:
+    folder = graph().save(tmp_path / "films")
+    (folder / "entities.arrow").write_bytes(b"ARROW1")
+    (folder / "index" / "train" / "tails.npy").unlink()
+    opened = KnowledgeGraph.open(folder)
+    with pytest.raises(GraphFileError, match=r"entities\.arrow: the saved graph is damaged"):
+        opened.vocabulary.entity(0)
+    with pytest.raises(GraphFileError, match=r"tails\.npy: the saved graph is damaged"):
+        opened.graph("train")
+    assert opened.graph("valid").edges == 8
