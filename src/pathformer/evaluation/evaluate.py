@@ -22,7 +22,7 @@ from pathformer.plan.build import decompose
 from pathformer.query.structures import STRUCTURES
 from pathformer.symbolic.queries import Queries, Ragged
 
-__all__ = ["ModelRanker", "Ranker", "evaluate"]
+__all__ = ["Answers", "ModelRanker", "Ranker", "evaluate"]
 
 Answers = Literal["hard", "easy"]
 

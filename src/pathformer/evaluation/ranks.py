@@ -72,11 +72,12 @@ def rank_block(distances: Tensor, targets: Ragged, filters: Ragged, first: int =
     to anything, so that one comparison counts exactly the unfiltered ones.
     """
     rows, columns = _places(targets, distances.device)
+    filtered = _places(filters, distances.device)  # made while the device is still busy with the distances
     thresholds = distances[rows, columns]
     if not bool(torch.isfinite(thresholds).all()):
         row = first + int(rows[~torch.isfinite(thresholds)][0])
         raise DivergedError(f"query {row} has an answer at a distance that is not finite: the weights diverged")
-    distances[_places(filters, distances.device)] = torch.nan
+    distances[filtered] = torch.nan
     distances[rows, columns] = torch.nan
     closer, tied = count_below(distances, rows, thresholds)
     return Ranks(targets.ptr, closer.cpu().numpy(), tied.cpu().numpy())

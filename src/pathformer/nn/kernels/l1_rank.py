@@ -28,10 +28,7 @@ class L1Table:
     @classmethod
     def of(cls, table: Tensor) -> L1Table:
         """Lay out a table (N, D)."""
-        table = table.detach()
-        kernels = _kernels(table)
-        layout = kernels.transposed(table) if table.is_cuda else kernels.blocked(table)
-        return cls(layout, len(table))
+        return cls(_kernels(table).laid_out(table.detach()), len(table))
 
     def distances(self, points: Tensor) -> Tensor:
         """|p - e|_1 of points (R, D) and every entity: (R, N)."""

@@ -17,13 +17,13 @@ import numpy as np
 import torch
 from torch import Tensor
 
-__all__ = ["blocked", "count_below", "l1_distances"]
+__all__ = ["count_below", "l1_distances", "laid_out"]
 
 _BLOCK = 512  # entities a block: 2 kB a dimension
 _POINTS = 4  # points that share one reading of a block
 
 
-def blocked(table: Tensor) -> Tensor:
+def laid_out(table: Tensor) -> Tensor:
     """A table (N, D) as float32 blocks (ceil(N / 512), D, 512), the last one padded with zeros."""
     rows, width = table.shape
     blocks = -(-rows // _BLOCK)
@@ -33,7 +33,7 @@ def blocked(table: Tensor) -> Tensor:
 
 
 def l1_distances(points: Tensor, blocks: Tensor, count: int) -> Tensor:
-    """|p - e|_1 of points (R, D) and a `blocked` table of `count` entities: (R, count)."""
+    """|p - e|_1 of points (R, D) and a `laid_out` table of `count` entities: (R, count)."""
     rows = -(-len(points) // _POINTS) * _POINTS
     padded = np.zeros((rows, points.shape[1]), np.float32)
     padded[: len(points)] = points.numpy()

@@ -4,11 +4,15 @@ R points, N entities, D dimensions, A thresholds.
 
 The distance kernel has nothing but additions in it (a subtraction, and an addition of an absolute value), so its
 floor is the card's rate of plain float32 instructions, not of fused ones: 2 R N D over multiprocessors x 128 x clock.
-Each thread keeps 8 x 8 sums in registers and reads 8 + 8 numbers for 128 additions. The tile is four-dimensional, (8,
-8, 16, 16): the last two axes are laid out over the 256 threads, which leaves the first two to each thread's
-registers; written as (128, 128), the compiler gives a thread 64 rows of one column and 65 reads for the same 128
-additions. Each sum runs over the dimensions in order, in float32: every other path of `l1_rank` adds in this order,
-so all give the same bits.
+Each thread keeps 8 x 8 sums in registers and reads 8 + 8 numbers for 128 additions. Two choices leave the inner loop
+with those and nothing else:
+
+- The tile is four-dimensional, (8, 8, 16, 16): its last two axes are laid out over the 256 threads, which leaves the
+  first two to each thread's registers. Written as (128, 128), a thread gets 64 rows of one column, and 65 reads.
+- Points and entities lie in tiles of 128, dimension by dimension, so that every address is a base and a constant.
+
+Each sum runs over the dimensions in order, in float32: every other path of `l1_rank` adds in this order, so all give
+the same bits.
 """
 
 from __future__ import annotations
@@ -18,28 +22,30 @@ import triton
 import triton.language as tl
 from torch import Tensor
 
-__all__ = ["ROWS_MULTIPLE", "count_below", "l1_distances", "transposed"]
+__all__ = ["count_below", "l1_distances", "laid_out"]
 
-_SIDE, _LANES, _UNROLL = 8, 16, 4  # sums a thread and axis, threads an axis, dimensions a loop turn
+_SIDE, _LANES, _UNROLL = 8, 16, 8  # sums a thread and axis, threads an axis, dimensions a loop turn
 _TILE = _SIDE * _LANES
-ROWS_MULTIPLE = _TILE  # a chunk of this many points, or a multiple, leaves no tile half empty
+_REGISTERS = 128  # a thread: two blocks of 256 threads share a multiprocessor
 
 
-def transposed(table: Tensor) -> Tensor:
-    """A table (N, D) as float32 (D', N'), both padded with zeros: to whole loop turns and whole tiles."""
+def laid_out(table: Tensor) -> Tensor:
+    """A table (N, D) as float32 tiles (ceil(N / 128), D', 128), padded with zeros to whole tiles and loop turns."""
     rows, width = table.shape
-    out = torch.zeros(_up(width, _UNROLL), _up(rows, _TILE), device=table.device)
-    out[:width, :rows].copy_(table.t())
-    return out
+    padded = torch.zeros(_up(rows, _TILE), _up(width, _UNROLL), device=table.device)
+    padded[:rows, :width] = table
+    return padded.view(-1, _TILE, padded.shape[1]).transpose(1, 2).contiguous()
 
 
 def l1_distances(points: Tensor, entities: Tensor, count: int) -> Tensor:
-    """|p - e|_1 of points (R, D) and a `transposed` table of `count` entities: (R, count), rows may be strided."""
-    queries = transposed(points)
-    depth, rows, columns = queries.shape[0], queries.shape[1], entities.shape[1]
+    """|p - e|_1 of points (R, D) and a `laid_out` table of `count` entities: (R, count), rows may be strided."""
+    queries = laid_out(points)
+    rows, columns = _TILE * len(queries), _TILE * len(entities)
     out = torch.empty(rows, columns, device=points.device)
-    grid = (rows // _TILE, columns // _TILE)  # neighbours in a wave share the entities and keep the points in L2
-    _l1_tile[grid](queries, entities, out, depth, rows, columns, _SIDE, _LANES, _UNROLL, num_warps=8)
+    grid = (len(queries), len(entities))  # neighbours in a wave share the entities and keep the points in L2
+    _l1_tile[grid](
+        queries, entities, out, queries.shape[1], columns, _SIDE, _LANES, _UNROLL, num_warps=8, maxnreg=_REGISTERS
+    )
     return out[: len(points), :count]
 
 
@@ -73,22 +79,22 @@ def _up(number: int, multiple: int) -> int:
 
 
 @triton.jit
-def _l1_tile(
-    points, entities, out, depth, rows, columns, side: tl.constexpr, lanes: tl.constexpr, unroll: tl.constexpr
-):
+def _l1_tile(points, entities, out, depth, columns, side: tl.constexpr, lanes: tl.constexpr, unroll: tl.constexpr):
+    tile: tl.constexpr = side * lanes
     place = tl.arange(0, side)[:, None] * lanes + tl.arange(0, lanes)[None, :]  # (8, 16)
-    row = tl.program_id(0) * (side * lanes) + place
-    column = tl.program_id(1) * (side * lanes) + place
-    point, entity = points + row, entities + column
+    point = points + tl.program_id(0).to(tl.int64) * depth * tile + place
+    entity = entities + tl.program_id(1).to(tl.int64) * depth * tile + place
     total = tl.zeros((side, side, lanes, lanes), tl.float32)
     for _ in range(0, depth, unroll):
         for step in tl.static_range(unroll):
-            p = tl.load(point + step * rows)
-            e = tl.load(entity + step * columns)
+            p = tl.load(point + step * tile)
+            e = tl.load(entity + step * tile)
             total += tl.abs(p[:, None, :, None] - e[None, :, None, :])
-        point += unroll * rows
-        entity += unroll * columns
-    tl.store(out + row.to(tl.int64)[:, None, :, None] * columns + column[None, :, None, :], total)
+        point += unroll * tile
+        entity += unroll * tile
+    row = (tl.program_id(0) * tile + place).to(tl.int64)[:, None, :, None]
+    column = (tl.program_id(1) * tile + place)[None, :, None, :]
+    tl.store(out + row * columns + column, total)
 
 
 @triton.jit
