@@ -20,8 +20,9 @@ from safetensors.torch import save_file
 from torch import Tensor
 
 from pathformer.errors import CheckpointError
+from pathformer.models import Model, build
 
-__all__ = ["FORMAT", "Checkpoint", "check_graph", "read", "read_facts", "write"]
+__all__ = ["FORMAT", "Checkpoint", "as_stored", "check_graph", "load_model", "read", "read_facts", "write"]
 
 FORMAT = 1  # of the header; a reader refuses a newer one
 _KEY = "pathformer"
@@ -78,6 +79,21 @@ def read_facts(path: Path) -> dict[str, Any]:
     if facts.get("format", 0) > FORMAT:
         raise CheckpointError(f"{path}: written by a newer version (format {facts['format']}, this reads {FORMAT})")
     return facts
+
+
+def as_stored(facts: Mapping[str, Any]) -> dict[str, Any]:
+    """Facts as they will be read back: tuples become lists, keys become text."""
+    stored: dict[str, Any] = json.loads(json.dumps(facts))
+    return stored
+
+
+def load_model(path: Path, device: torch.device | str = "cpu") -> tuple[Model, dict[str, Any]]:
+    """The model that a checkpoint holds, ready to answer, and the checkpoint's facts."""
+    saved = read(path)
+    facts = dict(saved.facts)
+    model = build(facts["method"], facts["model"], entities=facts["entities"], relations=facts["relations"])
+    model.load_state_dict(saved.part("model"))
+    return model.to(device).eval(), facts
 
 
 def check_graph(facts: Mapping[str, Any], fingerprint: str, path: Path, graph: str) -> None:

@@ -1,0 +1,75 @@
+"""`pathformer evaluate`: filtered MRR and Hits@k of a trained model, a structure a line."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+__all__ = ["command"]
+
+
+def command(
+    checkpoint: Annotated[Path, typer.Argument(help="A run's folder, or one of its .safetensors files.")],
+    queries: Annotated[
+        str | None,
+        typer.Option(help="A folder of queries, or betae, q2b, drawn; those of the run if not given."),
+    ] = None,
+    graph: Annotated[
+        str | None, typer.Option(help="The dataset, where the checkpoint's own is not found.", show_default=False)
+    ] = None,
+    split: Annotated[str, typer.Option(help="valid or test.")] = "test",
+    structure: Annotated[
+        list[str] | None,
+        typer.Option("--structure", "-s", help="A structure (2in); may be repeated. Those of the run by default."),
+    ] = None,
+    answers: Annotated[
+        str, typer.Option(help="hard: those that need a missing edge; easy: those that the smaller graph gives.")
+    ] = "hard",
+    ties: Annotated[str, typer.Option(help="expected, optimistic, mean or pessimistic.")] = "expected",
+    strict: Annotated[
+        bool, typer.Option("--strict", help="Rank negation against all entities outside the larger graph's answers.")
+    ] = False,
+    format: Annotated[str, typer.Option(help="table, json or markdown.")] = "table",
+    data: Annotated[Path | None, typer.Option(help="The folder that holds datasets.", show_default=False)] = None,
+    device: Annotated[str, typer.Option(help="cuda, cuda:1, cpu, or auto.")] = "auto",
+) -> None:
+    """Rank the answers of benchmark queries among all entities, filtered, exactly; print MRR and Hits@1, 3, 10.
+
+    A folder stands for its best weights on validation, if there are any, else for its last. A checkpoint of another
+    graph is refused. Ties are counted as random order would in the long run, unless another policy is named.
+
+    Examples:
+
+        $ pathformer evaluate runs/fb15k-237-epfo
+
+        $ pathformer evaluate runs/fb15k-237-epfo/last.safetensors --queries q2b --format markdown
+
+        $ pathformer evaluate runs/fb15k-237-efol --strict -s 2in -s 3in
+    """
+    from rich.console import Console
+
+    from pathformer.experiments.measure import measure
+
+    report = measure(
+        checkpoint,
+        queries=queries,
+        graph=graph,
+        split=split,
+        structures=structure,
+        answers=answers,
+        ties=ties,
+        strict=strict,
+        data=data,
+        device=device,
+    )
+    match format:
+        case "json":
+            typer.echo(report.json())
+        case "markdown":
+            typer.echo(report.markdown(), nl=False)
+        case "table":
+            Console().print(report.table())
+        case _:
+            raise typer.BadParameter(f"{format!r} is not table, json or markdown")

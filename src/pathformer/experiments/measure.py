@@ -1,0 +1,80 @@
+"""A checkpoint against benchmark queries."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import cast, get_args
+
+from pathformer.errors import ConfigError, closest
+from pathformer.evaluation.evaluate import Answers, ModelRanker, evaluate
+from pathformer.evaluation.metrics import TIES, Ties
+from pathformer.evaluation.report import Report
+from pathformer.experiments.queries import query_sets
+from pathformer.experiments.run import choose_device
+from pathformer.kg.datasets import load
+from pathformer.training import checkpoint
+
+__all__ = ["find_checkpoint", "measure"]
+
+
+def measure(
+    path: str | Path,
+    *,
+    queries: str | None = None,
+    graph: str | None = None,
+    split: str = "test",
+    structures: Sequence[str] | None = None,
+    answers: str = "hard",
+    ties: str = "expected",
+    strict: bool = False,
+    data: str | Path | None = None,
+    device: str = "auto",
+) -> Report:
+    """The report of a run's folder or checkpoint; what is not given is as the run had it."""
+    _check("answers", answers, get_args(Answers))
+    _check("ties", ties, TIES)
+    _check("split", split, ("valid", "test"))
+    file = find_checkpoint(Path(path))
+    model, facts = checkpoint.load_model(file, choose_device(device))
+    kg = load(graph or facts["dataset"], data)
+    checkpoint.check_graph(facts, kg.vocabulary.fingerprint(), file, kg.name)
+    _check("split", split, tuple(kg.splits))
+    sets = query_sets(
+        kg,
+        queries or facts["queries"],
+        trained=facts["trained"],
+        evaluated=structures or facts["evaluated"],
+        data=data,
+        splits=(split,),
+    )
+    own = queries is None or queries == facts["queries"]
+    return evaluate(
+        ModelRanker(model),
+        sets[split],
+        answers=cast(Answers, answers),
+        ties=cast(Ties, ties),
+        strict=kg.graph(split) if strict else None,
+        about={
+            "dataset": kg.name,
+            "split": split,
+            "queries": sets.origin_of(split),
+            "weights": f"{file.stem}, step {facts['step']:,}",
+        },
+        paper=facts["settings"]["paper"]["mrr"] if own and split == "test" and answers == "hard" else {},
+    )
+
+
+def find_checkpoint(path: Path) -> Path:
+    """A checkpoint itself, or the best of a run's folder, or its last."""
+    if not path.is_dir():
+        return path
+    best = path / "best.safetensors"
+    return best if best.is_file() else path / "last.safetensors"
+
+
+def _check(what: str, value: str, known: Sequence[str]) -> None:
+    if value not in known:
+        near = closest(value, known, count=1)
+        hint = f"; closest: {near[0]!r}" if near else ""
+        raise ConfigError(f"{what} {value!r} is not one of {', '.join(known)}{hint}")

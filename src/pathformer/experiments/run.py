@@ -1,0 +1,170 @@
+"""From a run file to figures: graph, queries, model, training, test."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+from pathformer import __version__, config
+from pathformer.errors import CheckpointError
+from pathformer.evaluation.evaluate import ModelRanker, evaluate
+from pathformer.evaluation.report import Report
+from pathformer.experiments.queries import QuerySets, query_sets
+from pathformer.experiments.settings import Run
+from pathformer.kg import KnowledgeGraph
+from pathformer.kg.datasets import load
+from pathformer.models import Model, build
+from pathformer.symbolic.queries import Queries
+from pathformer.training import checkpoint
+from pathformer.training.data import TrainingSet
+from pathformer.training.display import Display
+from pathformer.training.loop import Result, Task, train
+
+__all__ = ["Outcome", "check_settings", "choose_device", "start_anew", "train_run"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Outcome:
+    """How a run ended, and the test figures of its last and its best weights."""
+
+    result: Result
+    reports: Mapping[str, Report]  # "last", "best"; empty while the run is not finished or there is no test split
+
+
+def train_run(
+    run: Run,
+    folder: Path,
+    *,
+    data: str | Path | None = None,
+    device: str = "auto",
+    test: bool = True,
+    display: Display | None = None,
+) -> Outcome:
+    """Train a run in its folder, or continue it there; when it is finished, rank the test queries."""
+    display = display or Display()
+    place = choose_device(device)
+    kg = load(run.dataset, data)
+    check_settings(folder / "last.safetensors", run, kg)
+    display.say(f"{kg} on {place}")
+    sets = query_sets(kg, run.queries, trained=run.trained_structures, evaluated=run.evaluated_structures, data=data)
+    for split in sets.splits:
+        display.say(f"{split} queries: {sets.origin_of(split)}")
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "settings.toml").write_text(config.to_toml(run), encoding="utf-8")
+    model = _new_model(run, kg, place)
+    task = Task(
+        model=model,
+        data=TrainingSet.of(list(sets["train"].values()), kg.vocabulary.entity_count, place),
+        facts=_facts(run, kg, sets),
+        validate=_validation(run, model, sets) if "valid" in sets.splits else None,
+    )
+    result = train(task, run.training, folder, display)
+    reports = _test(run, task, result, sets, folder) if test and result.finished and "test" in sets.splits else {}
+    return Outcome(result=result, reports=reports)
+
+
+def choose_device(name: str = "auto") -> torch.device:
+    """The device by name; "auto" is a CUDA device where there is one."""
+    if name == "auto":
+        name = "cuda" if torch.cuda.is_available() else "cpu"
+    return torch.device(name)
+
+
+def start_anew(folder: Path) -> None:
+    """Delete the files of a run, and nothing else, from its folder."""
+    for name in ("last.safetensors", "best.safetensors", "log.jsonl"):
+        (folder / name).unlink(missing_ok=True)
+    for pattern in ("tensorboard/events.out.tfevents.*", "test-*.json", "test-*.md"):
+        for file in folder.glob(pattern):
+            file.unlink()
+
+
+def check_settings(last: Path, run: Run, kg: KnowledgeGraph) -> None:
+    """Refuse to continue a run on another graph or with other settings."""
+    if not last.is_file():
+        return
+    facts = checkpoint.read_facts(last)
+    checkpoint.check_graph(facts, kg.vocabulary.fingerprint(), last, kg.name)
+    now = checkpoint.as_stored(run.plain())
+    for unimportant in ("note", "paper"):
+        now.pop(unimportant), facts["settings"].pop(unimportant, None)
+    before, after = _flat(facts["settings"]), _flat(now)
+    changed = [
+        f"{key} was {before.get(key)!r} and is {after.get(key)!r}"
+        for key in {**before, **after}
+        if before.get(key) != after.get(key)
+    ]
+    if changed:
+        raise CheckpointError(
+            f"{last.parent} holds a run with other settings: {'; '.join(changed)}. "
+            "Continue it with the settings it has, choose another --out, or start it anew with --fresh"
+        )
+
+
+def _new_model(run: Run, kg: KnowledgeGraph, device: torch.device) -> Model:
+    torch.manual_seed(run.training.seed)
+    names = kg.vocabulary
+    model = build(run.method, run.model_settings, entities=names.entity_count, relations=names.relation_count)
+    return model.to(device)
+
+
+def _facts(run: Run, kg: KnowledgeGraph, sets: QuerySets) -> dict[str, Any]:
+    """What every checkpoint of a run says of itself."""
+    return {
+        "version": __version__,
+        "method": run.method,
+        "model": run.model_settings,
+        "entities": kg.vocabulary.entity_count,
+        "relations": kg.vocabulary.relation_count,
+        "fingerprint": kg.vocabulary.fingerprint(),
+        "dataset": run.dataset,
+        "queries": run.queries,
+        "trained": list(run.trained_structures),
+        "evaluated": list(run.evaluated_structures),
+        "origin": dict(sets.origin),
+        "settings": run.plain(),
+    }
+
+
+def _validation(run: Run, model: Model, sets: QuerySets) -> Any:
+    asked = {name: _some(queries, run.valid_queries) for name, queries in sets["valid"].items()}
+    return lambda: evaluate(ModelRanker(model), asked)
+
+
+def _some(queries: Queries, count: int | None) -> Queries:
+    """At most `count` queries, evenly spaced."""
+    if count is None or len(queries) <= count:
+        return queries
+    return queries.take(np.linspace(0, len(queries) - 1, count).round().astype(np.int64))
+
+
+def _test(run: Run, task: Task, result: Result, sets: QuerySets, folder: Path) -> dict[str, Report]:
+    """Figures of the last weights, which the reference code reports, and of the best on validation."""
+    reports = {}
+    for name, path in (("last", result.last), ("best", result.best)):
+        if path is None:
+            continue
+        saved = checkpoint.read(path)
+        task.model.load_state_dict(saved.part("model"))
+        about = {
+            "dataset": run.dataset,
+            "split": "test",
+            "queries": sets.origin_of("test"),
+            "weights": f"{name}, step {saved.facts['step']:,}",
+        }
+        reports[name] = evaluate(ModelRanker(task.model), sets["test"], about=about, paper=run.paper.mrr)
+        (folder / f"test-{name}.json").write_text(reports[name].json() + "\n", encoding="utf-8")
+        (folder / f"test-{name}.md").write_text(reports[name].markdown(), encoding="utf-8")
+    return reports
+
+
+def _flat(table: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for key, value in table.items():
+        found |= _flat(value, f"{prefix}{key}.") if isinstance(value, Mapping) else {f"{prefix}{key}": value}
+    return found

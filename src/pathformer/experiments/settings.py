@@ -1,0 +1,122 @@
+"""A run file: what is trained on what, how, and what the paper got.
+
+    dataset = "fb15k-237"     a known name, or a folder
+    queries = "betae"         which queries: see `queries`
+    trained = "epfo"          the five conjunctive structures, or "efol": those and the five with negation
+    [model]                   the method's own settings, where they differ from its defaults
+    [training]                the loop's
+    [paper]                   the tables that this run belongs to, and their figures in percent
+
+A file of `runs/` is meant by its name alone: `pathformer train fb15k-237-epfo`.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+from pathformer import config
+from pathformer.errors import ConfigError, closest
+from pathformer.models import find
+from pathformer.query.structures import EFOL_TRAINED, EPFO, EPFO_TRAINED, NEGATION_STRUCTURES
+from pathformer.training.loop import Training
+
+__all__ = ["Paper", "Run", "read_run", "run_file", "run_names"]
+
+_RUNS = Path(__file__).parent / "runs"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Paper:
+    """What the paper prints for a run."""
+
+    tables: tuple[int, ...] = ()
+    row: str = ""  # as it is called there
+    mrr: Mapping[str, float] = field(default_factory=dict)  # structure or "avg" -> percent
+    parameters: float | None = None  # millions, tables of entities and relations not counted
+
+
+@dataclass(frozen=True, kw_only=True)
+class Run:
+    """One experiment; `model` has the type that the method's settings have."""
+
+    dataset: str
+    queries: str = "betae"
+    trained: Literal["epfo", "efol"] = "epfo"  # "EPFO figures come from the EPFO-trained model" (section V-A)
+    method: str = "pathformer"
+    note: str = ""  # where the paper is silent
+    valid_queries: int | None = 1000  # of a structure at each validation; none: all
+    training: Training = field(default_factory=Training)
+    paper: Paper = field(default_factory=Paper)
+
+    @property
+    def trained_structures(self) -> tuple[str, ...]:
+        """What the model is trained on; ip, pi, 2u and up never are."""
+        return EPFO_TRAINED if self.trained == "epfo" else EFOL_TRAINED
+
+    @property
+    def evaluated_structures(self) -> tuple[str, ...]:
+        """What it is evaluated on."""
+        return EPFO if self.trained == "epfo" else EPFO + NEGATION_STRUCTURES
+
+    @property
+    def model_settings(self) -> dict[str, Any]:
+        """The method's settings as plain values."""
+        return dataclasses.asdict(self.model)  # type: ignore[attr-defined]
+
+    def plain(self) -> dict[str, Any]:
+        """All settings as plain values, as a checkpoint keeps them."""
+        return dataclasses.asdict(self)
+
+
+def read_run(
+    file: str | Path | None = None, overrides: Sequence[str] = (), base: Mapping[str, Any] | None = None
+) -> Run:
+    """A run from a file (a path, or the name of one of `runs/`), then `key=value`; `base` stands in for a file."""
+    path = None if file is None else run_file(file)
+    if base is not None:
+        run: Run = config.from_mapping(_type(str(base.get("method", "pathformer"))), base)
+        return run
+    return config.read(_type(_method(path, overrides)), path, overrides)
+
+
+def run_names() -> tuple[str, ...]:
+    """The run files that come with the package."""
+    return tuple(sorted(path.stem for path in _RUNS.glob("*.toml")))
+
+
+def run_file(file: str | Path) -> Path:
+    """Where a run file lies."""
+    path = Path(file)
+    if path.is_file() or path.suffix == ".toml":
+        return path  # whoever reads it says what is wrong with it
+    if str(file) in run_names():
+        return _RUNS / f"{file}.toml"
+    near = closest(str(file), run_names())
+    hint = f"; closest: {', '.join(map(repr, near))}" if near else f"; there are: {', '.join(run_names())}"
+    raise ConfigError(f"no run file {str(file)!r}{hint}")
+
+
+def _method(path: Path | None, overrides: Sequence[str]) -> str:
+    """The method of a run, looked up first: it decides which settings `model` has."""
+    for override in reversed(overrides):
+        key, _, value = override.partition("=")
+        if key.strip() == "method":
+            return value.strip().strip("'\"")
+    if path is not None and path.is_file():
+        try:
+            return str(tomllib.loads(path.read_text(encoding="utf-8")).get("method", "pathformer"))
+        except (tomllib.TOMLDecodeError, UnicodeDecodeError):
+            pass  # `config.read` tells, with the place
+    return "pathformer"
+
+
+def _type(method: str) -> type[Run]:
+    settings = find(method).config_type
+    fields = [("model", settings, field(default_factory=settings))]
+    made: type[Run] = dataclasses.make_dataclass("Run", fields, bases=(Run,), frozen=True, kw_only=True)
+    return made

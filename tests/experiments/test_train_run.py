@@ -1,0 +1,170 @@
+"""From a run file to figures, on a graph of forty entities; through Python and through the command line."""
+
+from __future__ import annotations
+
+import io
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from rich.console import Console
+from typer.testing import CliRunner
+
+from pathformer.cli import app
+from pathformer.errors import CheckpointError, ConfigError, InputError
+from pathformer.evaluation.report import Report
+from pathformer.experiments.measure import find_checkpoint, measure
+from pathformer.experiments.run import start_anew, train_run
+from pathformer.experiments.settings import Run, read_run
+from pathformer.kg import KnowledgeGraph
+from pathformer.query.structures import EPFO
+from pathformer.training import checkpoint
+from pathformer.training.display import Display
+
+SMALL = """
+dataset = "{graph}"
+queries = "drawn"
+valid_queries = 50
+
+[model]
+dim = 16
+layers = 1
+heads = 2
+dropout = 0.0
+
+[training]
+steps = 20
+batch = 16
+validations = 3
+update.rate = 0.02
+
+[paper]
+mrr = {{ "1p" = 12.5 }}
+"""
+
+
+def save_graph(path: Path) -> Path:
+    rng = np.random.default_rng(0)
+    rows = {(int(h), int(r), int(5 * k + (h + r + 1) % 5)) for h, r, k in rng.integers(0, [40, 3, 8], (400, 3))}
+    triples = [(f"e{h}", f"r{r}", f"e{t}") for h, r, t in sorted(rows)]
+    order = rng.permutation(len(triples))
+    parts = [[triples[i] for i in order[a:b]] for a, b in ((0, -50), (-50, -25), (-25, None))]
+    return KnowledgeGraph.from_triples(*parts, name="forty").save(path)
+
+
+@pytest.fixture(scope="module")
+def run_path(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("run")
+    save_graph(folder / "graph")
+    (folder / "small.toml").write_text(SMALL.format(graph=folder / "graph"))
+    return folder / "small.toml"
+
+
+def quiet() -> Display:
+    return Display(Console(file=io.StringIO()))
+
+
+@pytest.fixture(scope="module")
+def trained(run_path: Path) -> Path:
+    """A finished run."""
+    folder = run_path.parent / "trained"
+    outcome = train_run(read_run(run_path), folder, device="cpu", display=quiet())
+    assert outcome.result.finished
+    return folder
+
+
+def test_a_run_leaves_weights_settings_and_figures(trained: Path, run_path: Path) -> None:
+    assert {p.name for p in trained.iterdir() if p.is_file()} == {
+        "settings.toml", "log.jsonl", "last.safetensors", "best.safetensors",
+        "test-last.json", "test-last.md", "test-best.json", "test-best.md",
+    }  # fmt: skip
+    assert read_run(trained / "settings.toml").plain() == read_run(run_path).plain()
+    facts = checkpoint.read_facts(trained / "best.safetensors")
+    assert (facts["method"], facts["entities"], facts["relations"]) == ("pathformer", 40, 6)
+    report = Report.from_json((trained / "test-last.json").read_text())
+    assert list(report.scores) == list(EPFO)
+    assert report.about["weights"] == "last, step 20"
+    assert report.about["queries"] == "drawn by the protocol, seed 0"
+    assert "| paper | difference |" in (trained / "test-last.md").read_text()
+
+
+def test_measuring_a_checkpoint_gives_the_figures_of_the_run(trained: Path) -> None:
+    for name in ("last", "best"):
+        again = measure(trained / f"{name}.safetensors", device="cpu")
+        assert again.scores == Report.from_json((trained / f"test-{name}.json").read_text()).scores
+    assert find_checkpoint(trained) == trained / "best.safetensors"
+    valid = measure(trained, split="valid", structures=["1p", "2in"], strict=True, ties="pessimistic", device="cpu")
+    assert list(valid.scores) == ["1p", "2in"]
+    assert (valid.about["filter"], valid.about["ties"], valid.paper) == ("strict", "pessimistic", {})
+
+
+def test_wrong_words_are_refused(trained: Path) -> None:
+    with pytest.raises(ConfigError, match=r"ties 'optimist' is not one of expected, .*; closest: 'optimistic'"):
+        measure(trained, ties="optimist")
+    with pytest.raises(ConfigError, match="answers 'all' is not one of hard, easy"):
+        measure(trained, answers="all")
+    with pytest.raises(ConfigError, match="split 'train' is not one of valid, test"):
+        measure(trained, split="train")
+
+
+def test_another_graph_is_refused(trained: Path, tmp_path: Path) -> None:
+    other = KnowledgeGraph.from_triples([("x", "r", "y")], [("y", "r", "x")], name="other").save(tmp_path / "other")
+    with pytest.raises(CheckpointError) as caught:
+        measure(trained, graph=str(other), split="valid")
+    facts = checkpoint.read_facts(trained / "best.safetensors")
+    assert facts["fingerprint"] in str(caught.value)
+    assert KnowledgeGraph.open(other).vocabulary.fingerprint() in str(caught.value)
+
+
+def test_other_settings_do_not_continue_a_run(trained: Path, run_path: Path) -> None:
+    changed = read_run(run_path, ["training.update.rate=0.05", "model.layers=2"])
+    with pytest.raises(CheckpointError, match=r"training\.update\.rate was 0\.02 and is 0\.05") as caught:
+        train_run(changed, trained, device="cpu", display=quiet())
+    assert "model.layers was 1 and is 2" in str(caught.value)
+    assert "--fresh" in str(caught.value)
+    noted = read_run(run_path, ["note=another remark"])
+    assert train_run(noted, trained, device="cpu", test=False, display=quiet()).result.step == 20
+
+
+def test_starting_anew_deletes_only_what_a_run_made(tmp_path: Path) -> None:
+    for name in ("last.safetensors", "best.safetensors", "log.jsonl", "test-last.json", "mine.txt"):
+        (tmp_path / name).touch()
+    start_anew(tmp_path)
+    assert [p.name for p in tmp_path.iterdir()] == ["mine.txt"]
+
+
+def test_a_graph_without_splits_trains_without_validation(tmp_path: Path) -> None:
+    triples = [(f"e{i}", f"r{i % 3}", f"e{(i * 7 + s) % 30}") for i in range(30) for s in range(4)]
+    KnowledgeGraph.from_triples(triples, name="one").save(tmp_path / "one")
+    run: Run = read_run(None, [f"dataset={tmp_path / 'one'}", "queries=drawn", "model.dim=8", "training.steps=2"])
+    outcome = train_run(run, tmp_path / "run", device="cpu", display=quiet())
+    assert outcome.result.finished
+    assert (outcome.result.best, outcome.reports) == (None, {})
+
+
+def test_the_command_line_trains_continues_and_evaluates(run_path: Path, tmp_path: Path) -> None:
+    shell = CliRunner(env={"COLUMNS": "160"})
+    out = tmp_path / "out"
+    arguments = ["train", str(run_path), "training.steps=6", "--out", str(out), "--device", "cpu"]
+    done = shell.invoke(app, arguments, catch_exceptions=False)
+    assert done.exit_code == 0
+    assert "6 steps in" in done.output
+    assert "avg" in done.output
+    assert "paper" in done.output
+    before = (out / "last.safetensors").stat().st_mtime_ns
+    assert shell.invoke(app, arguments, catch_exceptions=False).exit_code == 0
+    assert (out / "last.safetensors").stat().st_mtime_ns == before
+    assert shell.invoke(app, [*arguments, "--fresh", "--no-test"], catch_exceptions=False).exit_code == 0
+    assert (out / "last.safetensors").stat().st_mtime_ns != before
+    shown = shell.invoke(app, ["evaluate", str(out), "--device", "cpu", "--format", "json", "-s", "2u"])
+    assert list(json.loads(shown.stdout)["scores"]) == ["2u"]
+    assert "| 2u |" in shell.invoke(app, ["evaluate", str(out), "-s", "2u", "--format", "markdown"]).stdout
+    assert "Hits@10" in shell.invoke(app, ["evaluate", str(out), "-s", "2u"]).stdout
+
+
+def test_the_command_line_refuses_in_one_sentence(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="no such checkpoint"):
+        CliRunner().invoke(app, ["evaluate", str(tmp_path / "gone.safetensors")], catch_exceptions=False)
+    with pytest.raises(InputError, match="no run file 'nothing'"):
+        CliRunner().invoke(app, ["train", "nothing"], catch_exceptions=False)
