@@ -31,7 +31,7 @@ def labels(graph: KnowledgeGraph) -> list[str]:
         ("names.txt", "Q1\tone\nQ1\ttwice\nQ3\tthree, 3\n", {}),
         ("names.tsv", "id\tname\nQ1\tone\nQ3\tthree, 3\n", {}),
         ("names.csv", 'Q1,one\nQ3,"three, 3"\n', {}),
-        ("names.tsv.gz", gzip.compress(b"Q1\tone\nQ3\tthree, 3\n"), {}),
+        ("names.tsv.gz", gzip.compress(b"Q1\tone\nQ3\tthree, 3\n", mtime=0), {}),
         ("names.tsv", "id\tqid\tlabel\tdescription\n0\tQ1\tone\tx\n2\tQ3\tthree, 3\ty\n", {}),
         ("names.tsv", "one\tQ1\nthree, 3\tQ3\n", {"names_columns": [2, 1]}),
         ("names.tsv", "what\tqid\tthing\nx\tQ1\tone\nx\tQ3\tthree, 3\n", {"names_columns": ["qid", "thing"]}),
