@@ -69,7 +69,7 @@ def command(
     structures = tuple(map(read_structure, structure)) if structure else None
     kg = load(dataset, data)
     protocol = _protocol(kg, seed, count, train_count, limit, train_limit, backward)
-    splits = _splits(kg, split, console)
+    splits = _splits(kg, split)
     benchmark = _draw(kg, protocol, splits, structures, console)
     benchmark.save(out, layout, force=force)
     _summary(benchmark, out)
@@ -96,7 +96,7 @@ def _protocol(
     return chosen
 
 
-def _splits(kg: KnowledgeGraph, chosen: list[str] | None, console: Console) -> tuple[str, ...]:
+def _splits(kg: KnowledgeGraph, chosen: list[str] | None) -> tuple[str, ...]:
     from pathformer.errors import InputError
 
     for split in chosen or ():
@@ -106,7 +106,7 @@ def _splits(kg: KnowledgeGraph, chosen: list[str] | None, console: Console) -> t
                 "`pathformer split` makes them"
             )
     if not chosen and tuple(kg.splits) == ("train",):
-        console.print("the graph has no valid and test splits: training queries only (`pathformer split` makes them)")
+        typer.echo("no valid and test splits: training queries only (`pathformer split` makes them)", err=True)
     return tuple(chosen or kg.splits)
 
 
@@ -128,7 +128,7 @@ def _draw(
         TextColumn("{task.fields[rate]}"),
         TimeRemainingColumn(),
     )
-    with Progress(*columns, console=console, transient=True) as progress:
+    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:
         tasks: dict[tuple[str, str], TaskID] = {}
 
         def show(split: str, structure: Structure, drawn: int, wanted: int) -> None:

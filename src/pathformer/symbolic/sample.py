@@ -11,9 +11,11 @@ entities, so that each is asked equally often. The expectation is the same; the 
 from __future__ import annotations
 
 import hashlib
+import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -24,11 +26,15 @@ from pathformer.symbolic.pairs import GraphPair
 from pathformer.symbolic.program import Program, compile_structure
 from pathformer.symbolic.queries import Queries
 
+if TYPE_CHECKING:
+    from pathformer.symbolic.kernels.evaluate import Workspace
+
 __all__ = ["Fates", "Rules", "draw_rows", "links", "sample"]
 
 Rows = npt.NDArray[np.int32]
 BLOCK = 4096  # attempts a block
 PATIENCE = 2_000_000  # attempts without a query, or without a new one, before a structure is given up
+REMEMBERED = 2**18  # rows whose fate a thread remembers
 FATES = ("accepted", "broken", "empty", "no hard answer", "no vanished answer", "over the limit")
 
 
@@ -144,6 +150,21 @@ def _wave(missing: int, found: int, blocks: int) -> int:
 
 
 @dataclass(frozen=True, eq=False, slots=True)
+class _Memory:
+    """A thread's room for sets, and the fates of rows it has judged."""
+
+    space: Workspace
+    keys: npt.NDArray[np.uint64]
+    fates: npt.NDArray[np.uint8]
+
+    @classmethod
+    def of(cls, entities: int, depth: int) -> _Memory:
+        from pathformer.symbolic.kernels.evaluate import workspace
+
+        return cls(workspace(entities, depth), np.zeros(REMEMBERED, np.uint64), np.zeros(REMEMBERED, np.uint8))
+
+
+@dataclass(frozen=True, eq=False, slots=True)
 class _Drawer:
     """Draws blocks of queries of one structure; safe to call from several threads."""
 
@@ -153,16 +174,17 @@ class _Drawer:
     rules: Rules
     stream: str
     starts: npt.NDArray[np.int32]
+    threads: threading.local = field(default_factory=threading.local)
 
     def block(self, number: int) -> tuple[Rows, npt.NDArray[np.int64]]:
         """The accepted rows of a block, and the fates of its attempts."""
-        from pathformer.symbolic.kernels.evaluate import workspace
         from pathformer.symbolic.kernels.walk import draw
 
         program, graphs = self.program, self.graphs
         rows = np.empty((BLOCK, len(self.structure.columns)), np.int32)
         tally = np.zeros(len(FATES), np.int64)
         limit = -1 if self.rules.limit is None else self.rules.limit
+        memory = self._memory()
         accepted = draw(
             program.answer,
             program.capped,
@@ -172,16 +194,25 @@ class _Drawer:
             self.starts,
             number * BLOCK,
             graphs.edges(),
-            workspace(graphs.large.entities, program.depth),
+            memory.space,
             _seed(f"{self.stream}/{number}"),
             self.judged,
             graphs.nested,
             self.structure.negated,
             limit,
+            memory.keys,
+            memory.fates,
             rows,
             tally,
         )
         return rows[:accepted], tally
+
+    def _memory(self) -> _Memory:
+        """What this thread reuses from block to block."""
+        if not hasattr(self.threads, "memory"):
+            self.threads.memory = _Memory.of(self.graphs.large.entities, self.program.depth)
+        memory: _Memory = self.threads.memory
+        return memory
 
     @property
     def judged(self) -> bool:

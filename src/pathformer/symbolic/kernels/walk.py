@@ -146,27 +146,25 @@ def judge(answer, capped, row, edges, space, pair_of_graphs, negated, limit):
 
 
 @numba.njit(nogil=True, cache=True)
+def hash_row(row):
+    """64 well-mixed bits of a row."""
+    key = np.uint64(len(row))
+    for column in range(len(row)):
+        key = (key ^ np.uint64(row[column])) * np.uint64(0x9E3779B97F4A7C15)
+        key ^= key >> np.uint64(29)
+    return key
+
+
+@numba.njit(nogil=True, cache=True)
 def draw(
-    answer,
-    capped,
-    walk,
-    twins,
-    forward,
-    starts,
-    begin,
-    edges,
-    space,
-    seed,
-    judged,
-    pair_of_graphs,
-    negated,
-    limit,
-    rows,
-    tally,
-):
+    answer, capped, walk, twins, forward, starts, begin, edges, space, seed,
+    judged, pair_of_graphs, negated, limit, keys, fates, rows, tally,
+):  # fmt: skip
     """Make an attempt for every row of `rows` (attempts, k); accepted ones stay there in order, fates go to `tally`.
 
-    Attempt i starts from entity begin + i of `starts`, which wraps around. Returns how many were accepted.
+    Attempt i starts from entity begin + i of `starts`, which wraps around. Walks meet the same queries again and again,
+    those of hubs most of all, so the fates of rows judged before are remembered in keys, fates (2^m): one place for each
+    row, the newest stays. What is remembered never changes what is drawn. Returns how many were accepted.
     """
     state = np.empty(1, np.uint64)
     state[0] = seed
@@ -181,7 +179,15 @@ def draw(
             found = walk_backward(walk, edges, state, entity, row, kept)
         fate = BROKEN
         if found and not has_twins(twins, row):
-            fate = judge(answer, capped, row, edges, space, pair_of_graphs, negated, limit) if judged else ACCEPTED
+            fate = ACCEPTED
+            if judged:
+                key = hash_row(row)
+                place = key & np.uint64(len(keys) - 1)
+                if keys[place] == key:
+                    fate = np.int64(fates[place])
+                else:
+                    fate = judge(answer, capped, row, edges, space, pair_of_graphs, negated, limit)
+                    keys[place], fates[place] = key, fate
         tally[fate] += 1
         accepted += fate == ACCEPTED
     return accepted
