@@ -26,6 +26,7 @@ RUN = [
     "model.dropout=0.0",
     "training.steps=900",
     "training.batch=32",
+    "training.turns=false",
     "training.schedule=cosine",
     "training.warmup=0.05",
     "training.update.rate=2e-2",

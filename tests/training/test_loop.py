@@ -74,11 +74,11 @@ def test_equal_seeds_give_equal_bits_and_others_do_not(tmp_path: Path) -> None:
     assert not same(tmp_path / "a/last.safetensors", tmp_path / "c/last.safetensors")
 
 
-@pytest.mark.parametrize("schedule", ["reference", "cosine"])
+@pytest.mark.parametrize(("schedule", "turns"), [("reference", False), ("cosine", False), ("reference", True)])
 def test_an_interrupted_run_continues_to_the_same_bits(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, schedule: str
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, schedule: str, turns: bool
 ) -> None:
-    toy.run(tmp_path / "whole", quiet(), schedule=schedule, warmup=0.1)
+    toy.run(tmp_path / "whole", quiet(), schedule=schedule, warmup=0.1, turns=turns)
     update = TrainingStep.update
     cut = {3, 11, 12, 19}  # one of them beside a drop of the rate, one beside a validation
 
@@ -91,7 +91,7 @@ def test_an_interrupted_run_continues_to_the_same_bits(
     monkeypatch.setattr(TrainingStep, "update", interrupted)
     stops = []
     for _ in range(9):
-        result = toy.run(tmp_path / "cut", quiet(), schedule=schedule, warmup=0.1)
+        result = toy.run(tmp_path / "cut", quiet(), schedule=schedule, warmup=0.1, turns=turns)
         if result.finished:
             break
         stops.append(result.step)
@@ -175,7 +175,7 @@ def test_weights_that_are_no_numbers_are_never_saved(tmp_path: Path, monkeypatch
     monkeypatch.setattr(TrainingStep, "update", ruin)
     task = toy.task(validate=False)
     with pytest.raises(DivergedError, match=r"entities\.weight holds numbers that are not finite after step 4"):
-        train(task, Training(steps=4, batch=16, validations=1), tmp_path, quiet())
+        train(task, Training(steps=4, batch=16, validations=1, turns=False), tmp_path, quiet())
     assert not (tmp_path / "last.safetensors").exists()
 
 
@@ -183,6 +183,25 @@ def test_without_validation_there_is_no_best(tmp_path: Path) -> None:
     result = train(toy.task(validate=False), Training(steps=4, batch=16), tmp_path, quiet())
     assert (result.best, result.best_mrr) == (None, None)
     assert not (tmp_path / "best.safetensors").exists()
+
+
+def test_structures_take_turns_with_one_optimiser(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[tuple[tuple[str, ...], int]] = []
+    update = TrainingStep.update
+
+    def watched(self: TrainingStep) -> None:
+        update(self)
+        seen.append((self.structures, int(self.adam.steps)))
+
+    monkeypatch.setattr(TrainingStep, "update", watched)
+    toy.run(tmp_path / "turns", quiet(), steps=2, turns=True, schedule="constant")
+    assert seen == [(("1p",), 1), (("2i",), 2), (("2in",), 3), (("1p",), 4), (("2i",), 5), (("2in",), 6)]
+    seen.clear()
+    toy.run(tmp_path / "together", quiet(), steps=2, turns=False, schedule="constant")
+    assert seen == [(("1p", "2i", "2in"), 1), (("1p", "2i", "2in"), 2)]
+    for name in ("turns", "together"):
+        lines = figures(tmp_path / name)
+        assert {"loss/1p", "loss/2i", "loss/2in"} <= lines[0].keys()
 
 
 def test_composition_of_a_step() -> None:

@@ -10,13 +10,18 @@ writes the lower-precision copies that the next pass reads.
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor, nn
 
 from pathformer.nn.backend import fused
+
+if TYPE_CHECKING:
+    from pathformer.nn.kernels.adam import AdamKernel
 
 __all__ = ["Adam", "Slot"]
 
@@ -65,11 +70,20 @@ class Adam:
         device = self.slots[0].master.device
         self.steps = torch.zeros((), dtype=torch.float64, device=device)  # t
         self._rate = torch.full((), rate, dtype=torch.float32, device=device)  # lr
-        self._kernel = None
-        if fused(self.slots[0].master):
-            from pathformer.nn.kernels.adam import AdamKernel
+        self._kernel = self._new_kernel()
 
-            self._kernel = AdamKernel(self.slots, self._rate, self.steps, betas, epsilon)
+    def _new_kernel(self) -> AdamKernel | None:
+        if not fused(self.slots[0].master):
+            return None
+        from pathformer.nn.kernels.adam import AdamKernel
+
+        return AdamKernel(self.slots, self._rate, self.steps, self.betas, self.epsilon)
+
+    def twin(self) -> Adam:
+        """The same rate, step count and moments for another captured pass, whose gradients lie elsewhere."""
+        other = copy.copy(self)
+        other._kernel = self._new_kernel()
+        return other
 
     def set_rate(self, rate: float) -> None:
         """Set lr from the next update on; nothing is captured anew."""

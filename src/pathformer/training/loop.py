@@ -1,8 +1,5 @@
 """The loop: update, look, validate, save, until the steps or the minutes are used up.
 
-A *step* is one update on `batch` queries of every trained structure, as in the reference code nearest to the paper
-(which makes one update a structure instead of one on all of them; the queries seen a step are the same).
-
 A run lives in a folder and is continued from there by itself:
 
     last.safetensors   weights, optimiser, generators and counters after some step
@@ -32,7 +29,8 @@ from pathformer.training.display import Display, duration
 from pathformer.training.interrupt import Interrupt
 from pathformer.training.logs import Log, open_logs
 from pathformer.training.schedule import Clock, ScheduleName, moment
-from pathformer.training.step import StepConfig, TrainingStep
+from pathformer.training.step import StepConfig
+from pathformer.training.turns import Turns
 
 __all__ = ["Result", "Task", "Training", "train"]
 
@@ -47,6 +45,7 @@ class Training:
     minutes: float | None = None  # a box of time: the run ends with it, and the schedule follows it
     batch: int = 512  # App. B
     share: Literal["structure", "step"] = "structure"  # whether `batch` counts each structure's queries or all of them
+    turns: bool = True  # a step is one update a structure, as in the reference code; false: one on all of them
     schedule: ScheduleName = "reference"  # "cosine" with warm-up and update.decay is the modern choice
     warmup: float = 0.0  # share of the run over which the rate rises
     floor: float = 0.0  # of the rate at the end of "cosine", as a share of it
@@ -117,7 +116,7 @@ class _Run:
         self.task, self.config, self.folder, self.display = task, config, folder, display
         torch.manual_seed(config.seed)
         names = tuple(structure.name for structure in task.data.structures)
-        self.step = TrainingStep(task.model, task.data, config.composition(names), config.update)
+        self.step = Turns(task.model, task.data, config.composition(names), config.update, config.turns)
         self.clock = Clock(config.steps, config.minutes)
         self.logs: list[Log] = []
         self.interrupt = Interrupt()
@@ -139,7 +138,7 @@ class _Run:
             saved = checkpoint.read(self.last, self.step.device)
             facts = saved.facts
             self.task.model.load_state_dict(saved.part("model"))
-            self.step.load(saved.part("optimizer"), facts["updates"])
+            self.step.load(saved.part("optimizer"), facts["step"])
             _set_generators(saved.part("generator"), self.step.device)
             self.clock = Clock(self.config.steps, self.config.minutes, step=facts["step"], seconds=facts["seconds"])
             self.phase, self.factor = facts["phase"], facts["factor"]
@@ -155,7 +154,6 @@ class _Run:
         facts = {
             **self.task.facts,
             "step": self.clock.step,
-            "updates": self.step.updates,
             "seconds": self.clock.seconds,
             "phase": self.phase,
             "factor": self.factor,

@@ -60,8 +60,18 @@ class Losses:
 class TrainingStep:
     """Updates of one model on batches of one composition."""
 
-    def __init__(self, model: Model, data: TrainingSet, composition: Mapping[str, int], config: StepConfig) -> None:
-        """composition: queries an update of each structure, by name, e.g. {"1p": 512, "2i": 512}."""
+    def __init__(
+        self,
+        model: Model,
+        data: TrainingSet,
+        composition: Mapping[str, int],
+        config: StepConfig,
+        beside: TrainingStep | None = None,
+    ) -> None:
+        """composition: queries an update of each structure, by name, e.g. {"1p": 512, "2i": 512}.
+
+        beside: another step of the same model, whose weights and optimiser are shared, so that the two can take turns.
+        """
         self.model, self.config = model, config
         self.device = data.ids.device
         self.drawer = Drawer(data, composition, negatives=config.negatives, filtered=config.filtered)
@@ -69,16 +79,8 @@ class TrainingStep:
         self.sizes = tuple(composition.values())
         self.structures = tuple(composition)
         model.check(self.drawer.layout)
-        self.network = self._working_copy()
-        self.adam = Adam(
-            dict(model.named_parameters()),
-            dict(self.network.named_parameters()),
-            rate=config.rate,
-            betas=config.betas,
-            epsilon=config.epsilon,
-            decay=config.decay,
-            factors=dict.fromkeys(_table_weights(model), config.table_rate),
-        )
+        self.network: Model = self._working_copy() if beside is None else beside.network
+        self.adam: Adam = self._optimiser() if beside is None else beside.adam.twin()
         self.updates = 0  # made so far, by this object or before a resume
         self._seen = 0
         self._sums = torch.zeros(len(self.sizes), device=self.device)
@@ -172,6 +174,18 @@ class TrainingStep:
             self.update()
         self.adam.settle()
         self._graph = graph
+
+    def _optimiser(self) -> Adam:
+        config = self.config
+        return Adam(
+            dict(self.model.named_parameters()),
+            dict(self.network.named_parameters()),
+            rate=config.rate,
+            betas=config.betas,
+            epsilon=config.epsilon,
+            decay=config.decay,
+            factors=dict.fromkeys(_table_weights(self.model), config.table_rate),
+        )
 
     def _working_copy(self) -> Model:
         low = self.config.precision == "bf16" or (self.config.precision == "auto" and self.device.type == "cuda")

@@ -1,0 +1,72 @@
+"""A step of a run: one update on all trained structures together, or one for each of them in turn.
+
+The reference code nearest to the paper makes one update a structure, each on 512 queries of it alone, and calls the
+round a step. One update on all of them at once sees the same queries, costs less time and is one fifth (EPFO) or one
+tenth (EFOL) of the updates.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import torch
+from torch import Tensor
+
+from pathformer.models import Model
+from pathformer.training.adam import Adam
+from pathformer.training.data import TrainingSet
+from pathformer.training.step import Losses, StepConfig, TrainingStep
+
+__all__ = ["Turns"]
+
+
+class Turns:
+    """Steps of one model; weights and optimiser are shared by all updates of a step."""
+
+    def __init__(
+        self,
+        model: Model,
+        data: TrainingSet,
+        composition: Mapping[str, int],
+        config: StepConfig,
+        turns: bool = True,
+    ) -> None:
+        """composition: queries a step of each structure; turns: whether each structure has an update of its own."""
+        rounds = [{name: size} for name, size in composition.items()] if turns else [composition]
+        first = TrainingStep(model, data, rounds[0], config)
+        self._parts = [first, *(TrainingStep(model, data, part, config, beside=first) for part in rounds[1:])]
+
+    @property
+    def adam(self) -> Adam:
+        """The optimiser."""
+        return self._parts[0].adam
+
+    @property
+    def device(self) -> torch.device:
+        """Where it trains."""
+        return self._parts[0].device
+
+    @property
+    def queries(self) -> int:
+        """Queries a step."""
+        return sum(part.queries for part in self._parts)
+
+    def run(self) -> None:
+        """Make one step; returns before the device has finished it."""
+        for part in self._parts:
+            part.run()
+
+    def losses(self) -> Losses:
+        """Mean losses by structure since the last call; counts are in steps."""
+        found = [part.losses() for part in self._parts]
+        mean = {name: value for part in found for name, value in part.mean.items()}
+        return Losses(found[0].updates, mean, {name: at for part in found for name, at in part.diverged.items()})
+
+    def state(self) -> dict[str, Tensor]:
+        """The optimiser's state."""
+        return self._parts[0].state()
+
+    def load(self, state: Mapping[str, Tensor], steps: int) -> None:
+        """Continue after so many steps; the model's weights have been loaded before."""
+        for part in self._parts:
+            part.load(state, steps)

@@ -1,0 +1,175 @@
+"""The update on the processor: it learns, it repeats, it resumes, it tells when it diverges."""
+
+from __future__ import annotations
+
+import copy
+
+import pytest
+import torch
+
+from pathformer.errors import UnsupportedQueryError
+from pathformer.models.pathformer import Config, Pathformer
+from pathformer.training import bench
+from pathformer.training.data import Drawer, TrainingSet
+from pathformer.training.losses import margin_loss, query_weights
+from pathformer.training.step import StepConfig, TrainingStep
+
+STRUCTURES = ("1p", "2i", "inp")
+COMPOSITION = {"1p": 8, "2i": 4, "inp": 4}
+CONFIG = Config(dim=16, layers=1, heads=2)
+
+
+@pytest.fixture(scope="module")
+def data() -> TrainingSet:
+    return bench.made_up(STRUCTURES, 40, 6, 30, "cpu")
+
+
+def trainer(data: TrainingSet, step: StepConfig | None = None, config: Config = CONFIG) -> TrainingStep:
+    torch.manual_seed(0)
+    return TrainingStep(Pathformer(config, 40, 6), data, COMPOSITION, step or StepConfig(negatives=8, rate=3e-3))
+
+
+def weights(made: TrainingStep) -> dict[str, torch.Tensor]:
+    return {name: weight.detach().clone() for name, weight in made.model.state_dict().items()}
+
+
+def test_it_learns(data: TrainingSet) -> None:
+    made = trainer(data)
+    made.run(5)
+    early = made.losses()
+    made.run(150)
+    made.losses()
+    made.run(20)
+    late = made.losses()
+    assert (early.updates, late.updates) == (5, 20)
+    assert set(late.mean) == set(STRUCTURES)
+    assert sum(late.mean.values()) < 0.8 * sum(early.mean.values())
+    assert not late.diverged
+    assert made.updates == 175
+    assert made.queries == 16
+
+
+def test_the_same_seed_gives_the_same_weights(data: TrainingSet) -> None:
+    one, two = trainer(data), trainer(data)
+    torch.manual_seed(5)
+    one.run(4)
+    torch.manual_seed(5)
+    two.run(4)
+    assert all(torch.equal(a, b) for a, b in zip(weights(one).values(), weights(two).values(), strict=True))
+
+
+def test_a_resumed_run_is_the_uninterrupted_one_bit_for_bit(data: TrainingSet) -> None:
+    whole = trainer(data)
+    torch.manual_seed(5)
+    whole.run(4)
+    kept, state = weights(whole), {name: tensor.clone() for name, tensor in whole.state().items()}
+    chance = torch.get_rng_state()
+    whole.run(3)
+    second = trainer(data)
+    second.model.load_state_dict(kept)
+    second.load(state, 4)
+    torch.set_rng_state(chance)
+    second.run(3)
+    assert second.updates == 7
+    assert all(torch.equal(a, b) for a, b in zip(weights(whole).values(), weights(second).values(), strict=True))
+
+
+@pytest.mark.parametrize("weighted", [True, False])
+@pytest.mark.parametrize("average", ["structure", "batch"])
+def test_the_loss_of_a_batch(data: TrainingSet, weighted: bool, average: str) -> None:
+    step = StepConfig(negatives=8, weighted=weighted, average=average)  # type: ignore[arg-type]
+    made = trainer(data, step, Config(dim=16, layers=1, heads=2, dropout=0.0))
+    drawn = made.drawer.draw()
+    distances = made.network.distances(made.batch, drawn.ids, drawn.candidates)
+    losses = margin_loss(distances[:, 0], distances[:, 1:], 24.0).tolist()
+    factors = query_weights(drawn.answers).tolist() if weighted else [1.0] * 16
+    blocks = [range(8), range(8, 12), range(12, 16)] if average == "structure" else [range(16)]
+    means = [sum(losses[q] * factors[q] for q in b) / sum(factors[q] for q in b) / 2 for b in blocks]
+    assert made.loss(drawn).mean().item() == pytest.approx(sum(means) / len(means), rel=1e-5)
+
+
+def test_a_loss_that_is_not_finite_names_update_and_structure(data: TrainingSet) -> None:
+    made = trainer(data)
+    made.run(2)
+    assert not made.losses().diverged
+    with torch.no_grad():
+        made.model.forks.pair.mlp.linears[0].bias.fill_(torch.nan)  # only forks are spoilt, for one update
+    made.run(1)
+    assert set(made.losses().diverged) == {"2i", "inp"}
+    assert set(made.losses().diverged.values()) == {3}
+
+
+def test_bfloat16_keeps_float32_masters(data: TrainingSet) -> None:
+    made = trainer(data, StepConfig(negatives=8, precision="bf16", rate=3e-3))
+    before = weights(made)
+    made.run(3)
+    assert {weight.dtype for weight in made.network.parameters()} == {torch.bfloat16}
+    assert {weight.dtype for weight in made.model.parameters()} == {torch.float32}
+    assert not torch.equal(before["entities.weight"], made.model.entities.weight)
+    exact = trainer(data, StepConfig(negatives=8, precision="fp32", rate=3e-3))
+    drawn = made.drawer.draw()
+    made.network.eval()
+    exact.model.load_state_dict(made.model.state_dict())
+    exact.model.eval()
+    assert made.loss(drawn).tolist() == pytest.approx(exact.loss(drawn).tolist(), rel=5e-2)
+
+
+def test_tables_have_their_own_rate(data: TrainingSet) -> None:
+    made = trainer(data, StepConfig(negatives=8, table_rate=0.0))
+    before = weights(made)
+    made.run(2)
+    after = weights(made)
+    still = {name for name in before if torch.equal(before[name], after[name])}
+    assert still == {"entities.weight", "operators.weight"}
+
+
+def test_a_model_that_cannot_take_a_structure_refuses_it(data: TrainingSet) -> None:
+    class Positive(Pathformer):
+        name = "positive"
+        negation = False
+
+    with pytest.raises(UnsupportedQueryError, match=r"positive cannot take a negation \(in inp\)"):
+        TrainingStep(Positive(CONFIG, 40, 6), data, COMPOSITION, StepConfig())
+
+
+def test_made_up_queries_have_hubs_and_whole_answers() -> None:
+    made = bench.made_up(("1p", "3p"), 500, 10, 300, "cpu")
+    assert (made.counts, made.entities) == ((300, 300), 500)
+    counts = made.bounds.diff()
+    assert counts.min() >= 1
+    assert counts[300:].float().mean() > 3 * counts[:300].float().mean()
+    for first, last in zip(made.bounds[:-1].tolist(), made.bounds[1:].tolist(), strict=True):
+        row = made.answers[first:last]
+        assert (row.diff() > 0).all()
+    uses = made.answers.bincount(minlength=500).sort().values
+    assert uses[-1] > 10 * uses.float().median()
+
+
+def test_matrix_flops_count_every_token_and_pair() -> None:
+    with torch.device("meta"):
+        model = Pathformer(Config(), 10, 2)
+    data = bench.made_up(("1p", "2p", "3p", "2i", "3i"), 20, 2, 5, "cpu")
+    layout = Drawer(data, dict.fromkeys(("1p", "2p", "3p", "2i", "3i"), 512)).layout
+    encoder, fork = 6 * 12 * 800**2, 2 * 800 * 1600 + 1600 * 800 + 800 * 800
+    assert bench.matrix_flops(model, layout) == 6.0 * (encoder * 19 * 512 + fork * 3 * 512)
+
+
+def test_speed_and_groups_on_the_processor(data: TrainingSet) -> None:
+    made = trainer(data)
+    figures = bench.speed(made, updates=2, warmup=1)
+    assert figures.queries == 16
+    assert figures.tokens == 8 * 2 + 4 * 4 + 4 * (2 + 3 + 2)
+    assert figures.queries_per_second == pytest.approx(16e3 / figures.milliseconds)
+    groups = bench.kernel_groups(
+        {"nvjet_tst_128": 2.0, "_norm_forward": 1.0, "vectorized_elementwise": 0.5, "_adam": 3}
+    )
+    assert (groups["matrix products"], groups["residual and norm"]) == (2.0, 1.0)
+    assert (groups["optimiser"], groups["other"]) == (3.0, 0.5)
+
+
+def test_a_copy_of_the_model_is_not_touched(data: TrainingSet) -> None:
+    made = trainer(data, StepConfig(negatives=8, precision="bf16"))
+    kept = copy.deepcopy(made.model)
+    made.run(1)
+    assert not torch.equal(kept.entities.weight, made.model.entities.weight)
+    assert made.network is not made.model
