@@ -21,7 +21,7 @@ PathformerError
 │     ├─ ScopeError           a negation that is not the complement of a projection
 │     ├─ CyclicQueryError     variables that form a cycle
 │     ├─ FreeVariableError    a variable or atom that hangs on nothing
-│     └─ QuerySizeError       a disjunctive normal form beyond the limit
+│     └─ QuerySizeError       more disjuncts, nesting or hops than the limit
 └─ PluginError                a plugin that does not load: a bug of its author
 ```
 
@@ -30,6 +30,7 @@ A message says what was seen, where, what was expected and what to do.
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 from pathlib import Path
@@ -179,7 +180,7 @@ class FreeVariableError(QueryError):
 
 
 class QuerySizeError(QueryError):
-    """A disjunctive normal form with more disjuncts than allowed."""
+    """More disjuncts, deeper nesting or a longer path than allowed."""
 
 
 def _several(kind: str, name: str, candidates: Sequence[str]) -> str:
@@ -193,4 +194,11 @@ def _underline(text: str, position: int) -> str:
     start = text.rfind("\n", 0, position) + 1
     end = text.find("\n", position)
     line = text[start : end if end >= 0 else len(text)]
-    return f"  {line}\n  {' ' * (position - start)}^"
+    return f"  {line}\n  {''.join(map(_blank, line[: position - start]))}^"
+
+
+def _blank(sign: str) -> str:
+    """As much empty room as a sign takes: a wide one two columns, a combining one none, a tab a tab."""
+    if sign == "\t" or unicodedata.combining(sign):
+        return sign if sign == "\t" else ""
+    return "  " if unicodedata.east_asian_width(sign) in "WF" else " "
