@@ -48,8 +48,11 @@ def test_the_de_morgan_forms_of_released_files_are_unions():
         ("(-2, (1,))", "a chain starts with an entity id or a fork"),
         ("((0, (1,)), (-1,))", "is not a query: expected (start, (operators)), or two or more branches"),
         ("((0, (1,)), 4)", "is not a query"),
-        ("(True, (1,))", "a chain starts with an entity id or a fork"),
-        ("(0, (1.5,))", "is not a query"),
+        ("(1a, (1,))", "expected nested tuples of ids"),
+        ((True, (1,)), "a chain starts with an entity id or a fork"),
+        ((0, (1.5,)), "is not a query"),
+        ((0, [1]), "is not a query"),
+        ([(0, (1,)), (0, (1,)), [-1]], "is not a query"),
     ],
 )
 def test_what_is_not_a_tuple_of_ids_is_refused(text, message):

@@ -172,6 +172,12 @@ def test_the_place_is_underlined():
     )
 
 
+def test_the_place_is_right_below_wide_signs_too():
+    with pytest.raises(QuerySyntaxError) as caught:
+        parse("?x :\n\t出演(日本 ?x)")
+    assert str(caught.value).splitlines()[1:] == ["  \t出演(日本 ?x)", "  \t          ^"]
+
+
 def test_a_long_nesting_is_a_sentence():
     with pytest.raises(QuerySizeError, match="nests 101 levels"):
         parse("?x : " + "!" * 100 + "r(a, ?x)")

@@ -17,17 +17,18 @@ __all__ = ["to_query"]
 def to_query(tree: Tree, vocabulary: Vocabulary | None = None, answer: str = "x") -> Query:
     """A query whose tree this is, with the names of a vocabulary or, without one, with ids."""
     variable = Variable(answer)
-    query = Query(variable, _join(_parts(tree, variable, count(1))))
+    fresh = (Variable(f"v{number}") for number in count(1) if f"v{number}" != answer)
+    query = Query(variable, _join(_parts(tree, variable, fresh)))
     return query if vocabulary is None else unbind(query, vocabulary)
 
 
-def _parts(tree: Tree, at: Variable, fresh: Iterator[int]) -> list[Formula]:
+def _parts(tree: Tree, at: Variable, fresh: Iterator[Variable]) -> list[Formula]:
     """What must hold for `at` to be in the set; parts of one conjunction."""
     match tree:
         case Projection(relation, Anchor(entity)):
             return [_atom(relation, Constant(entity), at)]
         case Projection(relation, of):
-            via = Variable(f"v{next(fresh)}")
+            via = next(fresh)
             return [*_parts(of, via, fresh), _atom(relation, via, at)]
         case Negation(of):
             return [Not(_join(_parts(of, at, fresh)))]

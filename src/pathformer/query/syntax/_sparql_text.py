@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import count
 
 from pathformer.errors import UnsupportedQueryError
 from pathformer.kg.vocab import Vocabulary
 from pathformer.query.computation import Anchor, Intersection, Negation, Projection, Tree, Union
-from pathformer.query.naming import iri_of, local_of
+from pathformer.query.naming import Naming, iri_of, local_of
 from pathformer.query.safety import unsafe_part
 
 __all__ = ["SparqlText"]
@@ -21,7 +21,12 @@ class SparqlText:
 
     namespace: str
     vocabulary: Vocabulary
-    fresh: Iterator[int] = field(default_factory=lambda: count(1))
+    fresh: Iterator[str]
+
+    @classmethod
+    def of(cls, naming: Naming, vocabulary: Vocabulary, answer: str) -> SparqlText:
+        """A writer whose fresh variables do not meet the answer."""
+        return cls(naming.namespace, vocabulary, (f"?v{n}" for n in count(1) if f"?v{n}" != answer))
 
     def lines(self, tree: Tree, at: str, indent: str) -> Iterator[str]:
         """The patterns that hold `at` in the set of a tree."""
@@ -29,7 +34,7 @@ class SparqlText:
             case Projection(relation, Anchor(entity)):
                 yield indent + self._triple(relation, self._iri(self.vocabulary.entity(entity)), at)
             case Projection(relation, of):
-                via = f"?v{next(self.fresh)}"
+                via = next(self.fresh)
                 yield from self.lines(of, via, indent)
                 yield indent + self._triple(relation, via, at)
             case Intersection(branches):

@@ -21,12 +21,13 @@ from pathformer.query.tree import to_tree
 
 __all__ = ["parse", "recognises", "request", "write"]
 
+_SIGNS = re.compile(r"[\s0-9(),-]+")
 _EXAMPLE = "((5, (2,)), (7, (4, -2)))"
 
 
 def recognises(text: str) -> bool:
     """Whether the text holds nothing but numbers, parentheses and commas."""
-    return bool(re.fullmatch(r"[\s\d(),-]*\([\s\d(),-]*", text))
+    return "(" in text and bool(_SIGNS.fullmatch(text))
 
 
 def parse(text: str | tuple[Any, ...], naming: Naming | None = None) -> Query:
@@ -58,11 +59,11 @@ def _vocabulary(naming: Naming | None) -> Vocabulary:
 
 def _literal(text: str) -> Any:
     try:
-        return ast.literal_eval(text.strip())
+        if _SIGNS.fullmatch(text):
+            return ast.literal_eval(text.strip())
     except (ValueError, SyntaxError, MemoryError, RecursionError):
-        raise QuerySyntaxError(
-            f"expected nested tuples of ids such as {_EXAMPLE}, found {_short(text)}", text
-        ) from None
+        pass
+    raise QuerySyntaxError(f"expected nested tuples of ids such as {_EXAMPLE}, found {_short(text)}", text)
 
 
 def _check(instance: Any) -> None:
@@ -78,7 +79,7 @@ def _check(instance: Any) -> None:
 def _inner(node: Any) -> tuple[Any, ...]:
     """The tuples within a chain or a fork that must be checked in turn."""
     match node:
-        case (start, (*operators,)) if operators and all(map(_is_id, operators)) and operators != [UNION]:
+        case (start, tuple(operators)) if operators and all(map(_is_id, operators)) and operators != (UNION,):
             if any(operator < 0 and operator != NEGATION for operator in operators):
                 raise _wrong(node, f"after its start stand relation ids and {NEGATION} for a negation")
             if _is_id(start) and start >= 0:
@@ -86,7 +87,7 @@ def _inner(node: Any) -> tuple[Any, ...]:
             if isinstance(start, tuple):
                 return (start,)
             raise _wrong(node, "a chain starts with an entity id or a fork")
-        case (*branches, (last,)) if _is_id(last) and last == UNION and len(branches) > 1:
+        case (*branches, tuple(last)) if last == (UNION,) and len(branches) > 1:
             return tuple(branches)
         case (_, _, *_) if all(isinstance(branch, tuple) for branch in node):
             return tuple(node)

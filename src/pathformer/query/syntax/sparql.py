@@ -27,6 +27,7 @@ __all__ = ["parse", "recognises", "request", "write"]
 _UPDATES = "INSERT|DELETE|WITH|LOAD|CLEAR|CREATE|DROP|COPY|MOVE|ADD"
 _FORMS = "PREFIX|BASE|SELECT|ASK|CONSTRUCT|DESCRIBE"
 _START = re.compile(rf"\s*(?:#[^\n]*\n\s*)*(?:{_FORMS}|{_UPDATES})[\s{{*?$<]", re.IGNORECASE)
+_VARIABLE = re.compile(r"[A-Za-z0-9_]+")  # names that SPARQL and the formula language both take
 _UPDATE = re.compile(rf"\s*({_UPDATES})\s", re.IGNORECASE)
 _CLAUSES = {
     "datasetClause": "FROM",
@@ -63,8 +64,9 @@ def write(query: Query, naming: Naming | None = None) -> str:
     naming = naming or Naming()
     vocabulary = naming.vocabulary or own_vocabulary(query)
     tree = to_tree(bind(query, vocabulary), vocabulary)
-    body = "\n".join(SparqlText(naming.namespace, vocabulary).lines(tree, "?x", "  "))
-    return f"PREFIX : <{naming.namespace}>\nSELECT DISTINCT ?x WHERE {{\n{body}\n}}"
+    answer = f"?{query.answer.name}" if _VARIABLE.fullmatch(query.answer.name) else "?x"
+    body = "\n".join(SparqlText.of(naming, vocabulary, answer).lines(tree, answer, "  "))
+    return f"PREFIX : <{naming.namespace}>\nSELECT DISTINCT {answer} WHERE {{\n{body}\n}}"
 
 
 def _read(text: str, namespace: str) -> Request:

@@ -1,0 +1,80 @@
+"""`pathformer explain`: what becomes of a query, stage by stage, as text and as a picture."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from pathformer.query.naming import Naming
+
+__all__ = ["command"]
+
+
+def command(
+    query: Annotated[str, typer.Argument(help="A query: a formula, SPARQL, or (with --graph) a tuple of ids.")],
+    graph: Annotated[
+        str | None, typer.Option("--graph", metavar="DATASET", help="The graph whose names and ids are meant.")
+    ] = None,
+    data: Annotated[
+        Path | None, typer.Option("--data", help="Where known datasets lie; else $PATHFORMER_DATA.", show_default=False)
+    ] = None,
+    syntax: Annotated[
+        str | None, typer.Option("--syntax", help="formula, sparql or betae; else the text shows which it is.")
+    ] = None,
+    svg: Annotated[Path | None, typer.Option("--svg", metavar="FILE", help="Draw the query into an SVG file.")] = None,
+    png: Annotated[Path | None, typer.Option("--png", metavar="FILE", help="Draw the query into a PNG file.")] = None,
+) -> None:
+    """Show every stage of a query: scope, computation tree, normal form, path and fork queries, other syntaxes.
+
+    Without --graph the names of the query itself serve, so any query can be looked at. What cannot be asked is shown up
+    to the stage that refuses it, with the reason.
+
+    Examples:
+
+        $ pathformer explain '?x : directed(Fellini, ?f) & !won(?f, Oscar) & stars(?f, ?x)'
+
+        $ pathformer explain '?c : capital_of(?c, ?n) & borders(?n, Italy)' --graph world --svg query.svg
+
+        $ pathformer explain 'SELECT ?x { :Fellini :directed/:stars ?x MINUS { ?x :won :Oscar } }'
+    """
+    from pathformer.query.explain import explain
+
+    naming = _naming(graph, data)
+    for number, (title, lines) in enumerate(explain(query, naming, syntax)):
+        typer.secho(f"{title}" if number == 0 else f"\n{title}", bold=True)
+        typer.echo("\n".join(f"  {line}" for line in lines))
+    if svg is not None or png is not None:
+        _draw(query, naming, syntax, svg, png)
+
+
+def _naming(graph: str | None, data: Path | None) -> Naming:
+    from pathformer.query.naming import Naming, namespace_of
+
+    if graph is None:
+        return Naming()
+    from pathformer.kg.datasets import load
+
+    knowledge = load(graph, data)
+    return Naming(knowledge.vocabulary, namespace_of(knowledge.name))
+
+
+def _draw(query: str, naming: Naming, syntax: str | None, svg: Path | None, png: Path | None) -> None:
+    from pathformer.query.draw import draw_query, to_png
+
+    picture = draw_query(query, naming, syntax)
+    for path, content in ((svg, lambda: picture.encode()), (png, lambda: to_png(picture))):
+        if path is not None:
+            _save(path, content())
+            typer.echo(f"\ndrawn to {path}")
+
+
+def _save(path: Path, content: bytes) -> None:
+    from pathformer.errors import InputError
+
+    try:
+        path.write_bytes(content)
+    except OSError as error:
+        raise InputError(f"{path} cannot be written: {error.strerror}") from error

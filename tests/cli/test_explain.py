@@ -1,0 +1,70 @@
+"""`pathformer explain` as people meet it: text, pictures, errors, and how little it loads."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+EXAMPLE = "?x : directed(Fellini, ?f) & !won(?f, Oscar) & stars(?f, ?x)"
+
+
+def run_in_process(*arguments, watch=()):
+    """Run the command in a fresh process and say which modules it loaded."""
+    code = (
+        "import sys\nfrom pathformer.cli import main\n"
+        f"sys.argv = ['pathformer', 'explain', *{list(arguments)!r}]\n"
+        "try:\n    main()\nexcept SystemExit as stop:\n    status = stop.code or 0\nelse:\n    status = 0\n"
+        f"print('LOADED', *(name for name in {list(watch)!r} if name in sys.modules))\nsys.exit(status)\n"
+    )
+    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=False)
+
+
+def test_every_stage_is_shown_and_little_is_loaded():
+    done = run_in_process(EXAMPLE, watch=("torch", "rdflib", "pyarrow", "numba"))
+    assert done.returncode == 0
+    assert done.stdout.endswith("LOADED\n")
+    assert "scope\n  ?x : ∃f. directed(Fellini, ?f)" in done.stdout
+    assert "computation tree: inp\n  ?x\n  └─ stars" in done.stdout
+    assert "P2  Oscar ─won⁻¹→ · ─not→ ·  {Oscar, won⁻¹, [Negation]}" in done.stdout
+
+
+def test_pictures(tmp_path):
+    done = run_in_process(EXAMPLE, "--svg", str(tmp_path / "q.svg"), "--png", str(tmp_path / "q.png"))
+    assert done.returncode == 0
+    assert (tmp_path / "q.svg").read_text(encoding="utf-8").startswith("<svg")
+    assert (tmp_path / "q.png").read_bytes().startswith(b"\x89PNG")
+    assert f"drawn to {tmp_path / 'q.png'}" in done.stdout
+
+
+def test_a_graph_binds_the_names():
+    done = run_in_process("?c : capital_of(?c, italy)", "--graph", "world")
+    assert done.returncode == 0
+    assert "PREFIX : <urn:pathformer:world:>" in done.stdout
+    assert "as betae" in done.stdout
+    wrong = run_in_process("?c : capital_of(?c, Itlay)", "--graph", "world")
+    assert wrong.returncode == 2
+    assert "no entity 'Itlay'; closest: 'Italy'" in wrong.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("?x : r(a ?x)",), "error: expected ',' after the first argument, found '?x'\n  ?x : r(a ?x)\n           ^\n"),
+        (("?x : r(a, ?x) | !s(b, ?x)",), "error: ?x stands in no positive atom of !s(b, ?x)"),
+        (("(5, (2,))",), "error: tuples hold ids, which mean something only in a graph"),
+        (("?x : r(a, ?x)", "--syntax", "prolog"), "error: no syntax 'prolog'"),
+        (("?x : r(a, ?x)", "--graph", "wrold"), "error: no dataset and no file or folder 'wrold'; closest: 'world'"),
+        (
+            ("?x : r(a, ?x)", "--svg", "no/such/folder/q.svg"),
+            "error: no/such/folder/q.svg cannot be written: No such file",
+        ),
+        (("?x : " + "!" * 5000 + "r(a, ?x)",), "error: the formula nests 5,001 levels of and, or, not"),
+    ],
+)
+def test_wrong_input_is_a_sentence(arguments, message):
+    done = run_in_process(*arguments)
+    assert done.returncode == 2
+    assert message in done.stderr
+    assert "Traceback" not in done.stderr
