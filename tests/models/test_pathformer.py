@@ -1,0 +1,129 @@
+"""Pathformer against a recursion over the tree, one query and one path at a time; its sizes; its start."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+from torch import Tensor
+
+from pathformer.config import from_mapping
+from pathformer.errors import ConfigError
+from pathformer.models import Batch, build, find
+from pathformer.models.pathformer import Config, Pathformer
+from pathformer.nn.packing import Packing
+from pathformer.plan import build_plan, plan_trees
+from pathformer.query.dnf import to_dnf
+from pathformer.query.paths import NEGATION, Fork, Path, to_paths
+from pathformer.query.structures import STRUCTURES, structure
+
+ENTITIES, RELATIONS = 30, 30
+SMALL = {"dim": 24, "layers": 2, "heads": 4}
+DEEP = "(((((e,(r,)),(e,(r,n))),(r,r)),(((e,(r,)),(e,(r,)),(e,(r,)),(e,(r,r))),(n,)),(e,(r,))),(r,n,r))"
+
+
+def model(**settings: object) -> Pathformer:
+    torch.manual_seed(3)
+    return Pathformer(Config(**{**SMALL, **settings}), ENTITIES, RELATIONS).eval()  # type: ignore[arg-type]
+
+
+def encode(made: Pathformer, query: Path | Fork) -> Tensor:
+    """Eqs. 3 and 4, recursively: a vector (d,)."""
+    if isinstance(query, Fork):
+        branches = [encode(made, branch)[None] for branch in query.branches]
+        return made.forks(branches)[0]
+    start = encode(made, query.start) if isinstance(query.start, Fork) else made.entities.weight[query.start]
+    operators = [made.operators.weight[RELATIONS if o == NEGATION else o] for o in query.operators]
+    tokens = torch.stack([start, *operators])  # E_in
+    return made.paths(tokens, Packing.of([len(tokens)])).mean(dim=0)  # E_pq
+
+
+@pytest.mark.parametrize("fork", ["mlp", "mixer", "mlp2vector", "set"])
+def test_every_structure_is_the_recursion_of_the_paper(fork: str) -> None:
+    made, rng = model(fork=fork), np.random.default_rng(0)
+    shapes = [*STRUCTURES.values(), structure(DEEP)]
+    trees = [shape.tree(rng.permutation(30)[: len(shape.columns)].tolist()) for shape in shapes for _ in range(2)]
+    plan = plan_trees(trees)
+    points = made.encode(Batch.of(plan.layout), torch.from_numpy(plan.ids))
+    for place, tree in enumerate(trees):
+        rows = points[torch.from_numpy(plan.layout.owners == plan.order[place])]
+        expected = torch.stack([encode(made, to_paths(disjunct)) for disjunct in to_dnf(tree)])
+        torch.testing.assert_close(rows, expected, rtol=1e-4, atol=1e-5)
+
+
+def test_distances_are_the_smallest_over_disjuncts() -> None:
+    made = model()
+    plan = build_plan([(STRUCTURES["2u"], np.array([[1, 2, 3, 4]])), (STRUCTURES["1p"], np.array([[5, 1]]))])
+    batch, ids = Batch.of(plan.layout), torch.from_numpy(plan.ids)
+    candidates = torch.arange(ENTITIES, dtype=torch.int32).repeat(2, 1)
+    points = made.encode(batch, ids)
+    every = torch.stack([sum((e - p).abs() for e, p in zip(made.entities.weight.t(), q, strict=True)) for q in points])
+    expected = torch.stack([torch.minimum(every[0], every[1]), every[2]])
+    torch.testing.assert_close(made.distances(batch, ids, candidates), expected, rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize(("layers", "millions"), [(1, 12.2), (2, 19.8), (4, 35.2), (6, 50.6), (8, 66.0)])
+def test_sizes_of_the_papers_table_7(layers: int, millions: float) -> None:
+    with torch.device("meta"):
+        made = Pathformer(Config(layers=layers), 14_505, 474)
+        bare = Pathformer(Config(layers=layers, bias=False), 14_505, 474)
+    assert made.sizes()["network"] / 1e6 == pytest.approx(millions, abs=0.1)
+    assert bare.sizes()["network"] / 1e6 == pytest.approx(millions, abs=0.1)
+    assert made.sizes()["tables"] == (14_505 + 475) * 800
+
+
+def test_the_mixer_fork_is_smaller_and_two_vectors_larger_than_the_mlp_fork() -> None:
+    with torch.device("meta"):
+        size = {
+            fork: Pathformer(Config(fork=fork), 10, 2).sizes()["network"]  # type: ignore[arg-type]
+            for fork in ("mlp", "mixer", "mlp2vector", "set")
+        }
+    assert size["mixer"] < size["mlp"] < size["mlp2vector"]
+    assert size["set"] == size["mlp"]
+    assert (size["mlp2vector"] - size["mlp"]) / 1e6 == pytest.approx(4.48, abs=0.01)
+
+
+def test_first_distances_lie_at_the_margin_and_would_be_far_off_with_a_gain_of_one() -> None:
+    torch.manual_seed(0)
+    plan = build_plan(
+        [(STRUCTURES[name], np.array([[1, 2, 3, 4][:k]])) for name, k in (("1p", 2), ("2p", 3), ("3p", 4))]
+    )
+    ids, candidates = torch.from_numpy(plan.ids), torch.arange(50).repeat(3, 1)
+    means = {}
+    for gain in ("margin", "one"):
+        made = Pathformer(Config(layers=1, gain=gain), 50, 6).eval()  # type: ignore[arg-type]
+        means[gain] = made.distances(Batch.of(plan.layout), ids, candidates).mean().item()
+    assert 18 < means["margin"] < 30  # margin 24
+    assert 500 < means["one"] < 700
+
+
+def test_future_context_reaches_the_start_of_a_path_unless_attention_is_causal() -> None:
+    for attention, reached in (("bidirectional", True), ("causal", False)):
+        made = model(attention=attention)
+        tokens = torch.randn(3, 24)
+        changed = tokens.clone()
+        changed[2] += 1
+        first, second = (made.paths(rows, Packing.of([3]))[0] for rows in (tokens, changed))
+        assert torch.equal(first, second) != reached
+
+
+def test_without_positions_the_order_of_operators_is_lost() -> None:
+    for positions, same in (("absolute", False), ("relative", False), ("none", True)):
+        made = model(positions=positions)
+        plan = build_plan([(STRUCTURES["2p"], np.array([[1, 2, 3], [1, 3, 2]]))])
+        one, two = made.encode(Batch.of(plan.layout), torch.from_numpy(plan.ids))
+        assert torch.allclose(one, two, atol=1e-6) == same
+
+
+def test_settings_are_checked() -> None:
+    with pytest.raises(ConfigError, match="dim 100 does not divide into 8 heads"):
+        from_mapping(Config, {"dim": 100})
+    with pytest.raises(ConfigError, match="no setting 'layrs'; closest: 'layers'"):
+        build("pathformer", {"layrs": 2}, entities=5, relations=2)
+    with pytest.raises(ConfigError, match="at least 1"):
+        from_mapping(Config, {"layers": 0})
+    with pytest.raises(ConfigError, match=r"dropout 1.0 is not in \[0, 1\)"):
+        from_mapping(Config, {"dropout": 1.0})
+    made = build("pathformer", {**SMALL, "fork": "set"}, entities=5, relations=2)
+    assert isinstance(made, find("pathformer"))
+    assert made.config.fork == "set"
