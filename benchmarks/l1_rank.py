@@ -33,8 +33,7 @@ MEAN_HARD = {
 }  # fmt: skip
 EASY_A_HARD = 5  # filtered easy answers for each hard one
 TILES = [  # sums a thread and axis, threads an axis, dimensions a turn, warps, registers
-    (8, 16, 2, 8, 128), (8, 16, 4, 8, 128), (8, 16, 8, 8, 128), (8, 16, 16, 8, 128), (8, 16, 8, 8, 168),
-    (8, 16, 16, 8, 255),
+    (8, 16, 4, 8, 128), (8, 16, 8, 8, 128), (8, 16, 16, 8, 255),
 ]  # fmt: skip
 
 
@@ -108,7 +107,7 @@ def whole() -> dict[str, float]:
     rng = np.random.default_rng(0)
     model = build("pathformer", {}, entities=ENTITIES, relations=RELATIONS).cuda().eval()
     with torch.no_grad():
-        model.entities.weight[1::1000] = model.entities.weight[::1000][:63]  # exact ties
+        model.entities.weight[1::1000] = model.entities.weight[0::1000]  # exact ties
     sets = {name: queries_of(name, 17_034 if name == "1p" else 4_000, rng) for name in MEAN_HARD}
     ranker = ModelRanker(model)
 

@@ -25,7 +25,24 @@ from pathformer.training.data import TrainingSet
 from pathformer.training.display import Display
 from pathformer.training.loop import Result, Task, train
 
-__all__ = ["Outcome", "check_settings", "choose_device", "start_anew", "train_run"]
+__all__ = ["Material", "Outcome", "check_graph", "check_settings", "choose_device", "gather", "start_anew", "train_run"]
+
+
+@dataclass(frozen=True)
+class Material:
+    """What a run works on; runs of one dataset and query set may share it."""
+
+    kg: KnowledgeGraph
+    sets: QuerySets
+
+
+def gather(run: Run, data: str | Path | None = None) -> Material:
+    """Load a run's graph and put its queries together."""
+    kg = load(run.dataset, data)
+    return Material(
+        kg,
+        query_sets(kg, run.queries, trained=run.trained_structures, evaluated=run.evaluated_structures, data=data),
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,16 +61,17 @@ def train_run(
     device: str = "auto",
     test: bool = True,
     display: Display | None = None,
+    material: Material | None = None,
 ) -> Outcome:
-    """Train a run in its folder, or continue it there; when it is finished, rank the test queries."""
+    """Train a run in its folder, or continue it there; when it is finished, rank the test queries.
+
+    data: the folder that holds datasets; material: what `gather` gave, where several runs share it.
+    """
     display = display or Display()
     place = choose_device(device)
-    kg = load(run.dataset, data)
-    check_settings(folder / "last.safetensors", run, kg)
-    display.say(f"{kg} on {place}")
-    sets = query_sets(kg, run.queries, trained=run.trained_structures, evaluated=run.evaluated_structures, data=data)
-    for split in sets.splits:
-        display.say(f"{split} queries: {sets.origin_of(split)}")
+    check_settings(folder / "last.safetensors", run)
+    kg, sets = _told(material or gather(run, data), place, display)
+    check_graph(folder / "last.safetensors", kg)
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "settings.toml").write_text(config.to_toml(run), encoding="utf-8")
     model = _new_model(run, kg, place)
@@ -66,6 +84,15 @@ def train_run(
     result = train(task, run.training, folder, display)
     reports = _test(run, task, result, sets, folder) if test and result.finished and "test" in sets.splits else {}
     return Outcome(result=result, reports=reports)
+
+
+def _told(material: Material, device: torch.device, display: Display) -> tuple[KnowledgeGraph, QuerySets]:
+    """Say what is trained on."""
+    kg, sets = material.kg, material.sets
+    display.say(f"{kg} on {device}")
+    for split in sets.splits:
+        display.say(f"{split} queries: {sets.origin_of(split)}")
+    return kg, sets
 
 
 def choose_device(name: str = "auto") -> torch.device:
@@ -84,12 +111,17 @@ def start_anew(folder: Path) -> None:
             file.unlink()
 
 
-def check_settings(last: Path, run: Run, kg: KnowledgeGraph) -> None:
-    """Refuse to continue a run on another graph or with other settings."""
+def check_graph(last: Path, kg: KnowledgeGraph) -> None:
+    """Refuse to continue a run on another graph."""
+    if last.is_file():
+        checkpoint.check_graph(checkpoint.read_facts(last), kg.vocabulary.fingerprint(), last, kg.name)
+
+
+def check_settings(last: Path, run: Run) -> None:
+    """Refuse to continue a run with other settings."""
     if not last.is_file():
         return
     facts = checkpoint.read_facts(last)
-    checkpoint.check_graph(facts, kg.vocabulary.fingerprint(), last, kg.name)
     now = checkpoint.as_stored(run.plain())
     for unimportant in ("note", "paper"):
         now.pop(unimportant), facts["settings"].pop(unimportant, None)
