@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import threading
 
 import pyoxigraph
 import pytest
@@ -237,9 +238,25 @@ def test_mistakes():
         parse("SELECT ?x { :a foo:r ?x }")
 
 
-def test_a_deep_query_is_a_sentence():
-    with pytest.raises(QuerySizeError, match="too long or too deep"):
-        parse("SELECT ?x { " + "{ " * 3000 + ":a :r ?x" + " }" * 3000 + " }")
+@pytest.mark.parametrize(
+    "pattern",
+    [
+        "{ " * 3000 + ":a :r ?x" + " }" * 3000,
+        " . ".join(f":a{number} :r ?x" for number in range(3000)),
+    ],
+    ids=["nested", "triples"],
+)
+def test_what_rdflib_cannot_hold_is_a_sentence(pattern):
+    with pytest.raises(QuerySizeError, match="too long or too deep to be read: write it as a formula"):
+        parse(f"SELECT ?x {{ {pattern} }}")
+
+
+def test_more_triples_than_the_usual_stack_holds_are_read():
+    before = sys.getrecursionlimit(), threading.stack_size()
+    assert len(parse("SELECT ?x { " + " . ".join(f":a{n} :r ?x" for n in range(250)) + " }").formula.parts) == 250
+    with pytest.raises(UnsupportedQueryError, match="OPTIONAL"):
+        parse("SELECT ?x { " + " . ".join(f":a{n} :r ?x" for n in range(250)) + " OPTIONAL { ?x :s ?y } }")
+    assert (sys.getrecursionlimit(), threading.stack_size()) == before
 
 
 def test_without_rdflib_the_extra_is_named(monkeypatch):

@@ -8,6 +8,7 @@ write(query, naming) -> str            what `parse` reads back as the same query
 
 from __future__ import annotations
 
+from functools import cache
 from types import ModuleType
 
 from pathformer import plugins
@@ -44,10 +45,12 @@ def detect(text: str) -> str:
     return next((name for name in syntaxes() if _module(name).recognises(text)), _DEFAULT)
 
 
+@cache  # looking for third parties' plugins takes longer than a parse
 def syntaxes() -> tuple[str, ...]:
     """The names of all syntaxes."""
     return plugins.names(_PACKAGE)
 
 
+@cache
 def _module(name: str) -> ModuleType:
     return plugins.load(_PACKAGE, name)

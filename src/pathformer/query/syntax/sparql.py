@@ -18,6 +18,7 @@ from pathformer.query.ast import Query, check_depth
 from pathformer.query.bind import bind, own_vocabulary
 from pathformer.query.naming import Naming
 from pathformer.query.request import Request
+from pathformer.query.syntax._deep import run_deep
 from pathformer.query.syntax._refused import refused
 from pathformer.query.syntax._sparql_text import SparqlText
 from pathformer.query.tree import to_tree
@@ -55,8 +56,8 @@ def request(text: str, naming: Naming | None = None) -> Request:
         return _read(text, namespace)
     except ImportError as error:
         raise MissingExtraError("SPARQL", "rdflib", "rdf") from error
-    except RecursionError:
-        raise QuerySizeError("the SPARQL query is too long or too deep to be read: write it as a formula") from None
+    except RecursionError:  # a hundred triples are enough for rdflib's parser
+        return _read_deep(text, namespace)
 
 
 def write(query: Query, naming: Naming | None = None) -> str:
@@ -67,6 +68,13 @@ def write(query: Query, naming: Naming | None = None) -> str:
     answer = f"?{query.answer.name}" if _VARIABLE.fullmatch(query.answer.name) else "?x"
     body = "\n".join(SparqlText.of(naming, vocabulary, answer).lines(tree, answer, "  "))
     return f"PREFIX : <{naming.namespace}>\nSELECT DISTINCT {answer} WHERE {{\n{body}\n}}"
+
+
+def _read_deep(text: str, namespace: str) -> Request:
+    try:
+        return run_deep(lambda: _read(text, namespace))
+    except RecursionError:
+        raise QuerySizeError("the SPARQL query is too long or too deep to be read: write it as a formula") from None
 
 
 def _read(text: str, namespace: str) -> Request:
@@ -85,6 +93,8 @@ def _read(text: str, namespace: str) -> Request:
     answer, limit, distinct = _head(parsed[1])
     try:
         algebra = translateQuery(parsed, initNs={"": namespace}).algebra
+    except RecursionError:
+        raise
     except Exception as error:  # rdflib raises a plain Exception for an unknown prefix, among others
         raise QuerySyntaxError(_reason(str(error)), text) from None
     while algebra.name in {"SelectQuery", "Slice", "Distinct", "Project"}:
