@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from pathformer.errors import GraphFileError
 from pathformer.kg.formats import ReadOptions
-from pathformer.kg.formats._lines import first_problem, layout, rows
+from pathformer.kg.formats._lines import layout, rows, triples
 from pathformer.kg.knowledge import KnowledgeGraph
 
 Named = tuple[str, str, str]
@@ -192,7 +192,9 @@ def test_the_fast_reader_and_the_slow_one_agree(table: list[tuple[list[bytes], b
     graph = KnowledgeGraph.read(path, header=False, skip_bad=True)
     assert graph.report.lines == len(good)
     assert graph.report.skipped == len(table) - len(good) - blank
-    first = first_problem(path, options, layout(path, options, "\t", ""))
+    slowly = list(triples(path, options, layout(path, options, "\t", "")))
+    assert [row for row in slowly if isinstance(row, tuple)] == [tuple(map(bytes.decode, line)) for line in good]
+    first = next((row for row in slowly if isinstance(row, GraphFileError)), None)
     if first is None:
         assert KnowledgeGraph.read(path, header=False).fingerprint() == graph.fingerprint()
     else:

@@ -101,7 +101,7 @@ def summary(graph: KnowledgeGraph) -> str:
     lines.append(f"  {graph.vocabulary.entity_count:,} entities{labels}")
     lines.append(f"  {len(graph.vocabulary.relations):,} relations")
     lines += [f"  {count:,} {what}" for field, what in _MET if (count := getattr(graph.report, field))]
-    return "\n".join([*lines, *(f"    the first: {note}" for note in graph.report.notes)])
+    return "\n".join([*lines, *(f"    for example {note}" for note in graph.report.notes)])
 
 
 def _columns(text: str | None) -> tuple[str | int, ...] | None:

@@ -18,7 +18,7 @@ class Report:
     literals: int = 0  # RDF statements left out because their object is a literal
     skipped: int = 0  # bad lines, left out because the reader was asked to
     labels: int = 0  # entities that got a label
-    notes: tuple[str, ...] = ()  # the first bad line of each file that had any
+    notes: tuple[str, ...] = ()  # a bad line of each kind and file, as an example
 
     def __add__(self, other: Report) -> Report:
         return Report(**{f.name: getattr(self, f.name) + getattr(other, f.name) for f in fields(self)})

@@ -9,22 +9,19 @@ import codecs
 import gzip
 import io
 import lzma
-import secrets
+import shutil
+import tempfile
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, BinaryIO, cast
+from typing import Any, BinaryIO
 
 from pathformer.errors import GraphFileError, InputError
 
-__all__ = ["BAD_BYTES", "PACKED_SUFFIXES", "Reader", "open_bytes", "plain_name"]
+__all__ = ["PACKED_SUFFIXES", "Reader", "open_bytes", "open_native", "plain_name"]
 
 PACKED_SUFFIXES = (".gz", ".xz", ".zst", ".zstd", ".bz2")
-
-# What bytes that do not decode are replaced with when bad lines are to be skipped: nothing that a file could hold.
-BAD_BYTES = f"\ufdd0{secrets.token_hex(8)}\ufdd0"
-codecs.register_error("pathformer.mark", lambda error: (BAD_BYTES, cast(UnicodeDecodeError, error).end))
 
 _MAGIC: tuple[tuple[bytes, str], ...] = (
     (b"\x1f\x8b", "gzip"),
@@ -43,13 +40,11 @@ def plain_name(path: Path) -> str:
 class Reader(io.RawIOBase):
     """Unpacked bytes in UTF-8; counts lines, tells progress, turns damage into one sentence."""
 
-    def __init__(
-        self, path: Path, raw: BinaryIO, encoding: str, advance: Callable[[int], None] | None, mark: bool
-    ) -> None:
+    def __init__(self, path: Path, raw: BinaryIO, encoding: str, advance: Callable[[int], None] | None) -> None:
         self._path, self._raw, self._advance = path, raw, advance
         self._stream, self.packing = _unpacked(raw)
         self._lines = self._taken = self._told = 0
-        self._transcode = None if _is_utf8(encoding) and not mark else _transcoder(encoding, mark)
+        self._transcode = None if _is_utf8(encoding) else _transcoder(encoding)
 
     def readable(self) -> bool:
         """It is."""
@@ -110,26 +105,49 @@ class Reader(io.RawIOBase):
 
 
 @contextmanager
-def open_bytes(
-    path: Path, encoding: str = "utf-8", advance: Callable[[int], None] | None = None, *, mark: bool = False
-) -> Iterator[Reader]:
-    """Open a file, packed or not.
-
-    advance: told how many bytes of the file were taken since it was last told.
-    mark: whether bytes that do not decode become `BAD_BYTES`, instead of staying as they are.
-    """
+def open_bytes(path: Path, encoding: str = "utf-8", advance: Callable[[int], None] | None = None) -> Iterator[Reader]:
+    """Open a file, packed or not; `advance` is told how many bytes of the file were taken since it was last told."""
     try:
         raw = path.open("rb")
     except OSError as error:
         raise GraphFileError(f"cannot be opened ({error.strerror})", path) from error
     with raw:
-        yield Reader(path, raw, encoding, advance, mark)
+        yield Reader(path, raw, encoding, advance)
+
+
+@contextmanager
+def open_native(path: Path, encoding: str = "utf-8") -> Iterator[tuple[Any, Callable[[], int]]]:
+    """The same as a stream that Arrow's threads read without Python, and a function that tells the place in the file.
+
+    A thread of Arrow's that waits for Python when the program ends would end it by a signal. What Arrow cannot unpack
+    or decode by itself is written to a temporary file first.
+    """
+    import pyarrow as pa
+
+    packing = _packing(path)
+    if packing == "xz" or not _is_utf8(encoding):
+        with tempfile.NamedTemporaryFile() as spool, open_bytes(path, encoding) as stream:
+            shutil.copyfileobj(stream, spool, 1 << 20)
+            spool.flush()
+            with pa.OSFile(spool.name) as file:
+                yield file, lambda: path.stat().st_size * file.tell() // max(file.size(), 1)
+        return
+    with pa.OSFile(str(path)) as file:
+        yield (pa.CompressedInputStream(file, packing) if packing else file), file.tell
+
+
+def _packing(path: Path) -> str:
+    with path.open("rb") as raw:
+        return _packing_of(raw.read(6))
+
+
+def _packing_of(start: bytes) -> str:
+    return next((name for magic, name in _MAGIC if start.startswith(magic)), "")
 
 
 def _unpacked(raw: BinaryIO) -> tuple[Any, str]:
-    start = raw.read(6)
+    packing = _packing_of(raw.read(6))
     raw.seek(0)
-    packing = next((name for magic, name in _MAGIC if start.startswith(magic)), "")
     if packing == "gzip":
         return gzip.GzipFile(fileobj=raw), packing
     if packing == "xz":
@@ -148,7 +166,7 @@ def _is_utf8(encoding: str) -> bool:
         raise InputError(f"no encoding {encoding!r}: expected a name such as utf-8, latin-1, utf-16") from error
 
 
-def _transcoder(encoding: str, mark: bool) -> Callable[[bytes, bool], bytes]:
-    """Bytes of any encoding to UTF-8; what does not decode is marked, or stays as it is."""
-    decoder = codecs.getincrementaldecoder(encoding)("pathformer.mark" if mark else "surrogateescape")
+def _transcoder(encoding: str) -> Callable[[bytes, bool], bytes]:
+    """Bytes of any encoding to UTF-8; what does not decode stays as it is, so that the line it stands in is found."""
+    decoder = codecs.getincrementaldecoder(encoding)("surrogateescape")
     return lambda data, final: decoder.decode(data, final).encode("utf-8", "surrogateescape")

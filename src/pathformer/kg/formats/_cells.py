@@ -10,21 +10,14 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pathformer.kg.source import BAD_BYTES
-
 __all__ = ["names_of", "problem_of"]
 
-_BAD_BYTES = BAD_BYTES.encode()
 
-
-def names_of(columns: Sequence[Any], *, marked: bool = False) -> tuple[list[Any], npt.NDArray[np.intp]]:
-    """Arrow columns as strings, without the rows in which any of them holds no name; and the places of those rows.
-
-    marked: whether a cell may hold `BAD_BYTES`.
-    """
+def names_of(columns: Sequence[Any]) -> tuple[list[Any], npt.NDArray[np.intp]]:
+    """Arrow columns as strings, without the rows in which any of them holds no name; and the places of those rows."""
     bad = np.zeros(len(columns[0]), np.bool_)
     for column in columns:
-        if not _all_names(column, marked):
+        if not _all_names(column):
             bad |= np.array([problem_of(value) is not None for value in column.to_pylist()])
     if bad.any():
         columns = [column.filter(pa.array(~bad)) for column in columns]
@@ -35,8 +28,6 @@ def problem_of(value: object) -> str | None:
     """Why a cell is no name, or None when it is one; what did not decode is bytes, or escaped into lone surrogates."""
     if value is None or value in ("", b""):
         return "is empty"
-    if isinstance(value, bytes) and _BAD_BYTES in value:
-        return "is not text"
     if isinstance(value, str | bytes):
         raw = value.encode("utf-8", "surrogateescape") if isinstance(value, str) else value
         try:
@@ -46,11 +37,9 @@ def problem_of(value: object) -> str | None:
     return None
 
 
-def _all_names(column: Any, marked: bool) -> bool:
+def _all_names(column: Any) -> bool:
     try:
         texts = column.cast(pa.string())
     except pa.ArrowInvalid:
-        return False
-    if marked and pc.any(pc.match_substring(texts, BAD_BYTES)).as_py():
         return False
     return not texts.null_count and pc.min(pc.binary_length(texts)).as_py() != 0

@@ -1,14 +1,15 @@
 """Tables of text, parsed by Arrow: many lines at once, on all cores, in bounded memory.
 
-Arrow does not say which line of the file it stumbled over, so on a failure the file is read a second time, slowly, by
-`_lines`, which does. Cells are taken as bytes and checked here, so that a bad cell costs its line and not the file;
-when bad lines are skipped, bytes that do not decode are marked beforehand, since Arrow decodes what it hands to us.
+Arrow does not say which line of the file it stumbled over, so the file is then read a second time, slowly, by `_lines`,
+which does; and when bad lines are to be skipped, the rest of the file is read that way. Cells are taken as bytes and
+checked here, since Arrow checks text only when it makes some.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import partial
+from dataclasses import replace
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -16,61 +17,87 @@ import pyarrow as pa
 from pyarrow import csv
 
 from pathformer.errors import GraphFileError
-from pathformer.kg.arrow import NO_STRINGS
+from pathformer.kg.arrow import strings
 from pathformer.kg.formats._cells import names_of
 from pathformer.kg.formats._format import Batch, ReadOptions
-from pathformer.kg.formats._lines import Layout, first_problem, layout
-from pathformer.kg.source import open_bytes
+from pathformer.kg.formats._lines import Layout, layout, triples
+from pathformer.kg.source import open_native
 
 __all__ = ["read_delimited"]
 
 _BLOCK = 4 << 20  # bytes parsed at once: larger blocks leave the cache and were slower
+_ROWS = 1 << 16  # rows of the slow reader made into a batch
 
 
 def read_delimited(path: Path, options: ReadOptions, delimiter: str, quote: str) -> Iterator[Batch]:
     """The triples of a delimited file; the options overrule the format's delimiter and quote sign."""
     shape = layout(path, options, options.delimiter or delimiter, quote if options.quote is None else options.quote)
-    broken: list[int] = []  # how many columns each row has that has the wrong number
-    skipped = 0
-    with open_bytes(path, options.encoding, options.advance, mark=options.skip_bad) as stream:
+    done, reason = 0, "cannot be parsed"
+    try:
+        for batch in _fast(path, options, shape):
+            yield batch
+            done += len(batch.heads)
+        return
+    except _StumbledError as error:
+        reason = f"{reason} ({error})"
+    if options.skip_bad:
+        yield from _slow(path, options, shape, done)
+    else:
+        problems = (row for row in triples(path, options, shape) if isinstance(row, GraphFileError))
+        raise next(problems, GraphFileError(reason, path))
+
+
+class _StumbledError(Exception):
+    """The fast reader met something that is no triple."""
+
+
+def _fast(path: Path, options: ReadOptions, shape: Layout) -> Iterator[Batch]:
+    told = 0
+    with open_native(path, options.encoding) as (stream, place):
         try:
-            for table in csv.open_csv(stream, *_arrow_options(shape, broken if options.skip_bad else None)):
-                columns, bad = names_of([table.column(_key(place)) for place in shape.chosen], marked=options.skip_bad)
-                if len(bad) and not options.skip_bad:
-                    raise _located(path, options, shape, "a cell that is no name")
-                skipped += len(bad)
+            for table in csv.open_csv(stream, *_arrow_options(shape)):
+                columns, bad = names_of([table.column(_key(number)) for number in shape.chosen])
+                if len(bad):
+                    raise _StumbledError("a cell is no name")
                 yield Batch(*columns)
-        except pa.ArrowInvalid as error:
-            raise _located(path, options, shape, f"cannot be parsed ({error})") from error
-    if skipped or broken:
-        first = first_problem(path, options, shape)
-        yield Batch(
-            NO_STRINGS, NO_STRINGS, NO_STRINGS, skipped=skipped + len(broken), notes=(str(first),) if first else ()
-        )
+                if options.advance is not None:
+                    told, before = place(), told
+                    options.advance(told - before)
+        except (pa.ArrowInvalid, OSError) as error:
+            raise _StumbledError(str(error)) from error
 
 
-def _arrow_options(shape: Layout, broken: list[int] | None) -> tuple[Any, Any, Any]:
-    keys = [_key(place) for place in range(len(shape.names))]
-    chosen = [_key(place) for place in shape.chosen]
+def _slow(path: Path, options: ReadOptions, shape: Layout, done: int) -> Iterator[Batch]:
+    """The triples after the first `done` ones, and how many lines are none."""
+    skipped = 0
+    notes: tuple[str, ...] = ()
+    rows: list[tuple[str, str, str]] = []
+    for row in islice(triples(path, options, shape), done, None):
+        if isinstance(row, GraphFileError):
+            skipped, notes = skipped + 1, notes or (str(row),)
+            continue
+        rows.append(row)
+        if len(rows) == _ROWS:
+            yield _batch(rows)
+            rows = []
+    yield replace(_batch(rows), skipped=skipped, notes=notes)
+
+
+def _batch(rows: list[tuple[str, str, str]]) -> Batch:
+    return Batch(*(strings(row[place] for row in rows) for place in range(3)))
+
+
+def _arrow_options(shape: Layout) -> tuple[Any, Any, Any]:
+    keys = [_key(number) for number in range(len(shape.names))]
+    chosen = [_key(number) for number in shape.chosen]
     read = csv.ReadOptions(column_names=keys, skip_rows_after_names=shape.header_end, block_size=_BLOCK)
     parse = csv.ParseOptions(
         delimiter=shape.delimiter, quote_char=shape.quote or False, newlines_in_values=bool(shape.quote)
     )
-    if broken is not None:
-        parse.invalid_row_handler = partial(_skip, broken)
     convert = csv.ConvertOptions(column_types=dict.fromkeys(chosen, pa.binary()), include_columns=sorted(set(chosen)))
     return read, parse, convert
 
 
-def _skip(broken: list[int], row: Any) -> str:
-    broken.append(row.actual_columns)
-    return "skip"
-
-
-def _key(place: int) -> str:
+def _key(number: int) -> str:
     """A column's name for Arrow: a header may hold one name twice."""
-    return f"c{place}"
-
-
-def _located(path: Path, options: ReadOptions, shape: Layout, otherwise: str) -> GraphFileError:
-    return first_problem(path, options, shape) or GraphFileError(otherwise, path)
+    return f"c{number}"

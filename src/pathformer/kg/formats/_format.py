@@ -40,7 +40,7 @@ class Batch:
     skipped: int = 0
     literals: int = 0
     labels: Mapping[str, str] = field(default_factory=dict)  # labels that the file itself gives
-    notes: tuple[str, ...] = ()  # the first bad line, if any was skipped
+    notes: tuple[str, ...] = ()  # a bad line as an example, if any was skipped
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,6 @@
 """A delimited file line by line, in plain Python: what its first line says, and which line is the first bad one.
 
-Only the first line is read this way, and a file that the fast reader refused. Lines end as Arrow's do, with \\n, \\r\\n
+The first line is read this way, and a file that the fast reader refused. Lines end as Arrow's do, with \\n, \\r\\n
 or \\r, and empty lines are no lines.
 """
 
@@ -17,7 +17,7 @@ from pathformer.kg.formats._cells import problem_of
 from pathformer.kg.formats._format import ROLES, ReadOptions
 from pathformer.kg.source import open_bytes
 
-__all__ = ["Layout", "choose_columns", "first_problem", "layout", "rows", "well_known"]
+__all__ = ["Layout", "choose_columns", "layout", "rows", "triples", "well_known"]
 
 _WELL_KNOWN: tuple[frozenset[str], ...] = (
     frozenset({"head", "subject", "source", "src", "from", "start", "s", "h"}),
@@ -91,15 +91,15 @@ def rows(path: Path, encoding: str, delimiter: str, quote: str) -> Iterator[tupl
             raise GraphFileError(f"cannot be parsed ({error})", path, before + 1) from error
 
 
-def first_problem(path: Path, options: ReadOptions, shape: Layout) -> GraphFileError | None:
-    """The first line that is not a triple, as the error that says so."""
+def triples(path: Path, options: ReadOptions, shape: Layout) -> Iterator[tuple[str, str, str] | GraphFileError]:
+    """Head, relation and tail of every line, or the error that says why it is none."""
+    head, relation, tail = shape.chosen
     for line, end, cells in rows(path, options.encoding, shape.delimiter, shape.quote):
-        if end <= shape.header_end:
-            continue
-        problem = _problem(cells, shape)
-        if problem is not None:
-            return GraphFileError(problem, path, line)
-    return None
+        if end > shape.header_end:
+            problem = _problem(cells, shape)
+            yield (
+                (cells[head], cells[relation], cells[tail]) if problem is None else GraphFileError(problem, path, line)
+            )
 
 
 def _problem(cells: list[str], shape: Layout) -> str | None:

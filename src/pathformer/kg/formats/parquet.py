@@ -19,7 +19,7 @@ __all__ = ["FORMAT"]
 
 def _read(path: Path, options: ReadOptions) -> Iterator[Batch]:
     with open_bytes(path) as stream:  # Parquet packs inside; a packed file as a whole is rare, and unpacked in memory
-        source: Any = pa.BufferReader(stream.read()) if stream.packing else path.open("rb")
+        source: Any = pa.BufferReader(stream.read()) if stream.packing else pa.OSFile(str(path))
     with source:
         try:
             file = parquet.ParquetFile(source)

@@ -1,0 +1,138 @@
+"""`pathformer import`: from files to a saved graph, with a summary; wrong input is one sentence and leaves nothing."""
+
+from __future__ import annotations
+
+import gzip
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from pathformer.cli import app
+from pathformer.kg.knowledge import KnowledgeGraph
+
+TRIPLES = "Fellini\tdirected\tLa Strada\nLa Strada\twon\tOscar\nFellini\tdirected\tLa Strada\n"
+
+
+def run(*arguments: object) -> str:
+    done = CliRunner().invoke(app, ["import", *map(str, arguments)], catch_exceptions=False)
+    assert done.exit_code == 0, done.output
+    return done.output
+
+
+def shell(*arguments: object) -> tuple[int, str]:
+    """Exit code and stderr of the program as it is called in a shell."""
+    program = "from pathformer.cli import main; main()"
+    command = [sys.executable, "-c", program, "import", *map(str, arguments)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, env={"NO_COLOR": "1"})
+    assert done.stdout == ""
+    return done.returncode, done.stderr
+
+
+def test_a_file(tmp_path: Path) -> None:
+    (tmp_path / "films.tsv").write_text(TRIPLES)
+    output = run(tmp_path / "films.tsv", "--out", tmp_path / "films")
+    assert re.fullmatch(
+        r"films: 2 triples\n"
+        r"  3 entities\n"
+        r"  2 relations\n"
+        r"  1 repeated lines, merged\n"
+        rf"saved to {tmp_path}/films in \d+\.\d s\n",
+        output,
+    )
+    assert KnowledgeGraph.open(tmp_path / "films").triple_count == 2
+
+
+def test_every_option_of_delimited_text(tmp_path: Path) -> None:
+    path = tmp_path / "x.dat.gz"
+    path.write_bytes(gzip.compress("n|o|s|p\n1|'La|Strada'|Zoë|saw\n2|x\n".encode("latin-1")))
+    (tmp_path / "names.tsv").write_text("label\twho\nZoë Z.\tZoë\n")
+    (tmp_path / "relations.json").write_text('{"saw": "has seen"}')
+    options = "--format csv --delimiter pipe --quote ' --encoding latin-1 --columns s,p,o --skip-bad --name seen"
+    labels = ["--names", tmp_path / "names.tsv", "--names-columns", "who,label"]
+    output = run(
+        path, "--out", tmp_path / "out", *options.split(), *labels, "--relation-names", tmp_path / "relations.json"
+    )
+    assert "seen: 1 triples\n  2 entities, 1 with a label\n  1 relations\n  1 bad lines, skipped\n" in output
+    assert f"    for example {path}:3: 2 columns, expected 4 with '|' between them\n" in output
+    graph = KnowledgeGraph.open(tmp_path / "out")
+    assert list(graph.vocabulary.entities) == ["Zoë", "La|Strada"]
+    assert graph.vocabulary.label(0) == "Zoë Z."
+    assert graph.vocabulary.relation_label(0) == "has seen"
+
+
+def test_splits_and_what_was_dropped(tmp_path: Path) -> None:
+    for split, content in {"train": "a\tr\tb\n", "valid": "b\tr\ta\nb\tr\tz\n", "test": "a\tr\tb\n"}.items():
+        (tmp_path / f"{split}.txt").write_text(content)
+    output = run(*(tmp_path / f"{split}.txt" for split in ("train", "valid", "test")), "-o", tmp_path / "g")
+    assert "2 triples (train 1, valid 1, test 0)\n" in output
+    assert "  1 valid or test triples that an earlier split has, dropped\n" in output
+    assert "  1 valid or test triples with a name that train lacks, dropped\n" in output
+
+
+def test_rdf_literals(tmp_path: Path) -> None:
+    path = tmp_path / "x.ttl"
+    path.write_text("@prefix : <http://e/> . :a :r :b ; :age 7 .")
+    assert "  1 RDF statements about literals, left out\n" in run(path, "-o", tmp_path / "without")
+    assert "left out" not in run(path, "-o", tmp_path / "with", "--literals")
+    assert KnowledgeGraph.open(tmp_path / "with").triple_count == 2
+
+
+def test_header_or_not(tmp_path: Path) -> None:
+    (tmp_path / "x.csv").write_text("subject,predicate,object\na,r,b\n")
+    assert "x: 1 triples" in run(tmp_path / "x.csv", "-o", tmp_path / "one")
+    assert "x: 2 triples" in run(tmp_path / "x.csv", "-o", tmp_path / "two", "--no-header")
+
+
+def test_replacing(tmp_path: Path) -> None:
+    (tmp_path / "x.tsv").write_text("a\tr\tb\n")
+    run(tmp_path / "x.tsv", "-o", tmp_path / "g")
+    code, error = shell(tmp_path / "x.tsv", "-o", tmp_path / "g")
+    assert code == 2
+    assert error == f"error: {tmp_path}/g exists already: choose another place, or replace it with --force\n"
+    run(tmp_path / "x.tsv", "-o", tmp_path / "g", "--force")
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "options", "message"),
+    [
+        ("x.tsv", b"a\tr\tb\nc\tr\n", [], "x.tsv:2: 2 columns, expected 3 with '\\t' between them"),
+        (
+            "x.tsv",
+            b"a\tr\tb\nc\tr\t\xe9\n",
+            [],
+            "x.tsv:2: the tail is not text in the file's encoding (byte 0xe9): say",
+        ),
+        ("x.tsv", b"", [], "x.tsv: the file is empty"),
+        ("x.tsv", b"a\tr\tb\n", ["--columns", "1,2,7"], "x.tsv:1: no column 7: there are 3, counted from 1"),
+        ("x.csv", b"a,b,c\n1,2,3\n", ["--columns", "a,b,d"], "x.csv:1: no column 'd'; the columns are 'a', 'b', 'c'"),
+        (
+            "x.tsv.gz",
+            gzip.compress(b"a\tr\tb\n" * 9, mtime=0)[:-9],
+            [],
+            "x.tsv.gz:10: the gzip archive ends early or is damaged (",
+        ),
+        ("x.nt", b"<http://e/a> nonsense\n", [], "x.nt:1: "),
+        ("x.xls", b"?", [], "x.xls: the ending '.xls' names no format"),
+    ],
+)
+def test_bad_input_is_one_sentence_exit_code_2_and_no_output(
+    name: str, content: bytes, options: list[str], message: str, tmp_path: Path
+) -> None:
+    (tmp_path / name).write_bytes(content)
+    code, error = shell(tmp_path / name, "-o", tmp_path / "out", *options)
+    assert code == 2
+    assert error.startswith(f"error: {tmp_path}/{message}")
+    assert error.count("\n") == 1
+    assert [path.name for path in tmp_path.iterdir()] == [name]
+
+
+def test_help_ends_in_examples() -> None:
+    for command in ("import", "split", "datasets"):
+        done = CliRunner().invoke(app, [command, "--help"], env={"COLUMNS": "100"})
+        assert done.exit_code == 0
+        assert "Examples:" in done.output
+        assert f"$ pathformer {command}" in done.output

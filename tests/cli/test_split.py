@@ -1,0 +1,75 @@
+"""`pathformer split`: in place or to a new folder, with what was reached; and `pathformer datasets`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from pathformer.cli import app
+from pathformer.errors import InputError
+from pathformer.kg.knowledge import KnowledgeGraph
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    triples = [(f"e{n}", f"r{n % 3}", f"e{m}") for n in range(10) for m in range(10)]
+    return KnowledgeGraph.from_triples(triples, name="grid").save(tmp_path / "grid")
+
+
+def run(*arguments: object) -> str:
+    done = CliRunner().invoke(app, list(map(str, arguments)), catch_exceptions=False, env={"COLUMNS": "200"})
+    assert done.exit_code == 0, done.output
+    return done.output
+
+
+def sizes(folder: Path) -> dict[str, int]:
+    return {split: len(part) for split, part in KnowledgeGraph.open(folder).splits.items()}
+
+
+def test_in_place(folder: Path) -> None:
+    assert run("split", folder, "--valid", 0.2, "--test", 0.1, "--seed", 7) == (
+        "grid: 100 triples, seed 7\n"
+        "  train           70   70.0 %\n"
+        "  valid           20   20.0 %\n"
+        "  test            10   10.0 %\n"
+        f"saved to {folder}\n"
+    )
+    assert sizes(folder) == {"train": 70, "valid": 20, "test": 10}
+    with pytest.raises(InputError, match=r"has splits already \(train, valid, test\): divide it anew with --force"):
+        run("split", folder)
+    run("split", folder, "--force", "--test", 0)
+    assert sizes(folder) == {"train": 90, "valid": 10}
+
+
+def test_to_a_new_folder(folder: Path, tmp_path: Path) -> None:
+    assert f"saved to {tmp_path}/new\n" in run("split", folder, "--out", tmp_path / "new")
+    assert sizes(folder) == {"train": 100}
+    assert sizes(tmp_path / "new") == {"train": 80, "valid": 10, "test": 10}
+    with pytest.raises(InputError, match="new exists already"):
+        run("split", folder, "--out", tmp_path / "new")
+    run("split", folder, "--out", tmp_path / "new", "--force")
+
+
+def test_a_graph_that_cannot_spare_as_many_says_so(tmp_path: Path) -> None:
+    chain = KnowledgeGraph.from_triples((f"e{n}", "r", f"e{n + 1}") for n in range(0, 40, 2))
+    output = run("split", chain.save(tmp_path / "chain"))
+    assert (
+        "  valid            0    0.0 %  (fewer than asked for: the others hold the only triples of a name)\n" in output
+    )
+
+
+def test_the_list_of_datasets(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("PATHFORMER_DATA", raising=False)
+    output = run("datasets")
+    assert "no data folder: set $PATHFORMER_DATA, or give --data" in output
+    lines = {line.split()[0]: line for line in output.splitlines() if line}
+    assert "14,505" in lines["fb15k-237"]
+    assert "310,079" in lines["fb15k-237"]
+    assert "not there; get it from" in lines["fb15k-237"]
+    assert "bundled" in lines["world"]
+    (tmp_path / "umls").mkdir()
+    found = run("datasets", "--data", tmp_path)
+    assert f"looked under {tmp_path}" in found.replace("\n", "")
+    assert next(line for line in found.splitlines() if line.startswith("umls")).count("not there") == 0
