@@ -81,7 +81,7 @@ def exact_answers(formula: str, knowledge: KnowledgeGraph) -> tuple[list[str], f
     from pathformer.query.tree import to_tree
     from pathformer.symbolic.answer import answer
 
-    tree, graph = to_tree(bind(parse(formula), knowledge.vocabulary)), knowledge.graph()
+    tree, graph = to_tree(bind(parse(formula), knowledge.vocabulary), knowledge.vocabulary), knowledge.graph()
     start = perf_counter()
     found = answer(tree, graph)
     seconds = perf_counter() - start
