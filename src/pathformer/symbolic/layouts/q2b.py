@@ -78,13 +78,12 @@ def _key(file: Path, query: Any) -> Any:
 
 
 def _table(file: Path, kind: Structure, keys: list[Any]) -> np.ndarray[Any, np.dtype[np.int32]]:
+    width = len(kind.columns)
     rows = [_flat(key) for key in keys]
     for row, key in zip(rows, keys, strict=True):
-        if len(row) != len(kind.columns):
-            raise BenchmarkError(
-                f"{file}: {key!r} is not a {kind} query: {len(row)} ids instead of {len(kind.columns)}"
-            )
-    return np.array(rows, np.int32).reshape(len(rows), len(kind.columns))
+        if len(row) != width:
+            raise BenchmarkError(f"{file}: {key!r} is not a {kind} query: {len(row)} ids instead of {width}")
+    return np.array(rows, np.int32).reshape(len(rows), width)
 
 
 def _flat(node: Any) -> list[int]:
