@@ -39,7 +39,7 @@ def test_a_file(tmp_path: Path) -> None:
         r"films: 2 triples\n"
         r"  3 entities\n"
         r"  2 relations\n"
-        r"  1 repeated lines, merged\n"
+        r"  1 repeated line, merged\n"
         rf"saved to {tmp_path}/films in \d+\.\d s\n",
         output,
     )
@@ -56,7 +56,7 @@ def test_every_option_of_delimited_text(tmp_path: Path) -> None:
     output = run(
         path, "--out", tmp_path / "out", *options.split(), *labels, "--relation-names", tmp_path / "relations.json"
     )
-    assert "seen: 1 triples\n  2 entities, 1 with a label\n  1 relations\n  1 bad lines, skipped\n" in output
+    assert "seen: 1 triple\n  2 entities, 1 with a label\n  1 relation\n  1 bad line, skipped\n" in output
     assert f"    for example {path}:3: 2 columns, expected 4 with '|' between them\n" in output
     graph = KnowledgeGraph.open(tmp_path / "out")
     assert list(graph.vocabulary.entities) == ["Zoë", "La|Strada"]
@@ -69,21 +69,21 @@ def test_splits_and_what_was_dropped(tmp_path: Path) -> None:
         (tmp_path / f"{split}.txt").write_text(content)
     output = run(*(tmp_path / f"{split}.txt" for split in ("train", "valid", "test")), "-o", tmp_path / "g")
     assert "2 triples (train 1, valid 1, test 0)\n" in output
-    assert "  1 valid or test triples that an earlier split has, dropped\n" in output
-    assert "  1 valid or test triples with a name that train lacks, dropped\n" in output
+    assert "  1 triple of a later split that an earlier one has, dropped\n" in output
+    assert "  1 triple with a name that train lacks, dropped\n" in output
 
 
 def test_rdf_literals(tmp_path: Path) -> None:
     path = tmp_path / "x.ttl"
     path.write_text("@prefix : <http://e/> . :a :r :b ; :age 7 .")
-    assert "  1 RDF statements about literals, left out\n" in run(path, "-o", tmp_path / "without")
+    assert "  1 RDF literal, left out\n" in run(path, "-o", tmp_path / "without")
     assert "left out" not in run(path, "-o", tmp_path / "with", "--literals")
     assert KnowledgeGraph.open(tmp_path / "with").triple_count == 2
 
 
 def test_header_or_not(tmp_path: Path) -> None:
     (tmp_path / "x.csv").write_text("subject,predicate,object\na,r,b\n")
-    assert "x: 1 triples" in run(tmp_path / "x.csv", "-o", tmp_path / "one")
+    assert "x: 1 triple\n" in run(tmp_path / "x.csv", "-o", tmp_path / "one")
     assert "x: 2 triples" in run(tmp_path / "x.csv", "-o", tmp_path / "two", "--no-header")
 
 

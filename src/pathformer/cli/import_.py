@@ -14,12 +14,16 @@ if TYPE_CHECKING:
 __all__ = ["command", "summary"]
 
 _SIGNS = {"tab": "\t", "\\t": "\t", "space": " ", "comma": ",", "semicolon": ";", "pipe": "|"}
-_MET = (
-    ("duplicates", "repeated lines, merged"),
-    ("repeated", "valid or test triples that an earlier split has, dropped"),
-    ("unseen", "valid or test triples with a name that train lacks, dropped"),
-    ("literals", "RDF statements about literals, left out"),
-    ("skipped", "bad lines, skipped"),
+_MET = (  # counts of the report, what one is called and what several are
+    ("duplicates", "repeated line, merged", "repeated lines, merged"),
+    (
+        "repeated",
+        "triple of a later split that an earlier one has, dropped",
+        "triples of a later split that an earlier one has, dropped",
+    ),
+    ("unseen", "triple with a name that train lacks, dropped", "triples with a name that train lacks, dropped"),
+    ("literals", "RDF literal, left out", "RDF literals, left out"),
+    ("skipped", "bad line, skipped", "bad lines, skipped"),
 )
 
 
@@ -96,12 +100,18 @@ def summary(graph: KnowledgeGraph) -> str:
     """What a graph holds and what its reader met, a line each."""
     splits = ", ".join(f"{split} {len(triples):,}" for split, triples in graph.splits.items())
     inside = f" ({splits})" if len(graph.splits) > 1 else ""
-    lines = [f"{graph.name}: {graph.triple_count:,} triples{inside}"]
     labels = f", {graph.report.labels:,} with a label" if graph.report.labels else ""
-    lines.append(f"  {graph.vocabulary.entity_count:,} entities{labels}")
-    lines.append(f"  {len(graph.vocabulary.relations):,} relations")
-    lines += [f"  {count:,} {what}" for field, what in _MET if (count := getattr(graph.report, field))]
+    lines = [
+        f"{graph.name}: {_counted(graph.triple_count, 'triple', 'triples')}{inside}",
+        f"  {_counted(graph.vocabulary.entity_count, 'entity', 'entities')}{labels}",
+        f"  {_counted(len(graph.vocabulary.relations), 'relation', 'relations')}",
+    ]
+    lines += [f"  {_counted(count, *what)}" for field, *what in _MET if (count := getattr(graph.report, field))]
     return "\n".join([*lines, *(f"    for example {note}" for note in graph.report.notes)])
+
+
+def _counted(count: int, one: str, several: str) -> str:
+    return f"{count:,} {one if count == 1 else several}"
 
 
 def _columns(text: str | None) -> tuple[str | int, ...] | None:
