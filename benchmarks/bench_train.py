@@ -1,6 +1,6 @@
 """Training speed on made-up queries of NELL995's size: whole updates, where their time goes, and variants.
 
-    PYTHONPATH=src python benchmarks/bench_train.py [--quick] [--variants] [--kernels] [--out FILE.json]
+    PYTHONPATH=src python benchmarks/bench_train.py [--quick] [--tune] [--products] [--out FILE.json]
 
 Prints, for 2,560 queries an update (512 of each of five structures) and for 512 mixed, queries a second as the mean of
 500 consecutive updates, the share of the measured bf16 matrix rate, peak memory, and a breakdown by kernel.
@@ -178,44 +178,18 @@ def products(rate):
     return found
 
 
-def kernel_variants(data):
-    """Launch settings of the kernels, each at the whole update."""
-    from pathformer.nn.kernels import activation, adam, attention, ledger, norm
-
-    choices = [
-        (norm, "PROGRAMS", (528, 2112)), (norm, "BACK_WARPS", (2, 8)), (norm, "WARPS", (1, 2, 8)),
-        (attention, "WARPS", (2, 4)), (activation, "ROWS", (8, 32)),
-        (activation, "COLUMNS", (256,)), (activation, "LANES", (32, 128)),
-        (ledger, "PAIRS", (8, 32)), (ledger, "DEBTS", (2, 8)), (ledger, "DEBT_WARPS", (2, 8)),
-        (adam, "CHUNK", (1024, 4096)), (adam, "WARPS", (4,)),
-    ]  # fmt: skip
-    for module, name, values in choices:
-        usual = getattr(module, name)
-        for value in values:
-            setattr(module, name, value)
-            torch.manual_seed(0)
-            with torch.device("cuda"):
-                model = Pathformer(Config(), ENTITIES, RELATIONS)
-            trainer = TrainingStep(model, data, EPFO_2560, StepConfig())
-            figures = bench.speed(trainer, 60, 6)
-            times = bench.breakdown(trainer, 10)
-            word = module.__name__.rpartition(".")[2]
-            mine = {k: round(v, 4) for k, v in times.items() if f"_{word}" in k}
-            print(f"  {word}.{name} {usual} -> {value}: {figures.milliseconds:.3f} ms an update; {mine}", flush=True)
-            del trainer, model
-            gc.collect()
-            torch.cuda.empty_cache()
-        setattr(module, name, usual)
-
-
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--quick", action="store_true", help="no cases beside the two of the target")
-    parser.add_argument("--kernels", action="store_true", help="launch settings of the kernels")
+    parser.add_argument("--tune", action="store_true", help="try launch settings of the kernels first, keep the best")
     parser.add_argument("--products", action="store_true", help="matrix products one by one")
     parser.add_argument("--out", type=Path)
     args = parser.parse_args()
     check()
+    if args.tune:
+        from tune_kernels import tune
+
+        tune()
     rate = bench.matrix_rate("cuda")
     print(f"{torch.cuda.get_device_name()}, torch {torch.__version__}, Python {platform.python_version()}; "
           f"measured bf16 matrix rate {rate / 1e12:.0f} TFLOP/s", flush=True)  # fmt: skip
@@ -244,8 +218,6 @@ def main():
         ]
         more = bench.made_up(EFOL_TRAINED, ENTITIES, RELATIONS, 10_798, "cuda")
         records.append(case("EFOL, 10 x 512", more, dict.fromkeys(EFOL_TRAINED, 512), rate, updates=100))
-    if args.kernels:
-        kernel_variants(data)
     if args.out:
         args.out.write_text(
             json.dumps({"device": torch.cuda.get_device_name(), "rate": rate, "cases": records}, indent=1)

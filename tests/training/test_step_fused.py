@@ -137,22 +137,33 @@ def test_a_captured_run_takes_new_rates_and_fresh_moments(data: TrainingSet) -> 
     assert not torch.equal(trainer.model.entities.weight, before[0])
 
 
-@pytest.mark.skipif(DEVICE == "cpu", reason="compares the size of the real thing")
+@pytest.mark.skipif(DEVICE == "cpu", reason="compares at the size of the real thing")
 def test_gradients_at_the_papers_size() -> None:
-    """bf16 kernels against plain float32 at d = 800, 6 layers: relative error of every gradient below 3 %."""
+    """At d = 800, 6 layers, against plain float32: float32 kernels to 1e-3, bf16 kernels no worse than plain bf16.
+
+    bf16 itself is off by up to 7 % in the tables' gradients at the start: a thousandth of the signs in the L1 norm's
+    gradient belong to differences smaller than a rounding, and a wrong sign counts twice.
+    """
     data = bench.made_up(("1p", "2p", "3p", "2i", "3i"), 5000, 40, 500, DEVICE)
     composition = dict.fromkeys(("1p", "2p", "3p", "2i", "3i"), 40)
     torch.manual_seed(0)
     model = Pathformer(Config(dropout=0.0), 5000, 40).to(DEVICE)
-    low = TrainingStep(model, data, composition, StepConfig())
-    high = TrainingStep(model, data, composition, StepConfig(precision="fp32"))
-    drawn = low.drawer.draw()
-    low.loss(drawn).mean().backward()
-    with plain():
-        high.loss(drawn).mean().backward()
-    errors = {
-        a.name: ((a.working.grad.float() - b.working.grad).norm() / b.working.grad.norm()).item()
-        for a, b in zip(low.adam.slots, high.adam.slots, strict=True)
-    }
-    print({name: round(error, 4) for name, error in sorted(errors.items(), key=lambda item: -item[1])[:12]})
-    assert max(errors.values()) < 0.03
+    makers = [TrainingStep(model, data, composition, StepConfig(precision=p)) for p in ("bf16", "fp32")]  # type: ignore[arg-type]
+    drawn = makers[0].drawer.draw()
+
+    def gradients(maker: TrainingStep, fused: bool) -> dict[str, Tensor]:
+        maker.adam.clear()
+        with nullcontext() if fused else plain():
+            maker.loss(drawn).mean().backward()
+        return {slot.name: slot.working.grad.float().clone() for slot in maker.adam.slots}  # type: ignore[union-attr]
+
+    expected = gradients(makers[1], False)
+
+    def errors(found: dict[str, Tensor]) -> dict[str, float]:
+        return {name: ((found[name] - grad).norm() / grad.norm()).item() for name, grad in expected.items()}
+
+    assert max(errors(gradients(makers[1], True)).values()) < 1e-3
+    ours, usual = errors(gradients(makers[0], True)), errors(gradients(makers[0], False))
+    assert max(ours.values()) < 0.1
+    for name, error in ours.items():
+        assert error < 1.25 * usual[name] + 1e-3, name

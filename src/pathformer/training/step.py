@@ -97,6 +97,7 @@ class TrainingStep:
 
     def run(self, updates: int = 1) -> None:
         """Make so many updates; returns before the device has finished them."""
+        self.network.train()  # it may be the model itself, and somebody may have ranked with it
         for _ in range(updates):
             if self._graph is not None:
                 self._graph.replay()
@@ -190,8 +191,8 @@ class TrainingStep:
     def _working_copy(self) -> Model:
         low = self.config.precision == "bf16" or (self.config.precision == "auto" and self.device.type == "cuda")
         if not low:
-            return self.model.train()
-        return copy.deepcopy(self.model).to(torch.bfloat16).train()
+            return self.model
+        return copy.deepcopy(self.model).to(torch.bfloat16)
 
 
 def _table_weights(model: Model) -> list[str]:
