@@ -70,6 +70,8 @@ def command(
 
         $ pathformer import dump.nt.zst more.ttl --skip-bad --out dump
     """
+    from rich.console import Console
+
     from pathformer.kg.knowledge import KnowledgeGraph
     from pathformer.kg.storage import check_free
 
@@ -91,7 +93,8 @@ def command(
         skip_bad=skip_bad,
         progress=True,
     )
-    graph.save(out, force=force)
+    with Console(stderr=True).status("indexing and saving"):
+        graph.save(out, force=force)
     typer.echo(summary(graph))
     typer.echo(f"saved to {out} in {perf_counter() - start:.1f} s")
 

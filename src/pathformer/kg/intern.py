@@ -20,7 +20,7 @@ __all__ = ["Interner", "by_first_appearance"]
 
 Ids = npt.NDArray[np.int32]
 
-_WAIT = 1 << 21  # names that wait at least
+_WAIT = 1 << 22  # names that wait at least: 200 MB of usual ones
 
 
 class Interner:
@@ -43,7 +43,7 @@ class Interner:
             return
         self._waiting.append([column.cast(pa.large_string()) for column in columns])
         self._waiting_names += self._columns * len(columns[0])
-        if self._waiting_names > max(_WAIT, 2 * len(self._names)):
+        if self._waiting_names > max(_WAIT, 4 * len(self._names)):
             self._merge()
 
     def take(self) -> list[Ids]:
