@@ -33,7 +33,7 @@ MEAN_HARD = {
 }  # fmt: skip
 EASY_A_HARD = 5  # filtered easy answers for each hard one
 TILES = [  # sums a thread and axis, threads an axis, dimensions a turn, warps, registers
-    (8, 16, 4, 8, 128), (8, 16, 8, 8, 128), (8, 16, 16, 8, 255),
+    (8, 16, 4, 8, 128), (8, 16, 8, 8, 128),
 ]  # fmt: skip
 
 
@@ -136,7 +136,6 @@ def whole() -> dict[str, float]:
                 table.distances(rows)
 
     figures["distances_s"] = seconds(distances)
-    figures["filters_s"] = seconds(lambda: [reference_filter(asked) for asked in sets.values()])
     block = torch.randn(4_000, ENTITIES, device="cuda")
     asked = sets["2p"]
     figures["rank_block_4000_s"] = seconds(lambda: rank_block(block.clone(), asked.hard, reference_filter(asked)))

@@ -12,7 +12,16 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 from pathformer.errors import DivergedError
-from pathformer.evaluation.ranks import Ranks, block_rows, concatenate, fold_disjuncts, rank_block, rank_points
+from pathformer.evaluation.ranks import (
+    Filters,
+    Ranks,
+    block_rows,
+    concatenate,
+    fold_disjuncts,
+    part,
+    rank_block,
+    rank_points,
+)
 from pathformer.nn.kernels.l1_rank import L1Table
 from pathformer.symbolic.queries import Ragged
 
@@ -32,8 +41,8 @@ class Case:
         return Ragged.of(self.hard)
 
     @property
-    def filters(self) -> Ragged:
-        return Ragged.of([sorted({*e, *h}) for e, h in zip(self.easy, self.hard, strict=True)])
+    def filters(self) -> Filters:
+        return Ragged.of(self.easy), Ragged.of(self.hard)
 
     def ranks(self, memory: int | None = None) -> Ranks:
         distances = L1Table.of(self.table).distances
@@ -114,12 +123,12 @@ def test_a_repeated_disjunct_changes_nothing(case: Case) -> None:
 
 def test_the_scores_of_easy_answers_use_the_same_filter() -> None:
     distances = torch.tensor([[0.0, 1.0, 2.0, 3.0, 4.0]])
-    ranks = rank_block(distances, targets=Ragged.of([[2, 4]]), filters=Ragged.of([[1, 2, 4]]))
+    ranks = rank_block(distances, targets=Ragged.of([[2, 4]]), filters=[Ragged.of([[1, 2, 4]])])
     assert ranks.closer.tolist() == [1, 2]  # entity 0; entities 0 and 3
 
 
 def test_a_target_outside_the_filter_is_not_ranked_against_itself() -> None:
-    ranks = rank_block(torch.zeros(1, 4), targets=Ragged.of([[1]]), filters=Ragged.of([[]]))
+    ranks = rank_block(torch.zeros(1, 4), targets=Ragged.of([[1]]), filters=[])
     assert (ranks.closer.tolist(), ranks.tied.tolist()) == ([0], [3])
 
 
@@ -128,16 +137,18 @@ def test_a_distance_that_is_no_number_is_refused(bad: float) -> None:
     distances = torch.zeros(3, 4)
     distances[1, 2] = bad
     with pytest.raises(DivergedError, match="query 11 has an answer at a distance that is not finite"):
-        rank_block(distances, Ragged.of([[0], [2], []]), Ragged.of([[], [], []]), first=10)
+        rank_block(distances, Ragged.of([[0], [2], []]), [], first=10)
 
 
 def test_no_queries_and_no_answers() -> None:
     empty = Ragged.of([])
     assert (
-        len(rank_points(torch.zeros(0, 2), np.zeros(0, int), empty, empty, L1Table.of(torch.zeros(5, 2)).distances, 5))
+        len(
+            rank_points(torch.zeros(0, 2), np.zeros(0, int), empty, [empty], L1Table.of(torch.zeros(5, 2)).distances, 5)
+        )
         == 0
     )
-    none = rank_block(torch.zeros(2, 3), Ragged.of([[], []]), Ragged.of([[], [1]]))
+    none = rank_block(torch.zeros(2, 3), Ragged.of([[], []]), [Ragged.of([[], [1]])])
     assert (none.ptr.tolist(), none.closer.tolist()) == ([0, 0, 0], [])
 
 
@@ -159,3 +170,10 @@ def test_concatenate_keeps_the_order() -> None:
     both = concatenate([a, b])
     assert (both.ptr.tolist(), both.closer.tolist(), both.tied.tolist()) == ([0, 2, 2, 3], [5, 6, 7], [0, 1, 2])
     assert len(concatenate([])) == 0
+
+
+def test_a_part_of_rows() -> None:
+    rows = Ragged.of([[1, 2], [], [3], [4, 5]])
+    chosen = part(rows, 1, 4)
+    assert [chosen[i].tolist() for i in range(3)] == [[], [3], [4, 5]]
+    assert len(part(rows, 2, 2)) == 0

@@ -13,7 +13,7 @@ from torch import Tensor
 from pathformer.errors import DivergedError
 from pathformer.evaluation.filters import reference_filter, strict_filter
 from pathformer.evaluation.metrics import Ties, score
-from pathformer.evaluation.ranks import Ranks, block_rows, concatenate, fold_disjuncts, rank_block
+from pathformer.evaluation.ranks import Filters, Ranks, block_rows, concatenate, fold_disjuncts, part, rank_block
 from pathformer.evaluation.report import Report
 from pathformer.kg.graph import Graph
 from pathformer.models import Batch, Model
@@ -30,8 +30,8 @@ Answers = Literal["hard", "easy"]
 class Ranker(Protocol):
     """What can be evaluated."""
 
-    def rank(self, queries: Queries, targets: Ragged, filters: Ragged) -> Ranks:
-        """Rank `targets` of every query among the entities that are not in `filters`."""
+    def rank(self, queries: Queries, targets: Ragged, filters: Filters) -> Ranks:
+        """Rank `targets` of every query among the entities that no filter holds."""
 
 
 def evaluate(
@@ -73,7 +73,7 @@ class ModelRanker:
         self.device, self.entities = table.device, len(table)
         self._table = table
 
-    def rank(self, queries: Queries, targets: Ragged, filters: Ragged) -> Ranks:
+    def rank(self, queries: Queries, targets: Ragged, filters: Filters) -> Ranks:
         """As `Ranker.rank`, in blocks that fit the memory."""
         training = self.model.training
         self.model.eval()
@@ -92,14 +92,16 @@ class ModelRanker:
             raise DivergedError(f"a {queries.structure} query is encoded as numbers that are not finite")
         return points, np.bincount(layout.owners, minlength=len(queries))
 
-    def _blocks(self, queries: Queries, targets: Ragged, filters: Ragged) -> Iterator[Ranks]:
+    def _blocks(self, queries: Queries, targets: Ragged, filters: Filters) -> Iterator[Ranks]:
         disjuncts = len(decompose(queries.structure))
         size = max(1, block_rows(self.entities, self.device, self.memory) // disjuncts)
         for first in range(0, len(queries), size):
-            rows = np.arange(first, min(first + size, len(queries)))
-            points, disjuncts_of = self.points(queries.take(rows))
+            last = min(first + size, len(queries))
+            points, disjuncts_of = self.points(queries.take(np.arange(first, last)))
             distances = fold_disjuncts(self.model.space.distance_to_all(points, self._table), disjuncts_of)
-            yield rank_block(distances, targets.take(rows), filters.take(rows), first)
+            yield rank_block(
+                distances, part(targets, first, last), [part(rows, first, last) for rows in filters], first
+            )
 
 
 def _place(name: str) -> tuple[int, str]:

@@ -12,38 +12,22 @@ Without a negation nothing vanishes and both are the same.
 
 from __future__ import annotations
 
-from typing import Literal
-
-import numpy as np
-
+from pathformer.evaluation.ranks import Filters
 from pathformer.kg.graph import Graph
 from pathformer.symbolic.answer import answer_rows
 from pathformer.symbolic.pairs import GraphPair
-from pathformer.symbolic.queries import Queries, Ragged
+from pathformer.symbolic.queries import Queries
 
-__all__ = ["Filter", "reference_filter", "strict_filter", "union"]
-
-Filter = Literal["reference", "strict"]
+__all__ = ["reference_filter", "strict_filter"]
 
 
-def reference_filter(queries: Queries) -> Ragged:
+def reference_filter(queries: Queries) -> Filters:
     """All easy and hard answers of every query."""
-    return union(queries.easy, queries.hard)
+    return queries.easy, queries.hard
 
 
-def strict_filter(queries: Queries, larger: Graph) -> Ragged:
+def strict_filter(queries: Queries, larger: Graph) -> Filters:
     """The answers of every query on the larger graph (train and valid edges for validation, all edges for test)."""
     if not queries.structure.negated:
         return reference_filter(queries)
-    return union(*answer_rows(queries.structure, queries.ids, GraphPair.of(larger)))
-
-
-def union(first: Ragged, second: Ragged) -> Ragged:
-    """Row by row, the values of both; the rows have none in common."""
-    ptr = first.ptr + second.ptr
-    values = np.empty(int(ptr[-1]), np.int32)
-    for part, before in ((first, 0), (second, first.counts)):
-        places = np.arange(len(part.values)) + np.repeat(ptr[:-1] + before - part.ptr[:-1], part.counts)
-        values[places] = part.values
-    row = np.repeat(np.arange(len(first)), np.diff(ptr))
-    return Ragged(ptr, values[np.lexsort((values, row))])
+    return answer_rows(queries.structure, queries.ids, GraphPair.of(larger))

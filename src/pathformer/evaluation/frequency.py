@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
-from pathformer.evaluation.ranks import Ranks, block_rows, concatenate, rank_block
+from pathformer.evaluation.ranks import Filters, Ranks, block_rows, concatenate, part, rank_block
 from pathformer.kg.graph import Graph
 from pathformer.plan.build import decompose
 from pathformer.query.paths import NEGATION, Fork, Path
@@ -30,14 +30,15 @@ class Frequency:
         # Edges of r into e are the edges of its inverse out of e.
         self.table[graph.pair_relation ^ 1, heads] = np.log1p(np.diff(graph.pair_ptr))
 
-    def rank(self, queries: Queries, targets: Ragged, filters: Ragged) -> Ranks:
-        """Rank `targets` of every query among the entities that are not in `filters`."""
+    def rank(self, queries: Queries, targets: Ragged, filters: Filters) -> Ranks:
+        """Rank `targets` of every query among the entities that no filter holds."""
         size = block_rows(self.entities, torch.device("cpu"))
         parts = []
         for first in range(0, len(queries), size):
-            rows = np.arange(first, min(first + size, len(queries)))
-            distances = torch.from_numpy(-self.scores(queries.take(rows)))
-            parts.append(rank_block(distances, targets.take(rows), filters.take(rows), first))
+            last = min(first + size, len(queries))
+            distances = torch.from_numpy(-self.scores(queries.take(np.arange(first, last))))
+            chosen = [part(rows, first, last) for rows in filters]
+            parts.append(rank_block(distances, part(targets, first, last), chosen, first))
         return concatenate(parts)
 
     def scores(self, queries: Queries) -> npt.NDArray[np.float32]:

@@ -23,9 +23,10 @@ from pathformer.errors import DivergedError
 from pathformer.nn.kernels.l1_rank import count_below
 from pathformer.symbolic.queries import Ragged
 
-__all__ = ["Ranks", "block_rows", "concatenate", "fold_disjuncts", "rank_block", "rank_points"]
+__all__ = ["Filters", "Ranks", "block_rows", "concatenate", "fold_disjuncts", "part", "rank_block", "rank_points"]
 
 Distances = Callable[[Tensor], Tensor]  # points (R, ...) -> distances to all entities (R, N), float32, fresh memory
+Filters = Sequence[Ragged]  # for each query the entities that are left out of its ranking, in any number of lists
 
 MEMORY = {"cuda": 2 << 30, "cpu": 128 << 20}  # bytes for a block of distances
 
@@ -46,38 +47,38 @@ def rank_points(
     points: Tensor,
     disjuncts: npt.NDArray[np.integer],
     targets: Ragged,
-    filters: Ragged,
+    filters: Filters,
     distances: Distances,
     entities: int,
     memory: int | None = None,
 ) -> Ranks:
     """Rank `targets` of Q queries whose points (R, ...) are given, disjuncts[i] consecutive rows for query i.
 
-    An entity's distance to a query is the smallest over its disjuncts. `filters` holds, for each query, the entities
-    that are left out; a target is never left out of its own ranking.
+    An entity's distance to a query is the smallest over its disjuncts. A target is never left out of its own ranking.
     """
     parts = []
     bounds = np.concatenate(([0], np.cumsum(disjuncts)))
     for first, last in _blocks(bounds, block_rows(entities, points.device, memory)):
-        part = np.arange(first, last)
-        block = fold_disjuncts(distances(points[bounds[first] : bounds[last]]), disjuncts[part])
-        parts.append(rank_block(block, targets.take(part), filters.take(part), first))
+        block = fold_disjuncts(distances(points[bounds[first] : bounds[last]]), disjuncts[first:last])
+        chosen = [part(rows, first, last) for rows in filters]
+        parts.append(rank_block(block, part(targets, first, last), chosen, first))
     return concatenate(parts)
 
 
-def rank_block(distances: Tensor, targets: Ragged, filters: Ragged, first: int = 0) -> Ranks:
+def rank_block(distances: Tensor, targets: Ragged, filters: Filters, first: int = 0) -> Ranks:
     """Rank targets given distances (Q, N), which are overwritten; `first` is added to the row named in an error.
 
     The distances of the targets are read first; then every filtered entry becomes NaN, which is neither below nor equal
     to anything, so that one comparison counts exactly the unfiltered ones.
     """
     rows, columns = _places(targets, distances.device)
-    filtered = _places(filters, distances.device)  # made while the device is still busy with the distances
+    filtered = [_places(rows, distances.device) for rows in filters]  # while the device is busy with the distances
     thresholds = distances[rows, columns]
     if not bool(torch.isfinite(thresholds).all()):
         row = first + int(rows[~torch.isfinite(thresholds)][0])
         raise DivergedError(f"query {row} has an answer at a distance that is not finite: the weights diverged")
-    distances[filtered] = torch.nan
+    for places in filtered:
+        distances[places] = torch.nan
     distances[rows, columns] = torch.nan
     closer, tied = count_below(distances, rows, thresholds)
     return Ranks(targets.ptr, closer.cpu().numpy(), tied.cpu().numpy())
@@ -121,7 +122,14 @@ def _blocks(bounds: npt.NDArray[np.int64], limit: int) -> Iterator[tuple[int, in
         first = last
 
 
+def part(rows: Ragged, first: int, last: int) -> Ragged:
+    """Rows first to last, the last one not included; nothing is copied."""
+    start, stop = rows.ptr[first], rows.ptr[last]
+    return Ragged(rows.ptr[first : last + 1] - start, rows.values[start:stop])
+
+
 def _places(rows: Ragged, device: torch.device) -> tuple[Tensor, Tensor]:
     """The (row, column) of every value."""
-    row = torch.from_numpy(np.repeat(np.arange(len(rows)), rows.counts))
-    return row.to(device), torch.from_numpy(rows.values.astype(np.int64)).to(device)
+    counts = torch.from_numpy(rows.counts).to(device)
+    row = torch.repeat_interleave(torch.arange(len(rows), device=device), counts, output_size=len(rows.values))
+    return row, torch.from_numpy(rows.values).to(device).long()
