@@ -10,6 +10,8 @@ from pathformer.experiments.settings import read_run, run_file, run_names
 from pathformer.models import build
 from pathformer.query.structures import EPFO, NEGATION_STRUCTURES
 
+OF_THE_PAPER = [name for name in run_names() if read_run(name).paper.tables]
+
 
 def test_the_rows_of_the_papers_tables_are_there() -> None:
     rows: dict[int, list[str]] = {}
@@ -27,10 +29,10 @@ def test_the_rows_of_the_papers_tables_are_there() -> None:
         12: 4,
         14: 5,
     }
-    assert len(run_names()) == 17
+    assert len(OF_THE_PAPER) == 17
 
 
-@pytest.mark.parametrize("name", run_names())
+@pytest.mark.parametrize("name", OF_THE_PAPER)
 def test_a_run_file_reads_and_its_figures_agree(name: str) -> None:
     run = read_run(name)
     mrr = run.paper.mrr

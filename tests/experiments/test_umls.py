@@ -17,28 +17,11 @@ from pathformer.experiments.settings import read_run
 from pathformer.kg.datasets import load
 from pathformer.training.display import Display
 
-RUN = [
-    "dataset=umls",
-    "queries=drawn",
-    "trained=efol",
-    "model.dim=64",
-    "model.layers=2",
-    "model.dropout=0.0",
-    "training.steps=900",
-    "training.batch=32",
-    "training.turns=false",
-    "training.schedule=cosine",
-    "training.warmup=0.05",
-    "training.update.rate=2e-2",
-    "training.update.negatives=32",
-    "training.validations=1",
-]
-
 
 @pytest.mark.slow
 @pytest.mark.data
 def test_a_small_model_beats_frequency_on_every_structure_of_umls(data_dir: Path, tmp_path: Path) -> None:
-    run = read_run(None, RUN)
+    run = read_run("umls-small")
     start = time.monotonic()
     outcome = train_run(run, tmp_path, data=data_dir, device="cpu", display=Display(Console(file=io.StringIO())))
     spent = time.monotonic() - start
