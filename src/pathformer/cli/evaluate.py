@@ -52,18 +52,20 @@ def command(
 
     from pathformer.experiments.measure import measure
 
-    report = measure(
-        checkpoint,
-        queries=queries,
-        graph=graph,
-        split=split,
-        structures=structure,
-        answers=answers,
-        ties=ties,
-        strict=strict,
-        data=data,
-        device=device,
-    )
+    with Console(stderr=True).status("reading") as status:
+        report = measure(
+            checkpoint,
+            queries=queries,
+            graph=graph,
+            split=split,
+            structures=structure,
+            answers=answers,
+            ties=ties,
+            strict=strict,
+            data=data,
+            device=device,
+            progress=lambda name, count: status.update(f"ranked {count:,} queries of {name}"),
+        )
     match format:
         case "json":
             typer.echo(report.json())

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import cast, get_args
 
@@ -30,8 +30,12 @@ def measure(
     strict: bool = False,
     data: str | Path | None = None,
     device: str = "auto",
+    progress: Callable[[str, int], None] | None = None,
 ) -> Report:
-    """The report of a run's folder or checkpoint; what is not given is as the run had it."""
+    """The report of a run's folder or checkpoint; what is not given is as the run had it.
+
+    progress: called after each structure with its name and number of queries.
+    """
     _check("answers", answers, get_args(Answers))
     _check("ties", ties, TIES)
     _check("split", split, ("valid", "test"))
@@ -61,6 +65,7 @@ def measure(
             "queries": sets.origin_of(split),
             "weights": f"{file.stem}, step {facts['step']:,}",
         },
+        progress=progress,
         paper=facts["settings"]["paper"]["mrr"] if own and split == "test" and answers == "hard" else {},
     )
 
