@@ -9,7 +9,6 @@ setting with its time, and last the fastest as they would stand in the kernels' 
 from __future__ import annotations
 
 import time
-from itertools import product
 
 import torch
 from triton.testing import do_bench_cudagraph
@@ -49,7 +48,7 @@ def try_all(title, places, choices, work, best):
         for place, value in zip(places, choice, strict=True):
             _set(place, value)
         try:
-            times[choice] = do_bench_cudagraph(work, rep=8) * 1e3
+            times[choice] = do_bench_cudagraph(work, rep=5) * 1e3
         except Exception as error:
             print(f"  {title} {choice}: {type(error).__name__} {str(error)[:80]}")
     fastest = min(times, key=times.get)
@@ -89,17 +88,17 @@ def attention_case(lengths):
 def tune_attention(best):
     forward, backward = attention_case([2] * 3072)
     places = [(attention, "PATHS", 2), (attention, "WARPS", 2)]
-    try_all("attention forward, 2 tokens", places, [(1, 1), (2, 1), (4, 2), (4, 4)], forward, best)
+    try_all("attention forward, 2 tokens", places, [(1, 1), (4, 2)], forward, best)
     places = [(attention, "BACK_PATHS", 2), (attention, "BACK_WARPS", 2)]
-    try_all("attention backward, 2 tokens", places, [(1, 1), (2, 1), (2, 2), (4, 2), (4, 4)], backward, best)
+    try_all("attention backward, 2 tokens", places, [(1, 1), (2, 2)], backward, best)
     forward, backward = attention_case([4] * 512 + [3] * 512)
     places = [(attention, "PATHS", 4), (attention, "WARPS", 4)]
-    try_all("attention forward, 4 tokens", places, [(1, 1), (1, 2), (2, 2), (2, 4)], forward, best)
+    try_all("attention forward, 4 tokens", places, [(1, 2), (2, 2)], forward, best)
     places = [(attention, "BACK_PATHS", 4), (attention, "BACK_WARPS", 4)]
-    try_all("attention backward, 4 tokens", places, [(1, 1), (1, 2), (1, 4), (2, 4)], backward, best)
+    try_all("attention backward, 4 tokens", places, [(1, 1), (1, 4)], backward, best)
     _, backward = attention_case(LENGTHS)
     places = [(attention, "PROGRAMS")]
-    try_all("attention backward, all", places, [(132,), (264,), (528,), (1056,)], backward, best)
+    try_all("attention backward, all", places, [(528,), (1056,)], backward, best)
 
 
 def tune_norm(best):
@@ -109,9 +108,7 @@ def tune_norm(best):
     forward, context = norm._AddNorm.forward, Context()
     forward(context, *arguments)
     try_all("norm forward", [(norm, "WARPS")], [(1,), (4,)], lambda: forward(Context(), *arguments), best)
-    choices = [
-        (4, 528, 1), (4, 1056, 1), (4, 1056, 2), (2, 1056, 1), (2, 2112, 1), (8, 528, 1), (4, 264, 3), (4, 792, 1),
-    ]  # fmt: skip
+    choices = [(4, 528, 1), (4, 1056, 1), (2, 1056, 1), (8, 528, 1)]
     places = [(norm, "BACK_WARPS"), (norm, "PROGRAMS"), (norm, "STAGES")]
     try_all("norm backward", places, choices, lambda: norm._AddNorm.backward(context, of_total, grad), best)
 
@@ -123,13 +120,10 @@ def tune_activation(best):
     bias = low(HIDDEN)
     forward(context, values, bias, 0.1, seed)
     places = [(activation, "ROWS"), (activation, "COLUMNS"), (activation, "WARPS")]
-    choices = [(8, 128, 4), (32, 128, 8), (8, 256, 4), (16, 256, 8), (4, 512, 4), (8, 128, 2)]
+    choices = [(8, 256, 4), (32, 128, 8)]
     try_all("activation forward", places, choices, lambda: forward(Context(), values, bias, 0.1, seed), best)
     names = ("BACK_ROWS", "BACK_COLUMNS", "BACK_WARPS", "STAGES", "LANES")
-    choices = [
-        (16, 128, 4, 1, 64), (16, 128, 4, 1, 128), (8, 256, 4, 1, 128), (8, 256, 4, 2, 128), (16, 128, 4, 3, 64),
-        (32, 128, 8, 1, 64), (8, 512, 8, 1, 128), (16, 128, 4, 2, 128),
-    ]  # fmt: skip
+    choices = [(16, 128, 4, 1, 64), (8, 256, 4, 1, 128), (16, 128, 4, 1, 128)]
     places = [(activation, name) for name in names]
     try_all("activation backward", places, choices, lambda: activation._ReluDropout.backward(context, grad), best)
 
@@ -157,11 +151,11 @@ def tune_ledger(best):
         ledger._settle(weight, [(anchors, grads, places)], [(ids, points, coefficients)])
 
     names = [(ledger, "PAIRS"), (ledger, "PAIR_WARPS")]
-    try_all("distance", names, [(8, 4), (32, 4), (32, 8), (16, 8)], distance, best)
+    try_all("distance", names, [(32, 8)], distance, best)
     names = [(ledger, "TURN"), (ledger, "TURN_WARPS")]
-    try_all("gradient of points", names, [(2, 4), (8, 4), (8, 8), (4, 8), (2, 2)], of_points, best)
+    try_all("gradient of points", names, [(8, 4), (2, 4)], of_points, best)
     names = [(ledger, "DEBTS"), (ledger, "DEBT_WARPS")]
-    try_all("gradient of a table", names, [(2, 4), (8, 4), (8, 8), (4, 2), (2, 2), (1, 2)], settle, best)
+    try_all("gradient of a table", names, [(2, 4), (8, 8)], settle, best)
 
 
 def tune_adam(best):
@@ -179,7 +173,7 @@ def tune_adam(best):
         kernels[key].run()
 
     names = [(adam, "CHUNK"), (adam, "WARPS")]
-    try_all("adam, entities", names, list(product((1024, 2048, 4096), (4, 8))), work, best)
+    try_all("adam, entities", names, [(1024, 4)], work, best)
 
 
 def tune():

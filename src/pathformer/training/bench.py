@@ -8,6 +8,7 @@ are drawn with a share of about 1 / rank, which gives hubs.
 from __future__ import annotations
 
 import statistics
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -23,7 +24,17 @@ from pathformer.symbolic.queries import Queries, Ragged
 from pathformer.training.data import TrainingSet
 from pathformer.training.step import TrainingStep
 
-__all__ = ["Figures", "breakdown", "kernel_groups", "made_up", "matrix_flops", "matrix_rate", "speed"]
+__all__ = [
+    "Figures",
+    "breakdown",
+    "kernel_groups",
+    "made_up",
+    "matrix_flops",
+    "matrix_rate",
+    "repeated",
+    "speed",
+    "timed",
+]
 
 MEAN_ANSWERS = {"1p": 2.1, "2p": 20.1, "3p": 28.6, "2i": 3.0, "3i": 2.2}  # NELL995's; 20 for others
 
@@ -83,7 +94,7 @@ def speed(step: TrainingStep, updates: int = 500, warmup: int = 20) -> Figures:
     """The mean over so many consecutive updates."""
     step.run(warmup)
     _wait(step.device)
-    seconds = _timed(step.device, lambda: step.run(updates)) / updates
+    seconds = timed(step.device, lambda: step.run(updates)) / updates
     tokens = sum(part.tokens for part in step.drawer.layout.steps if isinstance(part, PathStep))
     flops = matrix_flops(step.model, step.drawer.layout)
     peak = torch.cuda.max_memory_allocated(step.device) if step.device.type == "cuda" else 0
@@ -112,11 +123,7 @@ def matrix_flops(model: Model, layout: Layout) -> float:
 def matrix_rate(device: torch.device | str, size: int = 8192, repeats: int = 10) -> float:
     """The device's measured bf16 matrix rate, in floating-point operations a second, on random data."""
     left, right = (torch.randn(size, size, device=device, dtype=torch.bfloat16) for _ in range(2))
-    place = torch.device(device)
-    for _ in range(3):
-        left @ right
-    _wait(place)
-    seconds = statistics.median(_timed(place, lambda: left @ right) for _ in range(repeats))
+    seconds = statistics.median(repeated(torch.device(device), lambda: left @ right, 1) for _ in range(repeats))
     return 2.0 * size**3 / seconds
 
 
@@ -144,15 +151,20 @@ def kernel_groups(times: Mapping[str, float]) -> dict[str, float]:
     return groups
 
 
+def repeated(device: torch.device, work: Callable[[], Any], times: int = 20) -> float:
+    """Seconds of a piece of work, the mean over so many in a row after one that is not counted."""
+    work()
+    _wait(device)
+    return timed(device, lambda: [work() for _ in range(times)]) / times
+
+
 def _wait(device: torch.device) -> None:
     if device.type == "cuda":
         torch.cuda.synchronize(device)
 
 
-def _timed(device: torch.device, work: Callable[[], Any]) -> float:
+def timed(device: torch.device, work: Callable[[], Any]) -> float:
     """Seconds of device time where there are events for it, of the clock elsewhere."""
-    import time
-
     if device.type == "cuda":
         before, after = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
         before.record()

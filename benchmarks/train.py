@@ -1,0 +1,228 @@
+"""Training speed on made-up queries of NELL995's size: whole updates, where their time goes, and variants.
+
+    pathformer bench train [-- --brief | --all] [--tune] [--products] [--cpu]
+
+For 2,560 queries an update (512 of each of five structures) and for 512 mixed: queries a second as the mean of 500
+consecutive updates, the share of the measured bf16 matrix rate, peak memory, and a breakdown by kernel. `--all` adds
+other settings (relative positions, forks, norms, EFOL), `--tune` first tries launch settings of the kernels,
+`--products` times the matrix products alone, `--brief` checks, tunes and measures the two cases on fewer queries.
+Without a CUDA device a small model is measured on the processor.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gc
+import platform
+import sys
+import time
+from contextlib import nullcontext
+
+import torch
+from _record import record
+
+from pathformer.models.pathformer import Config, Pathformer
+from pathformer.nn.backend import plain
+from pathformer.query.structures import EFOL_TRAINED, EPFO_TRAINED
+from pathformer.training import bench
+from pathformer.training.step import StepConfig, TrainingStep
+
+ENTITIES, RELATIONS, QUERIES = 63_361, 400, 107_982  # NELL995's
+EPFO_2560 = dict.fromkeys(EPFO_TRAINED, 512)
+EPFO_512 = dict(zip(EPFO_TRAINED, (103, 103, 102, 102, 102), strict=True))
+
+
+def case(name, data, composition, rate, *, config=None, step=None, updates=500, detail=0):
+    """Train from the start, print one line, and with `detail` the longest so many kernels."""
+    gc.collect()
+    torch.cuda.empty_cache()
+    torch.cuda.reset_peak_memory_stats()
+    torch.manual_seed(0)
+    with torch.device("cuda"):
+        model = Pathformer(config or Config(), data.entities, RELATIONS)
+    begun = time.perf_counter()
+    trainer = TrainingStep(model, data, composition, step or StepConfig())
+    trainer.run(4)
+    torch.cuda.synchronize()
+    ready = time.perf_counter() - begun
+    figures = bench.speed(trainer, updates)
+    losses = trainer.losses()
+    held = torch.cuda.max_memory_reserved() / 2**30
+    print(
+        f"{name:28s} {figures.queries_per_second:9,.0f} q/s  {figures.milliseconds:7.3f} ms  "
+        f"{figures.tokens:6,} tokens  "
+        f"{figures.teraflops:4.0f} TFLOP/s = {figures.teraflops * 1e12 / rate:5.1%} of measured  "
+        f"peak {figures.peak_bytes / 2**30:.2f} GiB (held {held:.2f})  ready in {ready:.1f} s  "
+        f"loss {sum(losses.mean.values()) / len(losses.mean):.3f} {dict(losses.diverged)}",
+        flush=True,
+    )
+    found = {"ready_s": ready, **{slot: getattr(figures, slot) for slot in figures.__slots__}}
+    if detail:
+        times = bench.breakdown(trainer)
+        groups = bench.kernel_groups(times)
+        print(f"  kernels {sum(groups.values()):.3f} ms of {figures.milliseconds:.3f} ms an update")
+        for group, spent in sorted(groups.items(), key=lambda item: -item[1]):
+            print(f"    {group:22s} {spent:7.3f} ms {spent / sum(groups.values()):6.1%}")
+        for kernel, spent in list(times.items())[:detail]:
+            print(f"      {spent:7.3f} ms  {kernel[:110]}", flush=True)
+        found |= {"groups_ms": groups}
+    return found
+
+
+def check():
+    """Gradients of the kernels against plain float32 lines, at the paper's size: relative errors, largest first."""
+    data = bench.made_up(EPFO_TRAINED, 5000, 40, 500, "cuda")
+    torch.manual_seed(0)
+    model = Pathformer(Config(dropout=0.0), 5000, 40).cuda()
+    composition = dict.fromkeys(EPFO_TRAINED, 40)
+    low, high = (TrainingStep(model, data, composition, StepConfig(precision=p)) for p in ("bf16", "fp32"))
+    drawn = low.drawer.draw()
+
+    def gradients(trainer, lines):
+        trainer.adam.clear()
+        with lines:
+            trainer.loss(drawn).mean().backward()
+        return {slot.name: slot.working.grad.float().clone() for slot in trainer.adam.slots}
+
+    exact = gradients(high, plain())
+    for label, found in {
+        "fp32 kernels": gradients(high, nullcontext()),
+        "bf16 kernels": gradients(low, nullcontext()),
+        "bf16 plain": gradients(low, plain()),
+    }.items():
+        errors = sorted((((found[name] - grad).norm() / grad.norm()).item(), name) for name, grad in exact.items())
+        worst = ", ".join(f"{name} {error:.1e}" for error, name in errors[:-4:-1])
+        print(f"gradients against plain fp32, {label}: {worst}; median {errors[len(errors) // 2][0]:.1e}", flush=True)
+
+
+def phases(data, composition):
+    """Milliseconds of growing prefixes of an update, each captured on its own."""
+    torch.manual_seed(0)
+    with torch.device("cuda"):
+        model = Pathformer(Config(), data.entities, RELATIONS)
+    trainer = TrainingStep(model, data, composition, StepConfig())
+    trainer.run(4)
+
+    def backward():
+        trainer.adam.clear()
+        trainer.loss(trainer.drawer.draw()).mean().backward()
+
+    parts = {
+        "drawing": trainer.drawer.draw,
+        "+ encoding": lambda: trainer.network.encode(trainer.batch, trainer.drawer.draw().ids),
+        "+ distance and loss": lambda: trainer.loss(trainer.drawer.draw()),
+        "+ backward": backward,
+        "+ optimiser": trainer.update,
+    }
+    found = {name: captured(trainer, work) for name, work in parts.items()}
+    print("  phases: " + ", ".join(f"{name} {spent:.3f} ms" for name, spent in found.items()), flush=True)
+    return found
+
+
+def captured(trainer, work, replays=20):
+    """Milliseconds of a piece of work, replayed as a graph."""
+    with torch.cuda.stream(trainer._stream):
+        work()
+    torch.cuda.synchronize()
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph, stream=trainer._stream):
+        work()
+    trainer.adam.settle()
+    graph.replay()
+    torch.cuda.synchronize()
+    spent = bench.timed(trainer.device, lambda: [graph.replay() for _ in range(replays)]) / replays
+    trainer.adam.clear()
+    return spent * 1e3
+
+
+def products():
+    """The matrix products of an update, one by one: where cuBLAS is good and where it is not."""
+    print("matrix products, bf16: rows x columns x inner, ms, TFLOP/s")
+    for tokens in (9728, 1946):
+        total = 0.0
+        for name, (m, n, k, layout) in {
+            "qkv": (tokens, 2400, 800, "nt"), "out": (tokens, 800, 800, "nt"),
+            "expand": (tokens, 3200, 800, "nt"), "contract": (tokens, 800, 3200, "nt"),
+            "d qkv": (tokens, 800, 2400, "nn"), "d out": (tokens, 800, 800, "nn"),
+            "d expand": (tokens, 800, 3200, "nn"), "d contract": (tokens, 3200, 800, "nn"),
+            "w qkv": (2400, 800, tokens, "tn"), "w out": (800, 800, tokens, "tn"),
+            "w expand": (3200, 800, tokens, "tn"), "w contract": (800, 3200, tokens, "tn"),
+        }.items():  # fmt: skip
+            a = torch.randn((k, m) if layout[0] == "t" else (m, k), device="cuda", dtype=torch.bfloat16)
+            b = torch.randn((n, k) if layout[1] == "t" else (k, n), device="cuda", dtype=torch.bfloat16)
+            left, right = (a.t() if layout[0] == "t" else a), (b.t() if layout[1] == "t" else b)
+            spent = bench.repeated(torch.device("cuda"), lambda left=left, right=right: left @ right)
+            total += spent
+            done = 2e-12 * m * n * k / spent
+            print(f"  {tokens:6d} {name:11s} {m:5d} x {n:5d} x {k:5d}  {spent * 1e3:7.4f}  {done:4.0f}")
+        print(f"  {tokens:6d} a layer {total * 1e3:.3f} ms, six {6 * total * 1e3:.3f} ms", flush=True)
+
+
+def on_processor():
+    """A small model, so that the figure exists everywhere."""
+    data = bench.made_up(EPFO_TRAINED, 135, 92, 2000, "cpu")
+    torch.manual_seed(0)
+    trainer = TrainingStep(
+        Pathformer(Config(dim=64, layers=2), 135, 92), data, dict.fromkeys(EPFO_TRAINED, 128), StepConfig()
+    )
+    figures = bench.speed(trainer, updates=30, warmup=3)
+    print(f"processor, d = 64, 2 layers, 5 x 128: {figures.queries_per_second:,.0f} q/s, {figures.milliseconds:.1f} ms")
+    return {slot: getattr(figures, slot) for slot in figures.__slots__}
+
+
+def others(data, rate):
+    """Other settings at 5 x 512."""
+    found = {}
+    for name, config in {
+        "relative positions": Config(positions="relative"),
+        "no dropout": Config(dropout=0.0),
+        "post-norm": Config(norm="post"),
+        "Mixer fork": Config(fork="mixer"),
+        "MLP2Vector fork": Config(fork="mlp2vector"),
+        "set fork": Config(fork="set"),
+        "one layer": Config(layers=1),
+    }.items():
+        found[name] = case(name, data, EPFO_2560, rate, config=config, updates=200)
+    found["one structure, 512"] = case("one structure, 512", data, {"2i": 512}, rate, updates=200)
+    more = bench.made_up(EFOL_TRAINED, ENTITIES, RELATIONS, 10_798, "cuda")
+    found["EFOL, 10 x 512"] = case("EFOL, 10 x 512", more, dict.fromkeys(EFOL_TRAINED, 512), rate, updates=200)
+    return found
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    for name in ("brief", "all", "tune", "products", "cpu"):
+        parser.add_argument(f"--{name}", action="store_true")
+    args = parser.parse_args(sys.argv[1:])
+    if args.cpu or not torch.cuda.is_available():
+        record("train-cpu", on_processor())
+        return
+    check()
+    if args.tune or args.brief:
+        from tune_kernels import tune
+
+        tune()
+    rate = bench.matrix_rate("cuda")
+    print(
+        f"{torch.cuda.get_device_name()}, torch {torch.__version__}, Python {platform.python_version()}; "
+        f"measured bf16 matrix rate {rate / 1e12:.0f} TFLOP/s",
+        flush=True,
+    )
+    data = bench.made_up(EPFO_TRAINED, ENTITIES, RELATIONS, 20_000 if args.brief else QUERIES, "cuda")
+    found = {
+        "device": torch.cuda.get_device_name(),
+        "matrix rate": rate,
+        "5 x 512": case("EPFO, 5 x 512", data, EPFO_2560, rate, detail=25),
+        "512 mixed": case("EPFO, 512 mixed", data, EPFO_512, rate, detail=10),
+    }
+    if not args.brief:
+        found |= {"phases, 5 x 512": phases(data, EPFO_2560), "phases, 512 mixed": phases(data, EPFO_512)}
+    if args.products:
+        products()
+    if args.all:
+        found |= others(data, rate)
+    record("train", found)
+
+
+if __name__ == "__main__":
+    main()
