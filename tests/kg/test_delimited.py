@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import gzip
+import lzma
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
@@ -70,6 +73,18 @@ def test_a_header_is_no_triple_unless_said_so(tmp_path: Path) -> None:
     content = "subject,predicate,object\na,r,b\n"
     assert named(read(tmp_path, content, "x.csv")) == [("a", "r", "b")]
     assert len(named(read(tmp_path, content, "x.csv", header=False))) == 2
+
+
+def test_single_letters_are_a_triple_and_no_header(tmp_path: Path) -> None:
+    assert named(read(tmp_path, "s\tp\to\n")) == [("s", "p", "o")]
+    assert named(read(tmp_path, "h\tr\tt\n")) == [("h", "r", "t")]
+
+
+@pytest.mark.parametrize("packing", ["gz", "xz", "zst"])
+def test_archives_of_several_members(packing: str, tmp_path: Path) -> None:
+    pack = {"gz": gzip.compress, "xz": lzma.compress, "zst": lambda b: pa.compress(b, codec="zstd", asbytes=True)}
+    content = pack[packing](b"a\tr\tb\n") + pack[packing](b"c\tr\td\n")
+    assert named(read(tmp_path, content, f"x.tsv.{packing}")) == [("a", "r", "b"), ("c", "r", "d")]
 
 
 def test_one_column_may_serve_twice(tmp_path: Path) -> None:
@@ -201,6 +216,29 @@ def test_the_fast_reader_and_the_slow_one_agree(table: list[tuple[list[bytes], b
         with pytest.raises(GraphFileError) as caught:
             KnowledgeGraph.read(path, header=False)
         assert caught.value.line == first.line
+
+
+raw_cells = st.lists(st.sampled_from(["a", "b", '"', ",", "\n", "\r\n", "é", " "]), max_size=14).map("".join)
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=300)
+@given(content=raw_cells.map(lambda text: f"x,r,y\n{text}\nx,r,z\n"))
+@example(content='x,r,y\na"b,"c"d,e""f\nx,r,z\n')
+@example(content='x,r,y\na,r,"b\n\nc"\nx,r,z\n')
+@example(content='x,r,y\n"\nx,r,z\n')
+def test_in_csv_they_agree_too_however_odd_the_quotes(content: str, tmp_path: Path) -> None:
+    path = tmp_path / "x.csv"
+    path.write_bytes(content.encode())
+    options = ReadOptions(header=False)
+    slowly = list(triples(path, options, layout(path, options, ",", '"')))
+    first = next((row for row in slowly if isinstance(row, GraphFileError)), None)
+    if first is None:
+        assert named(KnowledgeGraph.read(path, header=False)) == sorted(set(slowly))  # type: ignore[type-var]
+    else:
+        assert problem(tmp_path, content, "x.csv", header=False) == str(first).removeprefix(f"{tmp_path}/")
+        graph = KnowledgeGraph.read(path, header=False, skip_bad=True)
+        assert named(graph) == sorted({row for row in slowly if isinstance(row, tuple)})
+        assert graph.report.skipped == sum(isinstance(row, GraphFileError) for row in slowly)
 
 
 def test_a_cell_beyond_the_csv_modules_limit_is_an_error_with_its_line(tmp_path: Path) -> None:

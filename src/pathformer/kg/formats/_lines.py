@@ -19,10 +19,11 @@ from pathformer.kg.source import open_bytes
 
 __all__ = ["Layout", "choose_columns", "layout", "rows", "triples", "well_known"]
 
+# No single letters: a small graph may have a triple (s, p, o), and no line should be lost in silence.
 _WELL_KNOWN: tuple[frozenset[str], ...] = (
-    frozenset({"head", "subject", "source", "src", "from", "start", "s", "h"}),
-    frozenset({"relation", "predicate", "property", "rel", "edge", "type", "p", "r"}),
-    frozenset({"tail", "object", "target", "dst", "to", "end", "o", "t"}),
+    frozenset({"head", "subject", "source", "src", "from", "start"}),
+    frozenset({"relation", "predicate", "property", "rel", "edge", "type"}),
+    frozenset({"tail", "object", "target", "dst", "to", "end"}),
 )
 
 
