@@ -17,6 +17,7 @@ from pathformer.nn.positions import RelativePositions
 __all__ = ["SelfAttention"]
 
 _KERNEL_LENGTH = 16  # the kernel holds a sequence in registers; longer ones take the plain lines
+_KERNEL_SIZE = 2**31  # and it counts places in 32 bits
 
 
 class SelfAttention(nn.Module):
@@ -42,7 +43,7 @@ class SelfAttention(nn.Module):
 
     def forward(self, rows: Tensor, packing: Packing, noise: Noise) -> Tensor:
         """rows (T, d) -> (T, d), the output map's bias not yet added."""
-        if fused(rows) and packing.longest <= _KERNEL_LENGTH:
+        if fused(rows) and packing.longest <= _KERNEL_LENGTH and 3 * rows.numel() < _KERNEL_SIZE:
             mixed = self._fused(F.linear(rows, self.qkv.weight), packing, noise)
         else:
             qkv = self.qkv(rows)  # (T, 3d)

@@ -62,11 +62,13 @@ def _activation_forward(
     values, bias, out, seed, rate, count,
     WIDTH: tl.constexpr, ROWS: tl.constexpr, COLUMNS: tl.constexpr, DROP: tl.constexpr,
 ):  # fmt: skip
-    row = tl.program_id(1) * ROWS + tl.arange(0, ROWS)
+    first = tl.program_id(1) * ROWS
+    row = first + tl.arange(0, ROWS)
     column = tl.program_id(0) * COLUMNS + tl.arange(0, COLUMNS)
     inside = (row < count)[:, None] & (column < WIDTH)[None, :]
-    at = row[:, None] * WIDTH + column[None, :]
-    value = tl.load(values + at, mask=inside, other=0.0).to(tl.float32)
+    base = first.to(tl.int64) * WIDTH  # 64 bits for the tile's place, 32 within it
+    at = tl.arange(0, ROWS)[:, None] * WIDTH + column[None, :]
+    value = tl.load(values + base + at, mask=inside, other=0.0).to(tl.float32)
     value += tl.load(bias + column, mask=column < WIDTH, other=0.0).to(tl.float32)[None, :]
     value = tl.maximum(value, 0.0)
     if DROP:
@@ -74,9 +76,9 @@ def _activation_forward(
             half = tl.program_id(0) * (COLUMNS // 2) + tl.arange(0, COLUMNS // 2)
             kept = keep_run(tl.load(seed), row[:, None] * (WIDTH // 2) + half[None, :], rate)
         else:
-            kept = keep(tl.load(seed), at, rate)
+            kept = keep(tl.load(seed), row[:, None] * WIDTH + column[None, :], rate)
         value = tl.where(kept, value * (1.0 / (1.0 - rate)), 0.0)
-    tl.store(out + at, value, mask=inside)
+    tl.store(out + base + at, value, mask=inside)
 
 
 @triton.jit
@@ -85,13 +87,13 @@ def _activation_backward(
     WIDTH: tl.constexpr, ROWS: tl.constexpr, COLUMNS: tl.constexpr, STAGES: tl.constexpr,
 ):  # fmt: skip
     column = tl.program_id(0) * COLUMNS + tl.arange(0, COLUMNS)
+    at = tl.arange(0, ROWS)[:, None] * WIDTH + column[None, :]
     total = tl.zeros([ROWS, COLUMNS], dtype=tl.float32)
     for first in tl.range(tl.program_id(1) * ROWS, count, tl.num_programs(1) * ROWS, num_stages=STAGES):
-        row = first + tl.arange(0, ROWS)
-        inside = (row < count)[:, None] & (column < WIDTH)[None, :]
-        at = row[:, None] * WIDTH + column[None, :]
-        value = tl.load(grads + at, mask=inside, other=0.0).to(tl.float32) * scale
-        value = tl.where(tl.load(out + at, mask=inside, other=0.0) > 0, value, 0.0)
-        tl.store(result + at, value, mask=inside)
+        inside = (first + tl.arange(0, ROWS) < count)[:, None] & (column < WIDTH)[None, :]
+        base = first * tl.full([], WIDTH, tl.int64)
+        value = tl.load(grads + base + at, mask=inside, other=0.0).to(tl.float32) * scale
+        value = tl.where(tl.load(out + base + at, mask=inside, other=0.0) > 0, value, 0.0)
+        tl.store(result + base + at, value, mask=inside)
         total += value
     tl.store(sums + tl.program_id(1) * WIDTH + column, tl.sum(total, axis=0), mask=column < WIDTH)

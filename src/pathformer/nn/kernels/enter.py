@@ -63,7 +63,7 @@ def _enter_forward(
     rows, out, positions, places, seed, scale, rate,
     WIDTH: tl.constexpr, BLOCK: tl.constexpr, PLACED: tl.constexpr, DROP: tl.constexpr,
 ):  # fmt: skip
-    row = tl.program_id(0)
+    row = tl.program_id(0).to(tl.int64)
     column = tl.arange(0, BLOCK)
     inside = column < WIDTH
     at = row * WIDTH + column
@@ -81,7 +81,7 @@ def _enter_backward(
     grads, out, positions, places, seed, scale, rate,
     WIDTH: tl.constexpr, BLOCK: tl.constexpr, PLACED: tl.constexpr, DROP: tl.constexpr,
 ):  # fmt: skip
-    row = tl.program_id(0)
+    row = tl.program_id(0).to(tl.int64)
     column = tl.arange(0, BLOCK)
     inside = column < WIDTH
     at = row * WIDTH + column

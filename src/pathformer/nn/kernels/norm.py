@@ -85,7 +85,7 @@ def _norm_forward(
     rows, update, bias, gain, shift, total, normed, mean, scale, seed, epsilon, rate,
     WIDTH: tl.constexpr, BLOCK: tl.constexpr, ADD: tl.constexpr, BIAS: tl.constexpr, DROP: tl.constexpr,
 ):  # fmt: skip
-    row = tl.program_id(0)
+    row = tl.program_id(0).to(tl.int64)
     column = tl.arange(0, BLOCK)
     inside = column < WIDTH
     at = row * WIDTH + column
@@ -122,7 +122,7 @@ def _norm_backward(
     sum_shift = tl.zeros([BLOCK], dtype=tl.float32)
     sum_bias = tl.zeros([BLOCK], dtype=tl.float32)
     for row in tl.range(tl.program_id(0), count, tl.num_programs(0), num_stages=STAGES):
-        at = row * WIDTH + column
+        at = row * tl.full([], WIDTH, tl.int64) + column
         grad = tl.load(of_normed + at, mask=inside, other=0.0).to(tl.float32)
         value = tl.load(total + at, mask=inside, other=0.0).to(tl.float32)
         inverse = tl.load(scale + row)
