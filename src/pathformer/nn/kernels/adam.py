@@ -46,7 +46,7 @@ class AdamKernel:
         self._scales.copy_(1.0 - torch.pow(self._bases, self._steps))
         _adam[(len(self._chunks),)](
             self._chunks, self._sizes, self._factors, self._addresses, self._rate, self._scales,
-            self._betas[0], self._betas[1], self._epsilon, len(self._slots),
+            self._betas[0], 1.0 - self._betas[0], self._betas[1], 1.0 - self._betas[1], self._epsilon, len(self._slots),
             CHUNK=CHUNK, LOW=self._low, num_warps=WARPS,
         )  # fmt: skip
 
@@ -64,7 +64,7 @@ class AdamKernel:
 
 @triton.jit
 def _adam(
-    chunks, sizes, factors, addresses, rate, scales, beta1, beta2, epsilon, count,
+    chunks, sizes, factors, addresses, rate, scales, beta1, rest1, beta2, rest2, epsilon, count,
     CHUNK: tl.constexpr, LOW: tl.constexpr,
 ):  # fmt: skip
     weight = tl.load(chunks + tl.program_id(0) * 2)
@@ -77,14 +77,20 @@ def _adam(
         bits = tl.load(column) | tl.load(column + count) | tl.load(column + 2 * count)
         bits |= tl.load(column + 3 * count) | tl.load(column + 4 * count)
         if (bits % 16 == 0) & (start + CHUNK <= size):  # whole chunks need no mask: 16 bytes at a time
-            _adam_chunk(column, start, size, speed, shrink, scales, beta1, beta2, epsilon, count, CHUNK, LOW, True)
+            _adam_chunk(
+                column, start, size, speed, shrink, scales, beta1, rest1, beta2, rest2, epsilon, count,
+                CHUNK, LOW, True,
+            )  # fmt: skip
         else:
-            _adam_chunk(column, start, size, speed, shrink, scales, beta1, beta2, epsilon, count, CHUNK, LOW, False)
+            _adam_chunk(
+                column, start, size, speed, shrink, scales, beta1, rest1, beta2, rest2, epsilon, count,
+                CHUNK, LOW, False,
+            )  # fmt: skip
 
 
 @triton.jit
 def _adam_chunk(
-    column, start, size, speed, shrink, scales, beta1, beta2, epsilon, count,
+    column, start, size, speed, shrink, scales, beta1, rest1, beta2, rest2, epsilon, count,
     CHUNK: tl.constexpr, LOW: tl.constexpr, WHOLE: tl.constexpr,
 ):  # fmt: skip
     low: tl.constexpr = tl.bfloat16 if LOW else tl.float32
@@ -108,8 +114,8 @@ def _adam_chunk(
         first = tl.load(firsts, mask=inside, other=0.0)
         second = tl.load(seconds, mask=inside, other=0.0)
     grad = grad.to(tl.float32)
-    first = beta1 * first + (1.0 - beta1) * grad
-    second = beta2 * second + (1.0 - beta2) * grad * grad
+    first = beta1 * first + rest1 * grad
+    second = beta2 * second + rest2 * grad * grad  # rest2 is rounded once: 1 - 0.999 in float32 is off by 1e-5
     size1, size2 = tl.load(scales), tl.load(scales + 1)
     master = master * shrink - speed * (first / size1) / (tl.sqrt(second / size2) + epsilon)
     if WHOLE:
