@@ -16,9 +16,9 @@ def scores(mrr: float) -> Scores:
     return Scores(mrr, {1: mrr / 2, 3: mrr, 10: min(1.0, 2 * mrr)}, queries=1200, answers=3400)
 
 
-def text_of(report: Report) -> str:
+def text_of(report: Report, width: int = 200) -> str:
     out = io.StringIO()
-    Console(file=out, width=200).print(report.table())
+    Console(file=out, width=width).print(report.table())
     return out.getvalue()
 
 
@@ -45,6 +45,16 @@ def test_table_and_markdown_show_paper_ours_difference() -> None:
 
 def test_without_the_papers_figures_there_is_no_such_column() -> None:
     assert "paper" not in text_of(Report(scores={"1p": scores(0.2)}))
+
+
+def test_the_table_fits_eighty_columns() -> None:
+    wide = Scores(1.0, {1: 1.0, 3: 1.0, 10: 1.0}, queries=22_812, answers=347_713)
+    names = (*EPFO, *NEGATION_STRUCTURES)
+    report = Report(scores=dict.fromkeys(names, wide), paper={"avg": 24.2, "avg negation": 7.1})
+    shown = text_of(report, width=80)
+    assert "…" not in shown
+    assert "3,129,417" in shown  # the answers of nine structures, in one piece
+    assert "avg negation" in shown
 
 
 def test_json_reads_back() -> None:

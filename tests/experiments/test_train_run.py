@@ -86,7 +86,7 @@ def test_a_run_leaves_weights_settings_and_figures(trained: Path, run_path: Path
     assert list(report.scores) == list(EPFO)
     assert report.about["weights"] == "last, step 20"
     assert report.about["queries"] == "drawn by the protocol, seed 0"
-    assert "| paper | difference |" in (trained / "test-last.md").read_text()
+    assert "| paper | diff |" in (trained / "test-last.md").read_text()
 
 
 def test_measuring_a_checkpoint_gives_the_figures_of_the_run(trained: Path) -> None:

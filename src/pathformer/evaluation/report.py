@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from rich.box import HORIZONTALS
 from rich.table import Table
 
 from pathformer.evaluation.metrics import HITS, Scores, average
@@ -47,7 +48,9 @@ class Report:
     def table(self) -> Table:
         """For the terminal."""
         caption = ", ".join(f"{key}: {value}" for key, value in self.about.items())
-        table = Table(caption=caption or None, caption_justify="left")
+        table = Table(
+            box=HORIZONTALS, pad_edge=False, padding=(0, 1, 0, 0), caption=caption or None, caption_justify="left"
+        )
         header, *rows = self._cells()
         for column in header:
             table.add_column(column, justify="left" if column == header[0] else "right")
@@ -89,7 +92,7 @@ class Report:
     def _cells(self) -> Iterator[list[str]]:
         compared = bool(self.paper)
         yield [
-            "structure", "queries", "answers", "MRR", *(["paper", "difference"] if compared else []),
+            "structure", "queries", "answers", "MRR", *(["paper", "diff"] if compared else []),
             *(f"Hits@{k}" for k in HITS),
         ]  # fmt: skip
         for name, scores in {**self.scores, **self.averages}.items():

@@ -246,7 +246,8 @@ class _Run:
             return
         report = self.task.validate()
         mrr = report.mrr
-        self._log({"valid/mrr": mrr, **{f"valid/{name}": scores.mrr for name, scores in report.scores.items()}})
+        by_structure = {f"valid/{name}": scores.mrr for name, scores in report.scores.items()}
+        self._log({"seconds": self.clock.seconds, "valid/mrr": mrr, **by_structure})
         better = self.best is None or mrr > self.best[0]
         if better:
             self.best = (mrr, self.clock.step)
