@@ -65,10 +65,10 @@ def _draw(query: str, naming: Naming, syntax: str | None, svg: Path | None, png:
     from pathformer.query.draw import draw_query, to_png
 
     picture = draw_query(query, naming, syntax)
-    for path, content in ((svg, lambda: picture.encode()), (png, lambda: to_png(picture))):
-        if path is not None:
-            _save(path, content())
-            typer.echo(f"\ndrawn to {path}")
+    if svg is not None:
+        _save(svg, picture.encode())
+    if png is not None:
+        _save(png, to_png(picture))
 
 
 def _save(path: Path, content: bytes) -> None:
@@ -78,3 +78,4 @@ def _save(path: Path, content: bytes) -> None:
         path.write_bytes(content)
     except OSError as error:
         raise InputError(f"{path} cannot be written: {error.strerror}") from error
+    typer.echo(f"\ndrawn to {path}")
