@@ -14,7 +14,7 @@ from typing import Any
 from pathformer.kg import KnowledgeGraph
 from pathformer.query.structures import EFOL_TRAINED, STRUCTURES, Structure
 
-__all__ = ["Protocol", "protocol_for"]
+__all__ = ["Protocol", "protocol_for", "structures_of"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -13,7 +13,7 @@ from pathformer.symbolic.answer import answer_rows
 from pathformer.symbolic.benchmark import Folder, graph_pair
 from pathformer.symbolic.queries import Ragged, Stored
 
-__all__ = ["Verdict", "verify"]
+__all__ = ["Verdict", "differing_rows", "merge", "verify"]
 
 
 @dataclass(frozen=True, slots=True)

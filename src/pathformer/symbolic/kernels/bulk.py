@@ -24,7 +24,7 @@ def answer_rows(answer, rows, begin, edges, space, easy, hard, easy_ends, hard_e
             return query
         count, rest = evaluate(answer, rows[query], edges, space, -1, ENDLESS)
         if rest:
-            count = spell_out(space, count, entities)
+            count = _spell_out(space, count, entities)
         easy_from, hard_from = easy_end, hard_end
         for place in range(count):
             if space.bits[place] & SMALL:
@@ -40,7 +40,7 @@ def answer_rows(answer, rows, begin, edges, space, easy, hard, easy_ends, hard_e
 
 
 @numba.njit(nogil=True, cache=True)
-def spell_out(space, count, entities):
+def _spell_out(space, count, entities):
     """Turn a complement into a plain set of all entities; returns its size."""
     membership = np.full(entities, BOTH, np.uint8)
     for place in range(count):

@@ -27,9 +27,9 @@ ENDLESS = np.int64(2**62)
 # : relation_ptr[r + 1] of relation_head (P) and relation_pair (P).
 Edges = namedtuple("Edges", "head_ptr pair_relation pair_ptr tails bits relation_ptr relation_head relation_pair")
 
-# ids, bits: the stack; where (N): the sparse set; pairs, carried (N): the edges of a projection and the membership
-# they carry; start, rest: a row for each set on the stack.
-Workspace = namedtuple("Workspace", "ids bits where pairs carried start rest")
+# ids, bits: the stack. Three sparse sets (N): where for the set that is looked up, seen for the tails of a projection,
+# barred for what does not count under a cap. start, rest: a row for each set on the stack.
+Workspace = namedtuple("Workspace", "ids bits where seen barred start rest")
 
 SCAN = 16  # a step of a scan over a relation's heads costs about a sixteenth of a search in one head's relations
 
@@ -46,15 +46,15 @@ def workspace(entities: int, depth: int) -> Workspace:
         ids=np.empty(room, np.int32),
         bits=np.empty(room, np.uint8),
         where=np.empty(entities, np.int32),
-        pairs=np.empty(entities, np.int64),
-        carried=np.empty(entities, np.uint8),
+        seen=np.empty(entities, np.int32),
+        barred=np.empty(entities, np.int32),
         start=np.zeros(depth + 2, np.int64),
         rest=np.zeros(depth + 2, np.uint8),
     )
 
 
 @numba.njit(nogil=True, cache=True)
-def find_pair(head_ptr, pair_relation, head, relation):
+def _find_pair(head_ptr, pair_relation, head, relation):
     """The index of (head, relation) among the pairs, or -1."""
     low, end = head_ptr[head], head_ptr[head + 1]
     high = end
@@ -70,37 +70,43 @@ def find_pair(head_ptr, pair_relation, head, relation):
 
 
 @numba.njit(nogil=True, cache=True)
-def spread(tails, edge_bits, begin, end, membership, ids, bits, where, first, last, most):
-    """Add the tails of edges begin:end to the segment first:last, as far as `membership` carries; returns its new end.
+def _spread(tails, edge_bits, begin, end, membership, ids, bits, seen, first, last, barred, bound, room):
+    """Add the tails of edges begin:end to the segment first:last, as far as `membership` carries.
 
-    The segment never grows past `most` + 1 entries. Takes plain arrays: a bundle of arrays handed to a function this
-    small costs more than the function.
+    Stops when more than `room` tails were added that are not among the first `bound` entries of the stack, which
+    `barred` describes. Returns the new end of the segment and the room left. Takes plain arrays: a bundle of arrays
+    handed to a function this small costs more than the function.
     """
     for edge in range(begin, end):
         gained = membership & edge_bits[edge]
         if gained == 0:
             continue
         tail = tails[edge]
-        place = where[tail]
+        place = seen[tail]
         if first <= place < last and ids[place] == tail:
             bits[place] |= gained
-        else:
-            ids[last], bits[last], where[tail] = tail, gained, last
-            last += 1
-            if last - first > most:
-                break
-    return last
+            continue
+        ids[last], bits[last], seen[tail] = tail, gained, last
+        last += 1
+        if bound:
+            place = barred[tail]
+            if 0 <= place < bound and ids[place] == tail:
+                continue
+        room -= 1
+        if room < 0:
+            break
+    return last, room
 
 
 @numba.njit(nogil=True, cache=True)
-def register(space, first, last):
+def _register(where, ids, first, last):
     """Make the segment first:last the one that `where` describes."""
     for place in range(first, last):
-        space.where[space.ids[place]] = place
+        where[ids[place]] = place
 
 
 @numba.njit(nogil=True, cache=True)
-def move(space, first, last, to):
+def _move(space, first, last, to):
     """Shift the segment first:last down to `to`; returns its new end."""
     if to != first:
         for offset in range(last - first):
@@ -110,7 +116,7 @@ def move(space, first, last, to):
 
 
 @numba.njit(nogil=True, cache=True)
-def copy(edges, space, pair, membership, first):
+def _copy(edges, space, pair, membership, first):
     """Write the tails of a pair from `first` on, unseen: they are distinct. Returns the end."""
     ids, bits = space.ids, space.bits
     for edge in range(edges.pair_ptr[pair], edges.pair_ptr[pair + 1]):
@@ -121,68 +127,74 @@ def copy(edges, space, pair, membership, first):
 
 
 @numba.njit(nogil=True, cache=True)
-def project(edges, space, first, last, rest, relation, most):
-    """Replace the segment first:last by its tails under `relation`; returns the new end, or -1 past `most` tails."""
+def _project(edges, space, first, last, rest, relation, bound, room):
+    """Replace the segment first:last by its tails under `relation`; returns the new end.
+
+    Returns -1 when more than `room` tails are not among the first `bound` entries of the stack.
+    """
     if last - first == 1 and not rest:  # a set of one, as every anchor is
-        pair = find_pair(edges.head_ptr, edges.pair_relation, space.ids[first], relation)
-        return first if pair < 0 else copy(edges, space, pair, space.bits[first], first)
+        pair = _find_pair(edges.head_ptr, edges.pair_relation, space.ids[first], relation)
+        return first if pair < 0 else _copy(edges, space, pair, space.bits[first], first)
+    if bound:
+        _register(space.barred, space.ids, 0, bound)
     heads = edges.relation_ptr[relation + 1] - edges.relation_ptr[relation]
     if rest or heads < SCAN * (last - first):
-        out = project_by_scan(edges, space, first, last, rest, relation, most)
+        out, room = _project_by_scan(edges, space, first, last, rest, relation, bound, room)
     else:
-        out = project_by_search(edges, space, first, last, relation, most)
-    return np.int64(-1) if out - last > most else move(space, last, out, first)
+        out, room = _project_by_search(edges, space, first, last, relation, bound, room)
+    return np.int64(-1) if room < 0 else _move(space, last, out, first)
 
 
 @numba.njit(nogil=True, cache=True)
-def project_by_search(edges, space, first, last, relation, most):
-    """Look every entity's relations up; writes from `last` on and returns the end."""
+def _project_by_search(edges, space, first, last, relation, bound, room):
+    """Look every entity's relations up; writes from `last` on and returns the end and the room left."""
     head_ptr, pair_relation, pair_ptr = edges.head_ptr, edges.pair_relation, edges.pair_ptr
     tails, edge_bits = edges.tails, edges.bits
-    ids, bits, where = space.ids, space.bits, space.where
+    ids, bits, seen, barred = space.ids, space.bits, space.seen, space.barred
     out = last
     for place in range(first, last):
-        pair = find_pair(head_ptr, pair_relation, ids[place], relation)
+        pair = _find_pair(head_ptr, pair_relation, ids[place], relation)
         if pair >= 0:
             begin, end = pair_ptr[pair], pair_ptr[pair + 1]
-            out = spread(tails, edge_bits, begin, end, bits[place], ids, bits, where, last, out, most)
-            if out - last > most:
+            out, room = _spread(
+                tails, edge_bits, begin, end, bits[place], ids, bits, seen, last, out, barred, bound, room
+            )
+            if room < 0:
                 break
-    return out
+    return out, room
 
 
 @numba.njit(nogil=True, cache=True)
-def project_by_scan(edges, space, first, last, rest, relation, most):
-    """Look every head of the relation up in the set; writes from `last` on and returns the end.
+def _project_by_scan(edges, space, first, last, rest, relation, bound, room):
+    """Look every head of the relation up in the set; writes from `last` on and returns the end and the room left.
 
     The heads lie side by side, so for all but small sets this is the faster way, and for a complement the only one.
-    What they carry is noted first, because the tails need the sparse set for themselves.
     """
-    ids, bits, where, pairs, carried = space.ids, space.bits, space.where, space.pairs, space.carried
-    register(space, first, last)
-    noted = 0
+    relation_head, relation_pair, pair_ptr = edges.relation_head, edges.relation_pair, edges.pair_ptr
+    tails, edge_bits = edges.tails, edges.bits
+    ids, bits, where, seen, barred = space.ids, space.bits, space.where, space.seen, space.barred
+    _register(where, ids, first, last)
+    out = last
     for index in range(edges.relation_ptr[relation], edges.relation_ptr[relation + 1]):
-        head = edges.relation_head[index]
+        head = relation_head[index]
         place = where[head]
         membership = bits[place] if first <= place < last and ids[place] == head else rest
-        pairs[noted], carried[noted] = edges.relation_pair[index], membership
-        noted += membership != 0
-    pair_ptr, tails, edge_bits = edges.pair_ptr, edges.tails, edges.bits
-    out = last
-    for note in range(noted):
-        begin, end = pair_ptr[pairs[note]], pair_ptr[pairs[note] + 1]
-        out = spread(tails, edge_bits, begin, end, carried[note], ids, bits, where, last, out, most)
-        if out - last > most:
-            break
-    return out
+        if membership:
+            begin, end = pair_ptr[relation_pair[index]], pair_ptr[relation_pair[index] + 1]
+            out, room = _spread(
+                tails, edge_bits, begin, end, membership, ids, bits, seen, last, out, barred, bound, room
+            )
+            if room < 0:
+                break
+    return out, room
 
 
 @numba.njit(nogil=True, cache=True)
-def intersect(space, first, middle, last, rest_one, rest_two):
+def _intersect(space, first, middle, last, rest_one, rest_two):
     """Intersect the segments first:middle and middle:last in place; returns the new end."""
     ids, bits, where = space.ids, space.bits, space.where
     if rest_one and rest_two:  # everything but what either lists: merge the lists
-        register(space, first, middle)
+        _register(where, ids, first, middle)
         out = middle
         for place in range(middle, last):
             found = where[ids[place]]
@@ -194,10 +206,10 @@ def intersect(space, first, middle, last, rest_one, rest_two):
         return out
     # Walk the list of a plain set and look the other up; entities the other does not list have its rest.
     if rest_one:
-        register(space, first, middle)
+        _register(where, ids, first, middle)
         low, high, walk_from, walk_to, rest = first, middle, middle, last, rest_one
     else:
-        register(space, middle, last)
+        _register(where, ids, middle, last)
         low, high, walk_from, walk_to, rest = middle, last, first, middle, rest_two
     out = walk_from  # never ahead of the walk, and never on the registered segment
     for place in range(walk_from, walk_to):
@@ -207,11 +219,11 @@ def intersect(space, first, middle, last, rest_one, rest_two):
         if both:
             ids[out], bits[out] = entity, both
             out += 1
-    return move(space, walk_from, out, first)
+    return _move(space, walk_from, out, first)
 
 
 @numba.njit(nogil=True, cache=True)
-def flip(space, first, last):
+def _flip(space, first, last):
     """Complement the listed memberships."""
     for place in range(first, last):
         space.bits[place] ^= BOTH
@@ -233,32 +245,32 @@ def evaluate(answer, row, edges, space, capped, cap):
             space.ids[end], space.bits[end] = row[column], BOTH
             end += 1
         elif operation == PROJECT:
-            # Below it lie only complements, whose lists can take no more than their length from the answer.
-            most = cap + start[top] if step == capped else ENDLESS
-            end = project(edges, space, start[top], end, rest[top], row[column], most)
+            # Below the capped step lie only complements: what they list is no answer and does not count.
+            bound, room = (start[top], cap) if step == capped and cap < ENDLESS else (np.int64(0), ENDLESS)
+            end = _project(edges, space, start[top], end, rest[top], row[column], bound, room)
             if end < 0:
                 return end, rest[0]
             rest[top] = 0
         elif operation == NEGATE:
-            flip(space, start[top], end)
+            _flip(space, start[top], end)
             rest[top] ^= BOTH
         else:
-            end = join(space, operation, top, end)
+            end = _join(space, operation, top, end)
             top -= 1
     return end, rest[0]
 
 
 @numba.njit(nogil=True, cache=True)
-def join(space, operation, top, end):
+def _join(space, operation, top, end):
     """Intersect or unite the two topmost sets; returns the end of the result."""
     start, rest = space.start, space.rest
     first, middle = start[top - 1], start[top]
     if operation == INTERSECT:
-        end = intersect(space, first, middle, end, rest[top - 1], rest[top])
+        end = _intersect(space, first, middle, end, rest[top - 1], rest[top])
         rest[top - 1] &= rest[top]
         return end
-    flip(space, first, end)  # a union, by De Morgan
-    end = intersect(space, first, middle, end, rest[top - 1] ^ BOTH, rest[top] ^ BOTH)
+    _flip(space, first, end)  # a union, by De Morgan
+    end = _intersect(space, first, middle, end, rest[top - 1] ^ BOTH, rest[top] ^ BOTH)
     rest[top - 1] |= rest[top]
-    flip(space, first, end)
+    _flip(space, first, end)
     return end

@@ -13,12 +13,12 @@ from pathformer.symbolic.program import ANCHOR, KEEP, RETURN, STEP
 
 __all__ = ["ACCEPTED", "BROKEN", "EMPTY", "NO_HARD", "NO_VANISHED", "OVER_LIMIT", "draw"]
 
-TRIES = 40  # relations tried at a hop before the walk is given up, as in the reference code
+_TRIES = 40  # relations tried at a hop before the walk is given up, as in the reference code
 ACCEPTED, BROKEN, EMPTY, NO_HARD, NO_VANISHED, OVER_LIMIT = range(6)  # what became of an attempt
 
 
 @numba.njit(nogil=True, cache=True)
-def next_random(state):
+def _next_random(state):
     """The next 64 bits of a SplitMix64 stream (Steele, Lea and Flood 2014)."""
     state[0] += np.uint64(0x9E3779B97F4A7C15)
     z = state[0]
@@ -28,33 +28,33 @@ def next_random(state):
 
 
 @numba.njit(nogil=True, cache=True)
-def below(state, bound):
+def _below(state, bound):
     """A uniform integer in 0 .. bound - 1, for bounds under 2^31."""
-    return np.int64(((next_random(state) >> np.uint64(33)) * np.uint64(bound)) >> np.uint64(31))
+    return np.int64(((_next_random(state) >> np.uint64(33)) * np.uint64(bound)) >> np.uint64(31))
 
 
 @numba.njit(nogil=True, cache=True)
-def hop(edges, state, entity, barred):
+def _hop(edges, state, entity, barred):
     """A random pair of `entity` whose relation is not `barred`; -1 when none was found."""
     first, last = edges.head_ptr[entity], edges.head_ptr[entity + 1]
     if first == last:
         return np.int64(-1)
-    for _ in range(TRIES):
-        pair = first + below(state, last - first)
+    for _ in range(_TRIES):
+        pair = first + _below(state, last - first)
         if edges.pair_relation[pair] != barred:
             return pair
     return np.int64(-1)
 
 
 @numba.njit(nogil=True, cache=True)
-def random_tail(edges, state, pair):
+def _random_tail(edges, state, pair):
     """A uniform tail of a pair."""
     first, last = edges.pair_ptr[pair], edges.pair_ptr[pair + 1]
-    return edges.tails[first + below(state, last - first)]
+    return edges.tails[first + _below(state, last - first)]
 
 
 @numba.njit(nogil=True, cache=True)
-def walk_backward(walk, edges, state, entity, row, kept):
+def _walk_backward(walk, edges, state, entity, row, kept):
     """Fill `row` so that `entity` satisfies every branch, negations read as if they were not there.
 
     An edge into an entity is an inverse edge out of it, so the relation of a hop is the pair's, inverted. A hop may not
@@ -65,13 +65,13 @@ def walk_backward(walk, edges, state, entity, row, kept):
     for step in range(len(walk)):
         operation, column = walk[step, 0], walk[step, 1]
         if operation == STEP:
-            pair = hop(edges, state, entity, barred)
+            pair = _hop(edges, state, entity, barred)
             if pair < 0:
                 return False
             out = edges.pair_relation[pair]
             row[column] = out ^ 1
             barred = out ^ 1
-            entity = random_tail(edges, state, pair)
+            entity = _random_tail(edges, state, pair)
         elif operation == ANCHOR:
             row[column] = entity
         elif operation == KEEP:
@@ -86,22 +86,22 @@ def walk_backward(walk, edges, state, entity, row, kept):
 
 
 @numba.njit(nogil=True, cache=True)
-def walk_forward(edges, state, entity, row):
+def _walk_forward(edges, state, entity, row):
     """Fill the row of a chain from its anchor on; False when the walk ran dry."""
     row[0] = entity
     barred = np.int32(-1)
     for column in range(1, len(row)):
-        pair = hop(edges, state, entity, barred)
+        pair = _hop(edges, state, entity, barred)
         if pair < 0:
             return False
         row[column] = edges.pair_relation[pair]
         barred = row[column] ^ 1
-        entity = random_tail(edges, state, pair)
+        entity = _random_tail(edges, state, pair)
     return True
 
 
 @numba.njit(nogil=True, cache=True)
-def has_twins(twins, row):
+def _has_twins(twins, row):
     """Whether two sibling branches of one shape hold the same ids."""
     for pair in range(len(twins)):
         one, other, width = twins[pair, 0], twins[pair, 1], twins[pair, 2]
@@ -116,7 +116,7 @@ def has_twins(twins, row):
 
 
 @numba.njit(nogil=True, cache=True)
-def judge(answer, capped, row, edges, space, pair_of_graphs, negated, limit):
+def _judge(answer, capped, row, edges, space, pair_of_graphs, negated, limit):
     """What becomes of a query: on two graphs it needs hard answers and, if negated, vanished ones, neither too many.
 
     With one graph the count can stop as soon as it is past the limit; with two, hard answers may still turn out easy.
@@ -146,7 +146,7 @@ def judge(answer, capped, row, edges, space, pair_of_graphs, negated, limit):
 
 
 @numba.njit(nogil=True, cache=True)
-def hash_row(row):
+def _hash_row(row):
     """64 well-mixed bits of a row."""
     key = np.uint64(len(row))
     for column in range(len(row)):
@@ -162,9 +162,10 @@ def draw(
 ):  # fmt: skip
     """Make an attempt for every row of `rows` (attempts, k); accepted ones stay there in order, fates go to `tally`.
 
-    Attempt i starts from entity begin + i of `starts`, which wraps around. Walks meet the same queries again and again,
-    those of hubs most of all, so the fates of rows judged before are remembered in keys, fates (2^m): one place for each
-    row, the newest stays. What is remembered never changes what is drawn. Returns how many were accepted.
+    Attempt i starts from entity begin + i of `starts`, which wraps around. Walks meet the same queries again and
+    again, those of hubs most of all, so the fates of rows judged before are remembered in keys, fates (2^m): one
+    place for each row, the newest stays. What is remembered never changes what is drawn. Returns how many were
+    accepted.
     """
     state = np.empty(1, np.uint64)
     state[0] = seed
@@ -174,19 +175,19 @@ def draw(
         row = rows[accepted]
         entity = np.int64(starts[(begin + attempt) % len(starts)])
         if forward:
-            found = walk_forward(edges, state, entity, row)
+            found = _walk_forward(edges, state, entity, row)
         else:
-            found = walk_backward(walk, edges, state, entity, row, kept)
+            found = _walk_backward(walk, edges, state, entity, row, kept)
         fate = BROKEN
-        if found and not has_twins(twins, row):
+        if found and not _has_twins(twins, row):
             fate = ACCEPTED
             if judged:
-                key = hash_row(row)
+                key = _hash_row(row)
                 place = key & np.uint64(len(keys) - 1)
                 if keys[place] == key:
-                    fate = np.int64(fates[place])
+                    fate = int(fates[place])
                 else:
-                    fate = judge(answer, capped, row, edges, space, pair_of_graphs, negated, limit)
+                    fate = _judge(answer, capped, row, edges, space, pair_of_graphs, negated, limit)
                     keys[place], fates[place] = key, fate
         tally[fate] += 1
         accepted += fate == ACCEPTED
