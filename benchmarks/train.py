@@ -1,12 +1,11 @@
 """Training speed on made-up queries of NELL995's size: whole updates, where their time goes, and variants.
 
-    pathformer bench train [-- --brief | --all] [--tune] [--products] [--cpu]
+    pathformer bench train [-- --all --products --cpu]
 
 For 2,560 queries an update (512 of each of five structures) and for 512 mixed: queries a second as the mean of 500
 consecutive updates, the share of the measured bf16 matrix rate, peak memory, and a breakdown by kernel. `--all` adds
-other settings (relative positions, forks, norms, EFOL), `--tune` first tries launch settings of the kernels,
-`--products` times the matrix products alone, `--brief` checks, tunes and measures the two cases on fewer queries.
-Without a CUDA device a small model is measured on the processor.
+other settings (relative positions, forks, norms, EFOL), `--products` times the matrix products alone. Without a CUDA
+device, or with `--cpu`, a small model is measured on the processor.
 """
 
 from __future__ import annotations
@@ -191,32 +190,27 @@ def others(data, rate):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    for name in ("brief", "all", "tune", "products", "cpu"):
+    for name in ("all", "products", "cpu"):
         parser.add_argument(f"--{name}", action="store_true")
     args = parser.parse_args(sys.argv[1:])
     if args.cpu or not torch.cuda.is_available():
         record("train-cpu", on_processor())
         return
     check()
-    if args.tune or args.brief:
-        from tune_kernels import tune
-
-        tune()
     rate = bench.matrix_rate("cuda")
     print(
         f"{torch.cuda.get_device_name()}, torch {torch.__version__}, Python {platform.python_version()}; "
         f"measured bf16 matrix rate {rate / 1e12:.0f} TFLOP/s",
         flush=True,
     )
-    data = bench.made_up(EPFO_TRAINED, ENTITIES, RELATIONS, 20_000 if args.brief else QUERIES, "cuda")
+    data = bench.made_up(EPFO_TRAINED, ENTITIES, RELATIONS, QUERIES, "cuda")
     found = {
         "device": torch.cuda.get_device_name(),
         "matrix rate": rate,
         "5 x 512": case("EPFO, 5 x 512", data, EPFO_2560, rate, detail=25),
         "512 mixed": case("EPFO, 512 mixed", data, EPFO_512, rate, detail=10),
     }
-    if not args.brief:
-        found |= {"phases, 5 x 512": phases(data, EPFO_2560), "phases, 512 mixed": phases(data, EPFO_512)}
+    found |= {"phases, 5 x 512": phases(data, EPFO_2560), "phases, 512 mixed": phases(data, EPFO_512)}
     if args.products:
         products()
     if args.all:
