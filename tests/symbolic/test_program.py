@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from pathformer.query.structures import STRUCTURES, structure
-from pathformer.symbolic.program import compile_structure
+from pathformer.symbolic.program import ANCHOR, INTERSECT, NARROW, NEGATE, PROJECT, UNITE, compile_structure
 
 
 @pytest.mark.parametrize(
@@ -13,7 +13,7 @@ from pathformer.symbolic.program import compile_structure
     [
         ("1p", 1),
         ("3p", 3),
-        ("ip", 5),
+        ("ip", 3),
         ("up", 5),
         ("pin", 5),
         ("2in", 4),
@@ -30,7 +30,8 @@ def test_where_counting_may_stop(name: str, step: int) -> None:
 
 def test_the_room_a_program_needs() -> None:
     assert compile_structure(STRUCTURES["3p"]).depth == 1
-    assert compile_structure(STRUCTURES["3i"]).depth == 2  # branches are folded as they come
+    assert compile_structure(STRUCTURES["3i"]).depth == 1  # links narrow the set that is there
+    assert compile_structure(STRUCTURES["2u"]).depth == 2
     nested = structure("((e,(r,)),((e,(r,)),((e,(r,)),(e,(r,n)),(u,))))")
     assert compile_structure(nested).depth == 4
 
@@ -43,3 +44,14 @@ def test_twins_are_siblings_of_one_shape() -> None:
     assert compile_structure(STRUCTURES["3i"]).twins.tolist() == [[0, 2, 2], [0, 4, 2], [2, 4, 2]]
     assert compile_structure(STRUCTURES["pi"]).twins.tolist() == []
     assert compile_structure(STRUCTURES["ip"]).twins.tolist() == [[0, 2, 2]]
+
+
+def test_a_link_narrows_what_is_there_unless_that_is_a_complement() -> None:
+    def codes(name: str) -> list[int]:
+        return compile_structure(structure(name)).answer[:, 0].tolist()
+
+    assert codes("3i") == [ANCHOR, PROJECT, NARROW, NARROW]
+    assert codes("3in") == [ANCHOR, PROJECT, NEGATE, ANCHOR, PROJECT, INTERSECT, NARROW]
+    assert codes("2u") == [ANCHOR, PROJECT, ANCHOR, PROJECT, UNITE]
+    united = "(((e,(r,)),(e,(r,n)),(u,)),(e,(r,)))"  # a union with a complement is one
+    assert codes(united)[-3:] == [ANCHOR, PROJECT, INTERSECT]

@@ -3,7 +3,8 @@
 Both are arrays of (operation, argument) rows that compiled code interprets, so that any shape a user writes runs at
 full speed without being compiled anew.
 
-The answer program is postfix over a stack of sets; the argument is a column of the query's row of ids. The walk
+The answer program is postfix over a stack of sets; the argument is a column of the query's row of ids (NARROW: of an
+anchor, its relation in the column after). The walk
 program starts at an answer entity and goes backwards (`protocol`: sampling): every branch of a fork starts from the
 fork's entity.
 """
@@ -24,6 +25,7 @@ __all__ = [
     "INTERSECT",
     "KEEP",
     "LEAVE",
+    "NARROW",
     "NEGATE",
     "PROJECT",
     "RETURN",
@@ -33,8 +35,10 @@ __all__ = [
     "compile_structure",
 ]
 
-ANCHOR, PROJECT, NEGATE, INTERSECT, UNITE = range(5)  # of the answer program
+ANCHOR, PROJECT, NEGATE, INTERSECT, UNITE, NARROW = range(6)  # of the answer program
 STEP, KEEP, RETURN, LEAVE = range(1, 5)  # of the walk program, beside ANCHOR
+
+_LINK = ("e", ("r",))  # one hop from an anchor: narrows a set without being computed itself
 
 Code = npt.NDArray[np.int32]  # (operations, 2)
 
@@ -53,7 +57,7 @@ class Program:
 
 def compile_structure(structure: Structure) -> Program:
     """The programs of a structure."""
-    answer, walk = list(_answer(structure.shape, 0)), list(_walk(structure.shape, 0))
+    answer, walk = _answer(structure.shape, 0), list(_walk(structure.shape, 0))
     twins = list(_twins(structure.shape, 0))
     return Program(
         answer=np.array(answer, np.int32).reshape(-1, 2),
@@ -78,28 +82,32 @@ def _branches(shape: Shape, column: int) -> list[tuple[Shape, int]]:
     return placed
 
 
-def _answer(shape: Shape, column: int) -> Iterator[tuple[int, int]]:
+def _answer(shape: Shape, column: int) -> list[tuple[int, int]]:
     if not is_chain(shape):
-        join = UNITE if shape[-1] == ("u",) else INTERSECT
-        # Complements first: what they can take away is then known before the other branches are computed.
-        branches = sorted(_branches(shape, column), key=lambda placed: not _ends_negated(placed[0]))
-        for place, (branch, first) in enumerate(branches):
-            yield from _answer(branch, first)
-            if place:
-                yield join, 0
-        return
+        return _fork(shape, column)
     start, operators = shape
-    if start == "e":
-        yield ANCHOR, column
-    else:
-        yield from _answer(start, column)
+    code = [(ANCHOR, column)] if start == "e" else _answer(start, column)
     column += _width(start)
     for operator in operators:
         if operator == "n":
-            yield NEGATE, 0
+            code.append((NEGATE, 0))
         else:
-            yield PROJECT, column
+            code.append((PROJECT, column))
             column += 1
+    return code
+
+
+def _fork(shape: Shape, column: int) -> list[tuple[int, int]]:
+    join = UNITE if shape[-1] == ("u",) else INTERSECT
+    # Complements first: what they can take away is then known before the other branches are computed.
+    first, *others = sorted(_branches(shape, column), key=lambda placed: not _ends_negated(placed[0]))
+    code = _answer(*first)
+    for branch, place in others:
+        if join == INTERSECT and branch == _LINK and not _complements(code)[-1]:
+            code.append((NARROW, place))
+        else:
+            code += [*_answer(branch, place), (join, 0)]
+    return code
 
 
 def _walk(shape: Shape, column: int) -> Iterator[tuple[int, int]]:
@@ -166,7 +174,7 @@ def _complements(answer: list[tuple[int, int]]) -> list[bool]:
             stack[-1] = not stack[-1]
         elif operation == PROJECT:
             stack[-1] = False
-        else:
+        elif operation in (INTERSECT, UNITE):
             one, other = stack.pop(), stack.pop()
             stack.append((one and other) if operation == INTERSECT else (one or other))
     return stack

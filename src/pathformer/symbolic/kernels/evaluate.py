@@ -15,7 +15,7 @@ from collections import namedtuple
 import numba
 import numpy as np
 
-from pathformer.symbolic.program import ANCHOR, INTERSECT, NEGATE, PROJECT
+from pathformer.symbolic.program import ANCHOR, INTERSECT, NARROW, NEGATE, PROJECT
 
 __all__ = ["BOTH", "ENDLESS", "LARGE", "SMALL", "Edges", "Workspace", "evaluate", "workspace"]
 
@@ -73,25 +73,25 @@ def _find_pair(head_ptr, pair_relation, head, relation):
 def _spread(tails, edge_bits, begin, end, membership, ids, bits, seen, first, last, barred, bound, room):
     """Add the tails of edges begin:end to the segment first:last, as far as `membership` carries.
 
-    Stops when more than `room` tails were added that are not among the first `bound` entries of the stack, which
-    `barred` describes. Returns the new end of the segment and the room left. Takes plain arrays: a bundle of arrays
-    handed to a function this small costs more than the function.
+    Tails among the first `bound` entries of the stack, which `barred` describes, are left out. Stops when more than
+    `room` tails were added. Returns the new end of the segment and the room left. Takes plain arrays: a bundle of
+    arrays handed to a function this small costs more than the function.
     """
     for edge in range(begin, end):
         gained = membership & edge_bits[edge]
         if gained == 0:
             continue
         tail = tails[edge]
+        if bound:
+            place = barred[tail]
+            if 0 <= place < bound and ids[place] == tail:
+                continue
         place = seen[tail]
         if first <= place < last and ids[place] == tail:
             bits[place] |= gained
             continue
         ids[last], bits[last], seen[tail] = tail, gained, last
         last += 1
-        if bound:
-            place = barred[tail]
-            if 0 <= place < bound and ids[place] == tail:
-                continue
         room -= 1
         if room < 0:
             break
@@ -128,11 +128,11 @@ def _copy(edges, space, pair, membership, first):
 
 @numba.njit(nogil=True, cache=True)
 def _project(edges, space, first, last, rest, relation, bound, room):
-    """Replace the segment first:last by its tails under `relation`; returns the new end.
+    """Replace the segment first:last by its tails under `relation`; returns the new end, or -1 past `room` tails.
 
-    Returns -1 when more than `room` tails are not among the first `bound` entries of the stack.
+    Tails among the first `bound` entries of the stack are left out.
     """
-    if last - first == 1 and not rest:  # a set of one, as every anchor is
+    if last - first == 1 and not rest and not bound:  # a set of one, as every anchor is
         pair = _find_pair(edges.head_ptr, edges.pair_relation, space.ids[first], relation)
         return first if pair < 0 else _copy(edges, space, pair, space.bits[first], first)
     if bound:
@@ -187,6 +187,33 @@ def _project_by_scan(edges, space, first, last, rest, relation, bound, room):
             if room < 0:
                 break
     return out, room
+
+
+@numba.njit(nogil=True, cache=True)
+def _narrow(edges, space, first, last, head, relation):
+    """Intersect the segment first:last, no complement, with the tails of (head, relation); returns the new end."""
+    pair = _find_pair(edges.head_ptr, edges.pair_relation, head, relation)
+    if pair < 0:
+        return first
+    ids, bits, where, tails, edge_bits = space.ids, space.bits, space.where, edges.tails, edges.bits
+    begin, end = edges.pair_ptr[pair], edges.pair_ptr[pair + 1]
+    out = first
+    if SCAN * (last - first) < end - begin:  # few entities: search each among the tails, which ascend
+        for place in range(first, last):
+            edge = begin + np.searchsorted(tails[begin:end], ids[place])
+            both = bits[place] & edge_bits[edge] if edge < end and tails[edge] == ids[place] else np.uint8(0)
+            if both:
+                ids[out], bits[out] = ids[place], both
+                out += 1
+        return out
+    _register(where, ids, first, last)
+    out = last
+    for edge in range(begin, end):
+        place = where[tails[edge]]
+        if first <= place < last and ids[place] == tails[edge] and bits[place] & edge_bits[edge]:
+            ids[out], bits[out] = tails[edge], bits[place] & edge_bits[edge]
+            out += 1
+    return _move(space, last, out, first)
 
 
 @numba.njit(nogil=True, cache=True)
@@ -245,12 +272,14 @@ def evaluate(answer, row, edges, space, capped, cap):
             space.ids[end], space.bits[end] = row[column], BOTH
             end += 1
         elif operation == PROJECT:
-            # Below the capped step lie only complements: what they list is no answer and does not count.
-            bound, room = (start[top], cap) if step == capped and cap < ENDLESS else (np.int64(0), ENDLESS)
-            end = _project(edges, space, start[top], end, rest[top], row[column], bound, room)
-            if end < 0:
-                return end, rest[0]
+            if step == capped and cap < ENDLESS:
+                # Only complements lie below and only intersections with them follow: leave out what they list, done.
+                end = _project(edges, space, start[top], end, rest[top], row[column], start[top], cap)
+                return (end if end < 0 else _move(space, start[top], end, 0)), np.uint8(0)
+            end = _project(edges, space, start[top], end, rest[top], row[column], 0, ENDLESS)
             rest[top] = 0
+        elif operation == NARROW:
+            end = _narrow(edges, space, start[top], end, row[column], row[column + 1])
         elif operation == NEGATE:
             _flip(space, start[top], end)
             rest[top] ^= BOTH

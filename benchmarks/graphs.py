@@ -1,4 +1,4 @@
-"""`python benchmarks/bench_import.py`: from a TSV of names to a saved graph, and how fast a saved graph opens.
+"""From a TSV of names to a saved graph, and how fast a saved graph opens.
 
 The TSV is made up: entities `Entity 7bd0e of Ωmega-87` drawn by a power law (head N u^2, tail N u^3 for uniform u), so
 that some have thousands of triples and most a few. Every figure is taken in a fresh process; peak memory is that of the
