@@ -64,12 +64,18 @@ def test_verify_exits_1_where_an_answer_is_wrong(graph: Path, tmp_path: Path) ->
 
 
 def test_verify_says_what_it_could_not_check(graph: Path, tmp_path: Path) -> None:
-    run("sample", graph, "--out", tmp_path / "q", "--layout", "betae", "--split", "train", "--train-count", 5)
-    (tmp_path / "q" / "train-answers.pkl").unlink()
+    run("sample", graph, "--out", tmp_path / "q", "--layout", "betae", "-s", "2p", "--count", 5, "--train-count", 5)
+    (tmp_path / "q" / "test-hard-answers.pkl").unlink()
     told = run("verify", tmp_path / "q", "--graph", graph)
-    assert "0 of " in told
-    assert "no answer file, nothing to check: train 1p, train 2p" in told
-    assert "does not say which graph" in refused("verify", tmp_path / "q")
+    assert "no file of hard answers, not checked: test 2p" in told
+    assert "agrees (easy; no hard answers to check)" in told
+    assert told.endswith("all that was checked agrees\n")
+    (tmp_path / "q" / "train-answers.pkl").unlink()
+    nothing = CliRunner().invoke(app, ["verify", str(tmp_path / "q"), "--graph", str(graph), "--split", "train"])
+    assert nothing.exit_code == 1
+    assert "0 of 5 queries checked" in nothing.output
+    assert "nothing was checked" in nothing.output
+    assert refused("verify", tmp_path / "q", "--split", "foo") == "no split 'foo'; there are train, valid, test"
 
 
 def test_bad_calls_are_sentences_and_leave_nothing(graph: Path, tmp_path: Path) -> None:

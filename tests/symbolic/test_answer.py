@@ -8,11 +8,11 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from query_strategies import ENTITIES, RELATIONS, Edges, evaluate, graphs, trees
 
-from pathformer.errors import BenchmarkError
+from pathformer.errors import BenchmarkError, InputError
 from pathformer.kg.graph import Graph
 from pathformer.query.computation import Anchor, Negation, Projection, Tree
 from pathformer.query.structures import STRUCTURES, instance_of_tree, structure, structure_of
-from pathformer.symbolic.answer import answer, answer_rows
+from pathformer.symbolic.answer import answer, answer_rows, threads
 from pathformer.symbolic.pairs import GraphPair
 
 
@@ -72,3 +72,14 @@ def test_a_deep_chain_and_a_wide_fork() -> None:
     fork = structure(f"({','.join(['(e,(r,))'] * 100)})")
     easy, _ = answer_rows(fork, np.array([[0, 0] * 100]), GraphPair.of(graph))
     assert easy[0].tolist() == [1]
+
+
+def test_the_number_of_threads_is_a_number(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATHFORMER_THREADS", "3")
+    assert threads() == 3
+    for wrong in ("abc", "0", "-3"):
+        monkeypatch.setenv("PATHFORMER_THREADS", wrong)
+        with pytest.raises(
+            InputError, match=f"PATHFORMER_THREADS is '{wrong}'; it takes a number of threads, 1 or more"
+        ):
+            threads()

@@ -106,6 +106,18 @@ def test_a_betae_export_is_what_other_code_expects(small_benchmark: Benchmark, t
     ]
 
 
+def test_a_betae_export_stands_alone(small_graph: KnowledgeGraph, small_benchmark: Benchmark, tmp_path: Path) -> None:
+    folder = small_benchmark.save(tmp_path / "queries", "betae", kg=small_graph)
+    again = KnowledgeGraph.read(folder)
+    assert again.vocabulary.entity(7) == small_graph.vocabulary.entity(7)
+    assert again.vocabulary.relation(3) == small_graph.vocabulary.relation(3)
+    for split, triples in small_graph.splits.items():
+        assert {tuple(t) for t in again.splits[split].tolist()} == {tuple(t) for t in triples.tolist()}
+    assert_same(small_benchmark, Benchmark.read(folder, again), in_order=False)
+    assert (folder / "stats.txt").read_text() == "numentity: 50\nnumrelations: 8"
+    assert (folder / "test.txt").read_text().count("\n") == 2 * len(small_graph.splits["test"])
+
+
 def test_a_shape_of_the_users_own_is_saved_by_its_shape(small_graph: KnowledgeGraph, tmp_path: Path) -> None:
     kind = structure("((e,(r,r)),(e,(r,)),(e,(r,n)))")
     drawn = sample_benchmark(small_graph, Protocol(evaluated=5), splits=["test"], structures={"test": (kind,)})

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from pathformer.query.structures import STRUCTURES, structure
-from pathformer.symbolic.program import ANCHOR, INTERSECT, NARROW, NEGATE, PROJECT, UNITE, compile_structure
+from pathformer.symbolic.program import ANCHOR, EXCLUDE, INTERSECT, NARROW, NEGATE, PROJECT, UNITE, compile_structure
 
 
 @pytest.mark.parametrize(
@@ -15,8 +15,8 @@ from pathformer.symbolic.program import ANCHOR, INTERSECT, NARROW, NEGATE, PROJE
         ("3p", 3),
         ("ip", 3),
         ("up", 5),
-        ("pin", 5),
-        ("2in", 4),
+        ("pin", 2),
+        ("2in", 1),
         ("pni", 5),
         ("2i", -1),
         ("3in", -1),
@@ -33,7 +33,7 @@ def test_the_room_a_program_needs() -> None:
     assert compile_structure(STRUCTURES["3i"]).depth == 1  # links narrow the set that is there
     assert compile_structure(STRUCTURES["2u"]).depth == 2
     nested = structure("((e,(r,)),((e,(r,)),((e,(r,)),(e,(r,n)),(u,))))")
-    assert compile_structure(nested).depth == 4
+    assert compile_structure(nested).depth == 2
 
 
 def test_only_chains_can_be_walked_forwards() -> None:
@@ -51,7 +51,8 @@ def test_a_link_narrows_what_is_there_unless_that_is_a_complement() -> None:
         return compile_structure(structure(name)).answer[:, 0].tolist()
 
     assert codes("3i") == [ANCHOR, PROJECT, NARROW, NARROW]
-    assert codes("3in") == [ANCHOR, PROJECT, NEGATE, ANCHOR, PROJECT, INTERSECT, NARROW]
+    assert codes("3in") == [ANCHOR, PROJECT, NARROW, EXCLUDE]
+    assert codes("pni") == [ANCHOR, PROJECT, PROJECT, NEGATE, ANCHOR, PROJECT, INTERSECT]
     assert codes("2u") == [ANCHOR, PROJECT, ANCHOR, PROJECT, UNITE]
     united = "(((e,(r,)),(e,(r,n)),(u,)),(e,(r,)))"  # a union with a complement is one
     assert codes(united)[-3:] == [ANCHOR, PROJECT, INTERSECT]

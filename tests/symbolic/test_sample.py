@@ -38,10 +38,10 @@ def answers(queries: Queries, row: int, graph: Graph) -> set[int]:
 
 @pytest.mark.parametrize("name", [name for name in STRUCTURES if name != "1p"])
 def test_evaluation_queries_follow_the_rules(name: str) -> None:
-    queries = sample(STRUCTURES[name], PAIR, 50, stream="test", rules=Rules(limit=20))
-    assert len(queries) == 50
-    assert len({tuple(row) for row in queries.ids.tolist()}) == 50
-    for row in range(50):
+    queries = sample(STRUCTURES[name], PAIR, 30, stream="test", rules=Rules(limit=20))
+    assert len(queries) == 30
+    assert len({tuple(row) for row in queries.ids.tolist()}) == 30
+    for row in range(30):
         small, large = answers(queries, row, SMALL), answers(queries, row, LARGE)
         assert set(queries.easy[row].tolist()) == small
         assert set(queries.hard[row].tolist()) == large - small

@@ -71,7 +71,7 @@ def command(
     protocol = _protocol(kg, seed, count, train_count, limit, train_limit, backward)
     splits = _splits(kg, split)
     benchmark = _draw(kg, protocol, splits, structures, console)
-    benchmark.save(out, layout, force=force)
+    benchmark.save(out, layout, kg=kg, force=force)
     _summary(benchmark, out)
 
 

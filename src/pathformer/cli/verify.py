@@ -27,7 +27,7 @@ def command(
 ) -> None:
     """Recompute every easy and hard answer of a benchmark folder and report what differs, a structure a line.
 
-    Exit code 0 only when all that the folder holds agrees, 1 when something differs.
+    Exit code 0 only when all that the folder holds agrees, 1 when something differs or there is nothing to check.
 
     Examples:
 
@@ -37,11 +37,17 @@ def command(
     """
     from rich.console import Console
 
+    from pathformer.errors import InputError
     from pathformer.symbolic.benchmark import SPLITS, read_folder
     from pathformer.symbolic.verify import verify
 
     console = Console()
+    for name in split or ():
+        if name not in SPLITS:
+            raise InputError(f"no split {name!r}; there are {', '.join(SPLITS)}")
     found = read_folder(folder, tuple(split) if split else SPLITS)
+    if not any(found.splits.values()):
+        raise InputError(f"{folder}: holds no queries of {', '.join(split or SPLITS)}")
     kg = _graph(found, graph, data)
     for notice in found.notices:
         console.print(notice)
@@ -66,23 +72,30 @@ def _graph(found: Folder, graph: str | None, data: Path | None) -> KnowledgeGrap
 
 def _line(verdict: Verdict) -> str:
     head = f"{verdict.split:6} {verdict.structure:10} {verdict.queries:9,} {verdict.answers:11,}  "
+    absent = f"; no {' and '.join(verdict.absent)} answers to check" if verdict.absent else ""
     if not verdict.checked:
         return f"{head}[dim]no answer file[/dim]"
     if verdict.agrees:
-        return f"{head}[green]agrees[/green] ({', '.join(verdict.checked)})"
+        return f"{head}[green]agrees[/green] ({', '.join(verdict.checked)}{absent})"
     wrong = ", ".join(f"{n:,} in {what}" for what, n in zip(verdict.checked, verdict.wrong, strict=True) if n)
-    return f"{head}[red]differs[/red]: {wrong}\n{'':39}{verdict.example}"
+    return f"{head}[red]differs[/red]: {wrong}{absent}\n{'':39}{verdict.example}"
 
 
 def _conclude(verdicts: list[Verdict]) -> None:
     checked = [v for v in verdicts if v.checked]
     queries, answers = sum(v.queries for v in checked), sum(v.answers for v in checked)
     typer.echo(f"\n{queries:,} of {sum(v.queries for v in verdicts):,} queries checked, {answers:,} answers")
-    unchecked = [f"{v.split} {v.structure}" for v in verdicts if not v.checked]
-    if unchecked:
-        typer.echo(f"no answer file, nothing to check: {', '.join(unchecked)}")
+    for what in ("easy", "hard"):
+        absent = [f"{v.split} {v.structure}" for v in verdicts if what in v.absent]
+        if absent:
+            typer.echo(f"no file of {what} answers, not checked: {', '.join(absent)}")
+    if not checked:
+        typer.secho("nothing was checked", fg=typer.colors.RED)
+        raise typer.Exit(1)
     differing = [v for v in verdicts if not v.agrees]
     if differing:
         typer.secho(f"{sum(max(v.wrong) for v in differing):,} queries differ", fg=typer.colors.RED)
         raise typer.Exit(1)
-    typer.secho("all agree", fg=typer.colors.GREEN)
+    typer.secho(
+        "all that was checked agrees" if any(v.absent for v in verdicts) else "all agree", fg=typer.colors.GREEN
+    )

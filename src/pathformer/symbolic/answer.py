@@ -14,6 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from pathformer.errors import InputError
 from pathformer.kg.graph import Graph
 from pathformer.query.computation import Anchor, Intersection, Negation, Projection, Tree, Union
 from pathformer.query.structures import Structure
@@ -106,8 +107,12 @@ def _other_heads(graph: Graph, relation: int, barred: Ids) -> Ids:
 
 def threads() -> int:
     """How many cores this process may use; `PATHFORMER_THREADS` overrides it."""
-    given = os.environ.get("PATHFORMER_THREADS", "")
-    return int(given) if given.isdigit() and int(given) else len(os.sched_getaffinity(0))
+    given = os.environ.get("PATHFORMER_THREADS", "").strip()
+    if not given:
+        return len(os.sched_getaffinity(0))
+    if not given.isdigit() or not int(given):
+        raise InputError(f"PATHFORMER_THREADS is {given!r}; it takes a number of threads, 1 or more")
+    return int(given)
 
 
 def answer_rows(structure: Structure, rows: npt.NDArray[np.integer], graphs: GraphPair) -> tuple[Ragged, Ragged]:

@@ -59,12 +59,19 @@ class Benchmark:
         }
         return cls(kg.name, kg.fingerprint(), queries, {"layout": found.layout, **found.origin})
 
-    def save(self, folder: str | Path, layout: str = "columns", *, force: bool = False) -> Path:
-        """Write all queries to a new folder, all or nothing."""
+    def save(
+        self,
+        folder: str | Path,
+        layout: str = "columns",
+        *,
+        kg: KnowledgeGraph | None = None,
+        force: bool = False,
+    ) -> Path:
+        """Write all queries to a new folder, all or nothing; a layout that holds the graph too needs `kg` for that."""
         writer = getattr(plugins.load(LAYOUTS, layout), "write", None)
         if writer is None:
             raise BenchmarkError(f"the {layout!r} layout can be read but not written")
-        writer(self, Path(folder), force=force)
+        writer(self, Path(folder), kg=kg, force=force)
         return Path(folder)
 
 

@@ -3,8 +3,8 @@
 Both are arrays of (operation, argument) rows that compiled code interprets, so that any shape a user writes runs at
 full speed without being compiled anew.
 
-The answer program is postfix over a stack of sets; the argument is a column of the query's row of ids (NARROW: of an
-anchor, its relation in the column after). The walk
+The answer program is postfix over a stack of sets; the argument is a column of the query's row of ids (NARROW and
+EXCLUDE: of an anchor, its relation in the column after). The walk
 program starts at an answer entity and goes backwards (`protocol`: sampling): every branch of a fork starts from the
 fork's entity.
 """
@@ -22,6 +22,7 @@ from pathformer.query.structures import Shape, Structure, is_chain, letters
 
 __all__ = [
     "ANCHOR",
+    "EXCLUDE",
     "INTERSECT",
     "KEEP",
     "LEAVE",
@@ -35,10 +36,11 @@ __all__ = [
     "compile_structure",
 ]
 
-ANCHOR, PROJECT, NEGATE, INTERSECT, UNITE, NARROW = range(6)  # of the answer program
+ANCHOR, PROJECT, NEGATE, INTERSECT, UNITE, NARROW, EXCLUDE = range(7)  # of the answer program
 STEP, KEEP, RETURN, LEAVE = range(1, 5)  # of the walk program, beside ANCHOR
 
-_LINK = ("e", ("r",))  # one hop from an anchor: narrows a set without being computed itself
+# One hop from an anchor, and its complement: they narrow a set without being computed themselves.
+_LINKS = {("e", ("r",)): NARROW, ("e", ("r", "n")): EXCLUDE}
 
 Code = npt.NDArray[np.int32]  # (operations, 2)
 
@@ -99,15 +101,19 @@ def _answer(shape: Shape, column: int) -> list[tuple[int, int]]:
 
 def _fork(shape: Shape, column: int) -> list[tuple[int, int]]:
     join = UNITE if shape[-1] == ("u",) else INTERSECT
-    # Complements first: what they can take away is then known before the other branches are computed.
-    first, *others = sorted(_branches(shape, column), key=lambda placed: not _ends_negated(placed[0]))
+    first, *others = sorted(_branches(shape, column), key=lambda placed: _turn(placed[0]))
     code = _answer(*first)
     for branch, place in others:
-        if join == INTERSECT and branch == _LINK and not _complements(code)[-1]:
-            code.append((NARROW, place))
+        if join == INTERSECT and branch in _LINKS and not _complements(code)[-1]:
+            code.append((_LINKS[branch], place))
         else:
             code += [*_answer(branch, place), (join, 0)]
     return code
+
+
+def _turn(branch: Shape) -> int:
+    """Complements first: what they can take away is then known before other branches are computed; links last."""
+    return 2 if branch in _LINKS else int(branch[1][-1] != "n") if is_chain(branch) else 1
 
 
 def _walk(shape: Shape, column: int) -> Iterator[tuple[int, int]]:
@@ -152,16 +158,12 @@ def _depth(answer: list[tuple[int, int]]) -> int:
     return most
 
 
-def _ends_negated(shape: Shape) -> bool:
-    return is_chain(shape) and bool(shape[1][-1] == "n")
-
-
 def _capped(answer: list[tuple[int, int]]) -> int:
-    """The last projection, if only intersections follow and only complements lie below it on the stack."""
+    """The last projection, if only complements lie below it on the stack and are all that its set is joined with."""
     last = max((step for step, (operation, _) in enumerate(answer) if operation == PROJECT), default=-1)
     stack = _complements(answer[: last + 1])
-    only_joins = all(operation == INTERSECT for operation, _ in answer[last + 1 :])
-    return last if only_joins and all(stack[:-1]) else -1
+    only_taken_from = all(operation in (INTERSECT, EXCLUDE) for operation, _ in answer[last + 1 :])
+    return last if only_taken_from and all(stack[:-1]) else -1
 
 
 def _complements(answer: list[tuple[int, int]]) -> list[bool]:

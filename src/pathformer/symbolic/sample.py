@@ -34,6 +34,7 @@ __all__ = ["Fates", "Rules", "draw_rows", "links", "sample"]
 Rows = npt.NDArray[np.int32]
 BLOCK = 4096  # attempts a block
 PATIENCE = 2_000_000  # attempts without a query, or without a new one, before a structure is given up
+SEEN = 1000  # accepted draws for one new query at which a structure is given up
 REMEMBERED = 2**18  # rows whose fate a thread remembers
 FATES = ("accepted", "broken", "empty", "no hard answer", "no vanished answer", "over the limit")
 
@@ -122,12 +123,14 @@ def draw_rows(
             wave = range(blocks, blocks + _wave(count - len(kept), len(kept), blocks))
             drawn = list(pool.map(drawer.block, wave))
             blocks = wave.stop
-            before = len(kept)
+            before, accepted = len(kept), sum(len(rows) for rows, _ in drawn)
             kept = _distinct(np.concatenate([kept, *(rows for rows, _ in drawn)]))
             tally += sum(fates for _, fates in drawn)
             idle = 0 if len(kept) > before else idle + len(wave) * BLOCK
             if progress:
                 progress(min(len(kept), count))
+            if SEEN * (len(kept) - before) < accepted:  # nearly all of it was drawn before: the graph holds little more
+                break
     fates = Fates(blocks * BLOCK, dict(zip(FATES, tally.tolist(), strict=True)), int(tally[0]) - len(kept))
     return kept[:count], fates
 

@@ -29,6 +29,13 @@ class Verdict:
     example: str | None  # the first query that differs, in words
 
     @property
+    def absent(self) -> tuple[str, ...]:
+        """Which of the answers that such queries have the folder lacks; easy ones can be read off all and hard ones."""
+        wanted = ("easy",) if self.split == "train" else ("easy", "hard")
+        there = {*self.checked, *(("easy",) if {"hard", "easy + hard"} <= set(self.checked) else ())}
+        return tuple(what for what in wanted if what not in there)
+
+    @property
     def agrees(self) -> bool:
         """Whether all that was checked is the same."""
         return not any(self.wrong)

@@ -15,7 +15,7 @@ from collections import namedtuple
 import numba
 import numpy as np
 
-from pathformer.symbolic.program import ANCHOR, INTERSECT, NARROW, NEGATE, PROJECT
+from pathformer.symbolic.program import ANCHOR, EXCLUDE, INTERSECT, NARROW, NEGATE, PROJECT
 
 __all__ = ["BOTH", "ENDLESS", "LARGE", "SMALL", "Edges", "Workspace", "evaluate", "workspace"]
 
@@ -27,9 +27,9 @@ ENDLESS = np.int64(2**62)
 # : relation_ptr[r + 1] of relation_head (P) and relation_pair (P).
 Edges = namedtuple("Edges", "head_ptr pair_relation pair_ptr tails bits relation_ptr relation_head relation_pair")
 
-# ids, bits: the stack. Three sparse sets (N): where for the set that is looked up, seen for the tails of a projection,
-# barred for what does not count under a cap. start, rest: a row for each set on the stack.
-Workspace = namedtuple("Workspace", "ids bits where seen barred start rest")
+# ids, bits: the stack. Two sparse sets (N): where for the set that is looked up, seen for the tails of a projection.
+# start, rest: a row for each set on the stack.
+Workspace = namedtuple("Workspace", "ids bits where seen start rest")
 
 SCAN = 16  # a step of a scan over a relation's heads costs about a sixteenth of a search in one head's relations
 
@@ -47,7 +47,6 @@ def workspace(entities: int, depth: int) -> Workspace:
         bits=np.empty(room, np.uint8),
         where=np.empty(entities, np.int32),
         seen=np.empty(entities, np.int32),
-        barred=np.empty(entities, np.int32),
         start=np.zeros(depth + 2, np.int64),
         rest=np.zeros(depth + 2, np.uint8),
     )
@@ -70,32 +69,26 @@ def _find_pair(head_ptr, pair_relation, head, relation):
 
 
 @numba.njit(nogil=True, cache=True)
-def _spread(tails, edge_bits, begin, end, membership, ids, bits, seen, first, last, barred, bound, room):
-    """Add the tails of edges begin:end to the segment first:last, as far as `membership` carries.
+def _spread(tails, edge_bits, begin, end, membership, ids, bits, seen, first, last, most):
+    """Add the tails of edges begin:end to the segment first:last, as far as `membership` carries; returns its new end.
 
-    Tails among the first `bound` entries of the stack, which `barred` describes, are left out. Stops when more than
-    `room` tails were added. Returns the new end of the segment and the room left. Takes plain arrays: a bundle of
-    arrays handed to a function this small costs more than the function.
+    Stops when the segment has more than `most` entries. Takes plain arrays: a bundle of arrays handed to a function
+    this small costs more than the function.
     """
     for edge in range(begin, end):
         gained = membership & edge_bits[edge]
         if gained == 0:
             continue
         tail = tails[edge]
-        if bound:
-            place = barred[tail]
-            if 0 <= place < bound and ids[place] == tail:
-                continue
         place = seen[tail]
         if first <= place < last and ids[place] == tail:
             bits[place] |= gained
             continue
         ids[last], bits[last], seen[tail] = tail, gained, last
         last += 1
-        room -= 1
-        if room < 0:
+        if last - first > most:
             break
-    return last, room
+    return last
 
 
 @numba.njit(nogil=True, cache=True)
@@ -127,52 +120,45 @@ def _copy(edges, space, pair, membership, first):
 
 
 @numba.njit(nogil=True, cache=True)
-def _project(edges, space, first, last, rest, relation, bound, room):
-    """Replace the segment first:last by its tails under `relation`; returns the new end, or -1 past `room` tails.
-
-    Tails among the first `bound` entries of the stack are left out.
-    """
-    if last - first == 1 and not rest and not bound:  # a set of one, as every anchor is
+def _project(edges, space, first, last, rest, relation, most):
+    """Replace the segment first:last by its tails under `relation`; returns the new end, or -1 past `most` tails."""
+    if last - first == 1 and not rest:  # a set of one, as every anchor is
         pair = _find_pair(edges.head_ptr, edges.pair_relation, space.ids[first], relation)
         return first if pair < 0 else _copy(edges, space, pair, space.bits[first], first)
-    if bound:
-        _register(space.barred, space.ids, 0, bound)
     heads = edges.relation_ptr[relation + 1] - edges.relation_ptr[relation]
     if rest or heads < SCAN * (last - first):
-        out, room = _project_by_scan(edges, space, first, last, rest, relation, bound, room)
+        out = _project_by_scan(edges, space, first, last, rest, relation, most)
     else:
-        out, room = _project_by_search(edges, space, first, last, relation, bound, room)
-    return np.int64(-1) if room < 0 else _move(space, last, out, first)
+        out = _project_by_search(edges, space, first, last, relation, most)
+    return np.int64(-1) if out - last > most else _move(space, last, out, first)
 
 
 @numba.njit(nogil=True, cache=True)
-def _project_by_search(edges, space, first, last, relation, bound, room):
-    """Look every entity's relations up; writes from `last` on and returns the end and the room left."""
+def _project_by_search(edges, space, first, last, relation, most):
+    """Look every entity's relations up; writes from `last` on and returns the end."""
     head_ptr, pair_relation, pair_ptr = edges.head_ptr, edges.pair_relation, edges.pair_ptr
     tails, edge_bits = edges.tails, edges.bits
-    ids, bits, seen, barred = space.ids, space.bits, space.seen, space.barred
+    ids, bits, seen = space.ids, space.bits, space.seen
     out = last
     for place in range(first, last):
         pair = _find_pair(head_ptr, pair_relation, ids[place], relation)
         if pair >= 0:
             begin, end = pair_ptr[pair], pair_ptr[pair + 1]
-            out, room = _spread(
-                tails, edge_bits, begin, end, bits[place], ids, bits, seen, last, out, barred, bound, room
-            )
-            if room < 0:
+            out = _spread(tails, edge_bits, begin, end, bits[place], ids, bits, seen, last, out, most)
+            if out - last > most:
                 break
-    return out, room
+    return out
 
 
 @numba.njit(nogil=True, cache=True)
-def _project_by_scan(edges, space, first, last, rest, relation, bound, room):
-    """Look every head of the relation up in the set; writes from `last` on and returns the end and the room left.
+def _project_by_scan(edges, space, first, last, rest, relation, most):
+    """Look every head of the relation up in the set; writes from `last` on and returns the end.
 
     The heads lie side by side, so for all but small sets this is the faster way, and for a complement the only one.
     """
     relation_head, relation_pair, pair_ptr = edges.relation_head, edges.relation_pair, edges.pair_ptr
     tails, edge_bits = edges.tails, edges.bits
-    ids, bits, where, seen, barred = space.ids, space.bits, space.where, space.seen, space.barred
+    ids, bits, where, seen = space.ids, space.bits, space.where, space.seen
     _register(where, ids, first, last)
     out = last
     for index in range(edges.relation_ptr[relation], edges.relation_ptr[relation + 1]):
@@ -181,12 +167,37 @@ def _project_by_scan(edges, space, first, last, rest, relation, bound, room):
         membership = bits[place] if first <= place < last and ids[place] == head else rest
         if membership:
             begin, end = pair_ptr[relation_pair[index]], pair_ptr[relation_pair[index] + 1]
-            out, room = _spread(
-                tails, edge_bits, begin, end, membership, ids, bits, seen, last, out, barred, bound, room
-            )
-            if room < 0:
+            out = _spread(tails, edge_bits, begin, end, membership, ids, bits, seen, last, out, most)
+            if out - last > most:
                 break
-    return out, room
+    return out
+
+
+@numba.njit(nogil=True, cache=True)
+def _exclude(edges, space, first, last, head, relation):
+    """Take the tails of (head, relation) out of the segment first:last, no complement; returns the new end."""
+    pair = _find_pair(edges.head_ptr, edges.pair_relation, head, relation)
+    if pair < 0:
+        return last
+    ids, bits, where, tails, edge_bits = space.ids, space.bits, space.where, edges.tails, edges.bits
+    begin, end = edges.pair_ptr[pair], edges.pair_ptr[pair + 1]
+    if SCAN * (last - first) < end - begin:  # few entities: search each among the tails, which ascend
+        for place in range(first, last):
+            edge = begin + np.searchsorted(tails[begin:end], ids[place])
+            if edge < end and tails[edge] == ids[place]:
+                bits[place] &= BOTH ^ edge_bits[edge]
+    else:
+        _register(where, ids, first, last)
+        for edge in range(begin, end):
+            place = where[tails[edge]]
+            if first <= place < last and ids[place] == tails[edge]:
+                bits[place] &= BOTH ^ edge_bits[edge]
+    out = first
+    for place in range(first, last):
+        if bits[place]:
+            ids[out], bits[out] = ids[place], bits[place]
+            out += 1
+    return out
 
 
 @numba.njit(nogil=True, cache=True)
@@ -261,6 +272,7 @@ def evaluate(answer, row, edges, space, capped, cap):
     """Run an answer program on a row of ids; the set is left at 0:n of the stack. Returns n and its rest.
 
     Where more than `cap` answers are of no interest, step `capped` (`Program.capped`) may stop early: then n is -1.
+    What can still be taken from its set is what the complements below it list and what the links after it hold.
     """
     start, rest = space.start, space.rest
     top, end = -1, np.int64(0)
@@ -272,14 +284,17 @@ def evaluate(answer, row, edges, space, capped, cap):
             space.ids[end], space.bits[end] = row[column], BOTH
             end += 1
         elif operation == PROJECT:
+            most = ENDLESS
             if step == capped and cap < ENDLESS:
-                # Only complements lie below and only intersections with them follow: leave out what they list, done.
-                end = _project(edges, space, start[top], end, rest[top], row[column], start[top], cap)
-                return (end if end < 0 else _move(space, start[top], end, 0)), np.uint8(0)
-            end = _project(edges, space, start[top], end, rest[top], row[column], 0, ENDLESS)
+                most = cap + start[top] + _linked(answer, step, row, edges)
+            end = _project(edges, space, start[top], end, rest[top], row[column], most)
+            if end < 0:
+                return end, np.uint8(0)
             rest[top] = 0
         elif operation == NARROW:
             end = _narrow(edges, space, start[top], end, row[column], row[column + 1])
+        elif operation == EXCLUDE:
+            end = _exclude(edges, space, start[top], end, row[column], row[column + 1])
         elif operation == NEGATE:
             _flip(space, start[top], end)
             rest[top] ^= BOTH
@@ -287,6 +302,19 @@ def evaluate(answer, row, edges, space, capped, cap):
             end = _join(space, operation, top, end)
             top -= 1
     return end, rest[0]
+
+
+@numba.njit(nogil=True, cache=True)
+def _linked(answer, step, row, edges):
+    """How many entities the links that are excluded after a step hold."""
+    count = np.int64(0)
+    for later in range(step + 1, len(answer)):
+        if answer[later, 0] == EXCLUDE:
+            column = answer[later, 1]
+            pair = _find_pair(edges.head_ptr, edges.pair_relation, row[column], row[column + 1])
+            if pair >= 0:
+                count += edges.pair_ptr[pair + 1] - edges.pair_ptr[pair]
+    return count
 
 
 @numba.njit(nogil=True, cache=True)

@@ -3,6 +3,7 @@
     {train,valid,test}-queries.pkl          shape -> set of instances
     train-answers.pkl                       instance -> set of answers on the train graph
     {valid,test}-{easy,hard}-answers.pkl    instance -> set of answers
+    {id2ent,id2rel,ent2id,rel2id}.pkl, stats.txt, {train,valid,test}.txt    the graph, read by `kg.formats.betae`
 
 Some releases also hold De Morgan forms of 2u and up (a negation around an intersection of negations); they ask the same
 questions again and are left out with a notice. Pickles are read by an unpickler that admits plain containers only.
@@ -24,6 +25,7 @@ from pathformer.query.structures import Structure, shape_text, structure
 from pathformer.symbolic.queries import Ragged, Stored
 
 if TYPE_CHECKING:
+    from pathformer.kg import KnowledgeGraph
     from pathformer.symbolic.benchmark import Benchmark, Folder
 
 __all__ = ["SIGN", "detect", "read", "write"]
@@ -64,8 +66,8 @@ def read(path: Path, splits: Sequence[str]) -> Folder:
     return Folder(path, "betae", found, notices=notices)
 
 
-def write(benchmark: Benchmark, path: Path, *, force: bool = False) -> None:
-    """Export for other people's code: the one place where a pickle is written."""
+def write(benchmark: Benchmark, path: Path, *, kg: KnowledgeGraph | None = None, force: bool = False) -> None:
+    """Export for other people's code: the one place where pickles are written; with `kg`, the graph beside them."""
     marker = f"{next(iter(benchmark.splits), 'train')}-queries.pkl"
     with new_folder(path, marker, force=force) as folder:
         for split, queries_of in benchmark.splits.items():
@@ -81,6 +83,24 @@ def write(benchmark: Benchmark, path: Path, *, force: bool = False) -> None:
             _dump(easy, folder / ("train-answers.pkl" if split == "train" else f"{split}-easy-answers.pkl"))
             if split != "train":
                 _dump(hard, folder / f"{split}-hard-answers.pkl")
+        if kg is not None:
+            _write_graph(kg, folder)
+
+
+def _write_graph(kg: KnowledgeGraph, folder: Path) -> None:
+    """What the ids mean and which edges there are: names, counts, and every edge in both directions."""
+    names = kg.vocabulary
+    entities = {e: names.entity(e) for e in range(names.entity_count)}
+    relations = {r: f"{'-' if r % 2 else '+'}{names.relation(r)}" for r in range(names.relation_count)}
+    for kind, named in (("ent", entities), ("rel", relations)):
+        _dump(named, folder / f"id2{kind}.pkl")
+        _dump({name: number for number, name in named.items()}, folder / f"{kind}2id.pkl")
+    stats = f"numentity: {names.entity_count}\nnumrelations: {names.relation_count}"
+    (folder / "stats.txt").write_text(stats, encoding="utf-8")
+    for split, triples in kg.splits.items():
+        inverse = np.stack([triples[:, 2], triples[:, 1] ^ 1, triples[:, 0]], axis=1)
+        both = np.stack([triples, inverse], axis=1).reshape(-1, 3)
+        np.savetxt(folder / f"{split}.txt", both, fmt="%d", delimiter="\t")
 
 
 def _sets(answers: Ragged) -> list[set[int]]:

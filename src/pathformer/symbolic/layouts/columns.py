@@ -20,6 +20,7 @@ from pathformer.query.structures import STRUCTURES, shape_text, structure
 from pathformer.symbolic.queries import Ragged, Stored
 
 if TYPE_CHECKING:
+    from pathformer.kg import KnowledgeGraph
     from pathformer.symbolic.benchmark import Benchmark, Folder
 
 __all__ = ["SIGN", "detect", "read", "write"]
@@ -33,8 +34,8 @@ def detect(path: Path) -> bool:
     return (path / "benchmark.json").is_file()
 
 
-def write(benchmark: Benchmark, path: Path, *, force: bool = False) -> None:
-    """Write a benchmark to a new folder, all or nothing."""
+def write(benchmark: Benchmark, path: Path, *, kg: KnowledgeGraph | None = None, force: bool = False) -> None:
+    """Write a benchmark to a new folder, all or nothing; the graph is named, not written."""
     with new_folder(path, "benchmark.json", force=force) as folder:
         files = []
         for split, queries_of in benchmark.splits.items():
