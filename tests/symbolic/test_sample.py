@@ -140,6 +140,11 @@ def test_a_shape_of_the_users_own() -> None:
         assert set(queries.easy[row].tolist()) == answers(queries, row, SMALL)
 
 
+def test_a_shape_whose_answers_no_edge_can_change_has_no_evaluation_queries(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys.modules["pathformer.symbolic.sample"], "PATIENCE", 50_000)
+    assert len(sample(structure("(e,(n,))"), PAIR, 5, stream="test")) == 0
+
+
 def test_progress_is_told_and_never_past_the_aim() -> None:
     told: list[int] = []
     draw_rows(STRUCTURES["2i"], PAIR, 30, rules=Rules(), progress=told.append)

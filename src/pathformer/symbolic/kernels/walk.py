@@ -147,12 +147,12 @@ def _judge(answer, capped, row, edges, space, pair_of_graphs, negated, limit):
 
 @numba.njit(nogil=True, cache=True)
 def _hash_row(row):
-    """64 well-mixed bits of a row."""
-    key = np.uint64(len(row))
+    """64 well-mixed bits of a row, never 0: that is what an unused place holds."""
+    key = np.uint64(0x2545F4914F6CDD1D)
     for column in range(len(row)):
         key = (key ^ np.uint64(row[column])) * np.uint64(0x9E3779B97F4A7C15)
         key ^= key >> np.uint64(29)
-    return key
+    return key | np.uint64(1)
 
 
 @numba.njit(nogil=True, cache=True)
