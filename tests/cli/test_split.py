@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
 
-from pathformer.cli import app
+from pathformer.cli import app, main
 from pathformer.errors import InputError
 from pathformer.kg.knowledge import KnowledgeGraph
 
@@ -58,6 +59,29 @@ def test_a_graph_that_cannot_spare_as_many_says_so(tmp_path: Path) -> None:
     assert (
         "  valid            0    0.0 %  (fewer than asked for: the others hold the only triples of a name)\n" in output
     )
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "message"),
+    [
+        ("--valid", "nan", "fractions valid=nan and test=0.1: expected each from 0, together between 0 and 1"),
+        ("--seed", "-5", "seed -5: expected a whole number from 0"),
+    ],
+)
+def test_what_makes_no_sense_is_refused_and_leaves_the_graph(
+    option: str,
+    value: str,
+    message: str,
+    folder: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setattr(sys, "argv", ["pathformer", "split", str(folder), option, value])
+    with pytest.raises(SystemExit) as stop:
+        main()
+    assert stop.value.code == 2
+    assert capsys.readouterr() == ("", f"error: {message}\n")
+    assert sizes(folder) == {"train": 100}
 
 
 def test_the_list_of_datasets(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

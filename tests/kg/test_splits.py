@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from math import inf, nan
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -134,10 +136,18 @@ def test_only_one_part_may_be_wanted() -> None:
     assert list(many().split(0, 0.1).splits) == ["train", "test"]
 
 
-@pytest.mark.parametrize(("valid", "test"), [(0, 0), (-0.1, 0.2), (0.5, 0.5), (2, 0.1)])
+@pytest.mark.parametrize(
+    ("valid", "test"), [(0, 0), (-0.1, 0.2), (0.5, 0.5), (2, 0.1), (nan, 0.1), (0.1, nan), (inf, 0.1)]
+)
 def test_fractions_that_make_no_sense(valid: float, test: float) -> None:
     with pytest.raises(InputError, match="expected each from 0, together between 0 and 1"):
         many(50).split(valid, test)
+
+
+def test_a_seed_is_not_negative() -> None:
+    with pytest.raises(InputError, match=r"^seed -5: expected a whole number from 0$"):
+        many(50).split(seed=-5)
+    assert many(50).split(seed=0).splits
 
 
 @pytest.mark.parametrize(

@@ -21,8 +21,10 @@ _CHUNK = 1 << 16  # triples turned into Python numbers at once
 
 def hold_out(graph: KnowledgeGraph, valid: float = 0.1, test: float = 0.1, *, seed: int = 0) -> KnowledgeGraph:
     """All triples of a graph, divided anew; `valid` and `test` are fractions of them, rounded down."""
-    if valid < 0 or test < 0 or valid + test <= 0 or valid + test >= 1:
+    if not (valid >= 0 and test >= 0 and 0 < valid + test < 1):  # written so that NaN is refused
         raise InputError(f"fractions valid={valid:g} and test={test:g}: expected each from 0, together between 0 and 1")
+    if seed < 0:
+        raise InputError(f"seed {seed}: expected a whole number from 0")
     entities, relations = graph.vocabulary.entity_count, graph.vocabulary.relation_count
     parts = [pack(part, entities, relations) for part in graph.splits.values()]
     triples = unpack(merged(np.concatenate(parts)), entities, relations)
