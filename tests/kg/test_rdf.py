@@ -94,7 +94,16 @@ def test_more_than_one_batch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
         ("x.ttl", "@prefix : <http://e/> .\n:a :r", "x.ttl:2: Unexpected end"),
         ("x.ttl", "<a> <b> <c> .", "x.ttl:1: No scheme found in an absolute IRI"),
         ("x.ttl", "# nothing\n", "x.ttl: the file holds no triples"),
-        ("x.nt", '<http://e/a> <http://e/r> "1" .\n', "x.nt: the file holds no triples"),
+        (
+            "x.nt",
+            '<http://e/a> <http://e/r> "1" .\n',
+            "x.nt: the file holds no triples: 1 RDF literal was left out; keep th",
+        ),
+        (
+            "x.ttl",
+            '<http://e/a> <http://e/r> 1, "b" .',
+            "x.ttl: the file holds no triples: 2 RDF literals were left out; keep them with --literals",
+        ),
         ("x.nt", "", "x.nt: the file is empty"),
     ],
 )
@@ -105,6 +114,34 @@ def test_bad_rdf_is_one_sentence_with_file_and_line(
         read(tmp_path, content, name)
     assert str(caught.value).startswith(f"{tmp_path}/{message}")
     assert "\n" not in str(caught.value)
+
+
+LABEL = '<http://e/a> <http://www.w3.org/2000/01/rdf-schema#label> "an A" .\n'
+
+
+def test_a_file_of_literals_may_stand_beside_others(tmp_path: Path) -> None:
+    files = [tmp_path / name for name in ("labels.nt", "facts.nt", "more.nt")]
+    for path, content in zip(files, (LABEL, "<http://e/a> <http://e/r> <http://e/b> .\n", LABEL), strict=True):
+        path.write_text(content)
+    for order in (files, files[::-1]):
+        graph = KnowledgeGraph.read(order)
+        assert named(graph) == {("a", "r", "b")}
+        assert graph.report.literals == 2
+        assert graph.vocabulary.label(graph.vocabulary.entity_id("http://e/a")) == "an A"
+    with pytest.raises(GraphFileError, match=r"labels\.nt: the file holds no triples: 1 RDF literal was left out"):
+        KnowledgeGraph.read([files[0], files[2]])
+    (tmp_path / "nothing.nt").write_text("# nothing\n")
+    with pytest.raises(GraphFileError, match=r"nothing\.nt: the file holds no triples$"):
+        KnowledgeGraph.read([files[1], tmp_path / "nothing.nt"])
+
+
+def test_a_split_of_literals_is_empty_but_train_is_not(tmp_path: Path) -> None:
+    for name, content in (("train", "<http://e/a> <http://e/r> <http://e/b> .\n"), ("test", LABEL)):
+        (tmp_path / f"{name}.nt").write_text(content)
+    assert {split: len(part) for split, part in KnowledgeGraph.read(tmp_path).splits.items()} == {"train": 1, "test": 0}
+    (tmp_path / "train.nt").write_text(LABEL)
+    with pytest.raises(GraphFileError, match=r"train\.nt: the file holds no triples: 1 RDF literal was left out"):
+        KnowledgeGraph.read(tmp_path)
 
 
 def test_bad_lines_of_ntriples_can_be_skipped(tmp_path: Path) -> None:

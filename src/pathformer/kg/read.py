@@ -37,7 +37,7 @@ def read_graph(
     batches: dict[str, Iterator[Batch]] = {}
     number = 1
     for split, files in found.items():
-        batches[split] = _batches(files, options, format, number)
+        batches[split] = _batches(files, options, format, number, may_be_empty=split != "train")
         number += len(files)
     return build(name or _name_of(found["train"][0]), batches)
 
@@ -78,16 +78,32 @@ def _read_folder(folder: Path, options: ReadOptions, name: str | None) -> Knowle
     return graph
 
 
-def _batches(files: Sequence[Path], options: ReadOptions, format: str | None, number: int) -> Iterator[Batch]:
+def _batches(
+    files: Sequence[Path], options: ReadOptions, format: str | None, number: int, *, may_be_empty: bool
+) -> Iterator[Batch]:
+    """The triples of files, one after the other; a file of RDF literals alone may stand beside others."""
+    total = 0
+    literals_only: GraphFileError | None = None
     for place, path in enumerate(files, number):
         if not path.stat().st_size:
             raise GraphFileError("the file is empty", path)
-        rows = 0
+        rows = literals = 0
         for batch in file_format(path, format).read(path, replace(options, file=place)):
             rows += len(batch.heads)
+            literals += batch.literals
             yield batch
-        if not rows:
+        total += rows
+        if not rows and not literals:
             raise GraphFileError("the file holds no triples", path)
+        if not rows:
+            literals_only = literals_only or _literals_only(literals, path)
+    if literals_only is not None and not total and not may_be_empty:
+        raise literals_only
+
+
+def _literals_only(count: int, path: Path) -> GraphFileError:
+    left_out = "1 RDF literal was" if count == 1 else f"{count:,} RDF literals were"
+    return GraphFileError(f"the file holds no triples: {left_out} left out; keep them with --literals", path)
 
 
 def _split_files(folder: Path) -> dict[str, list[Path]]:
