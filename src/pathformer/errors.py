@@ -21,7 +21,7 @@ PathformerError
 │     ├─ ScopeError           a negation that is not the complement of a projection
 │     ├─ CyclicQueryError     variables that form a cycle
 │     ├─ FreeVariableError    a variable or atom that hangs on nothing
-│     └─ QuerySizeError       more disjuncts, nesting or hops than the limit
+│     └─ QuerySizeError       more disjuncts, nesting, hops or drawing than the limit
 └─ PluginError                a plugin that does not load: a bug of its author
 ```
 
@@ -180,7 +180,7 @@ class FreeVariableError(QueryError):
 
 
 class QuerySizeError(QueryError):
-    """More disjuncts, deeper nesting or a longer path than allowed."""
+    """More disjuncts, deeper nesting, a longer path or a larger picture than allowed."""
 
 
 def _several(kind: str, name: str, candidates: Sequence[str]) -> str:

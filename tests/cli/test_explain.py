@@ -38,6 +38,17 @@ def test_pictures(tmp_path):
     assert f"drawn to {tmp_path / 'q.png'}" in done.stdout
 
 
+def test_a_picture_too_large_for_a_png_leaves_no_file(tmp_path):
+    query = "?x : " + " & ".join(f"r(a{number}, ?x)" for number in range(1500))
+    done = run_in_process(query, "--svg", str(tmp_path / "q.svg"), "--png", str(tmp_path / "q.png"))
+    assert done.returncode == 2
+    assert "too large for a PNG that can be read: use --svg instead" in done.stderr
+    assert "Traceback" not in done.stderr
+    assert not list(tmp_path.iterdir())
+    assert run_in_process(query, "--svg", str(tmp_path / "q.svg")).returncode == 0
+    assert (tmp_path / "q.svg").read_text(encoding="utf-8").endswith("</svg>\n")
+
+
 def test_a_graph_binds_the_names():
     done = run_in_process("?c : capital_of(?c, italy)", "--graph", "world")
     assert done.returncode == 0

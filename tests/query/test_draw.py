@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from query_strategies import ENTITIES, RELATIONS, trees
 
-from pathformer.errors import MissingExtraError
+from pathformer.errors import MissingExtraError, QuerySizeError
 from pathformer.kg.vocab import Vocabulary
 from pathformer.query.draw import draw, draw_query, to_png
 from pathformer.query.gallery import draw_structures
@@ -89,6 +89,30 @@ def test_png():
     assert data.startswith(b"\x89PNG\r\n\x1a\n")
     width = int.from_bytes(data[16:20], "big")
     assert width == 2 * int(re.search(r'width="(\d+)"', draw_query(EXAMPLE))[1])
+
+
+def wide(branches):
+    return draw_query("?x : " + " & ".join(f"r(a{number}, ?x)" for number in range(branches)))
+
+
+def test_the_zoom_of_a_png_follows_the_size_of_the_picture():
+    picture = wide(40)
+    data = to_png(picture)
+    width, height = (int.from_bytes(data[start : start + 4], "big") for start in (16, 20))
+    assert 23_000_000 < width * height < 24_100_000
+    drawn = int(re.search(r'width="(\d+)"', picture)[1])
+    assert drawn < width < 2 * drawn
+    assert int.from_bytes(to_png(picture, zoom=0.1)[16:20], "big") == pytest.approx(drawn / 10, abs=1)
+
+
+def test_a_picture_too_large_for_a_png_is_refused_before_it_is_drawn(monkeypatch):
+    drawn = []
+    monkeypatch.setattr("resvg_py.svg_to_bytes", lambda **given: drawn.append(given["zoom"]) or b"")
+    to_png(wide(100))
+    assert 0.5 <= drawn.pop() < 0.6
+    with pytest.raises(QuerySizeError, match=r"^the picture is [\d,]+ by [\d,]+ units, .*: use --svg instead$"):
+        to_png(wide(1500))
+    assert not drawn
 
 
 def test_without_the_library_the_extra_is_named(monkeypatch):

@@ -65,10 +65,11 @@ def _draw(query: str, naming: Naming, syntax: str | None, svg: Path | None, png:
     from pathformer.query.draw import draw_query, to_png
 
     picture = draw_query(query, naming, syntax)
+    pixels = b"" if png is None else to_png(picture)  # before anything is written: it may be refused
     if svg is not None:
         _save(svg, picture.encode())
     if png is not None:
-        _save(png, to_png(picture))
+        _save(png, pixels)
 
 
 def _save(path: Path, content: bytes) -> None:

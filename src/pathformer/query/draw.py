@@ -7,9 +7,11 @@ whole first, then one disjunct after the other, numbered as `explain` numbers th
 
 from __future__ import annotations
 
+import re
 import textwrap
+from math import sqrt
 
-from pathformer.errors import MissingExtraError
+from pathformer.errors import MissingExtraError, QuerySizeError
 from pathformer.query.bind import bind, own_vocabulary
 from pathformer.query.computation import Tree
 from pathformer.query.dnf import to_dnf
@@ -22,6 +24,9 @@ from pathformer.query.tree import to_tree
 __all__ = ["draw", "draw_query", "to_png"]
 
 _DRAWN = 8  # disjuncts; the others are counted
+_PIXELS = 24_000_000  # of a PNG: about two seconds of drawing and 100 MB for the canvas
+_SMALLEST = 0.5  # zoom at which the letters can still be told apart
+_SIZE = re.compile(r'<svg [^>]*?width="(\d+)" height="(\d+)"')
 
 
 def draw(tree: Tree, labels: Labels, answer: str = "?x", title: str = "") -> str:
@@ -54,9 +59,25 @@ def draw_query(text: str, naming: Naming | None = None, syntax: str | None = Non
 
 
 def to_png(svg: str, zoom: float = 2.0) -> bytes:
-    """A picture as the bytes of a PNG file."""
+    """A picture of `draw` as the bytes of a PNG file, `zoom` times as large or, where that is too large, less.
+
+    QuerySizeError for a picture that would be too large or too small to read: the library ends the whole process when
+    it runs out of memory.
+    """
     try:
         import resvg_py
     except ImportError as error:
         raise MissingExtraError("drawing a PNG", "resvg_py", "png") from error
-    return bytes(resvg_py.svg_to_bytes(svg_string=svg, zoom=zoom))
+    return bytes(resvg_py.svg_to_bytes(svg_string=svg, zoom=min(zoom, _largest_zoom(svg))))
+
+
+def _largest_zoom(svg: str) -> float:
+    size = _SIZE.match(svg)
+    assert size, "a picture says how large it is"
+    width, height = map(int, size.groups())
+    zoom = sqrt(_PIXELS / (width * height))
+    if zoom < _SMALLEST:
+        raise QuerySizeError(
+            f"the picture is {width:,} by {height:,} units, too large for a PNG that can be read: use --svg instead"
+        )
+    return zoom
