@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import lzma
+import re
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from pathformer.kg.formats._lines import layout, rows, triples
 from pathformer.kg.knowledge import KnowledgeGraph
 
 Named = tuple[str, str, str]
+OPEN = '; the line has an odd number of quote signs ": is one left open?'
 
 
 def read(tmp_path: Path, content: str | bytes, name: str = "x.tsv", **options: Any) -> KnowledgeGraph:
@@ -159,7 +161,11 @@ def test_a_bad_line_far_in_the_file(tmp_path: Path) -> None:
     [
         ('a,r,"b\nc"\nd,e\n', "x.csv:3: 2 columns, expected 3 with ',' between them"),
         ('a,r,"b\nc"\nd,"",e\n', "x.csv:3: the relation is empty"),
-        ('a,r,b\nd,"e,f\n', "x.csv:2: 2 columns, expected 3 with ',' between them"),
+        ('a,r,b\nd,"e,f\n', f"x.csv:2: 2 columns, expected 3 with ',' between them{OPEN}"),
+        ('"a,r,b\nc,r,d\n', f"x.csv:1: 1 column, expected 3 with ',' between them{OPEN}"),
+        ('a,r,b\nc,"r,d\ne"\n', f"x.csv:2: 2 columns, expected 3 with ',' between them{OPEN}"),
+        ('a,r,b\n"c"\n', "x.csv:2: 1 column, expected 3 with ',' between them; is the delimiter another one?"),
+        ('a,r,b\nc,r,d,"\n', f"x.csv:2: 4 columns, expected 3 with ',' between them{OPEN}"),
     ],
 )
 def test_lines_of_csv_are_counted_where_a_record_starts(content: str, message: str, tmp_path: Path) -> None:
@@ -245,4 +251,7 @@ def test_a_cell_beyond_the_csv_modules_limit_is_an_error_with_its_line(tmp_path:
     path = tmp_path / "x.csv"
     path.write_text("a,b\nc,{}\n".format("x" * 200_000))
     with pytest.raises(GraphFileError, match=r"x\.csv:2: cannot be parsed \(field larger than field limit"):
+        list(rows(path, "utf-8", ",", '"'))
+    path.write_text('a,b\nc,"{}\n'.format("x" * 200_000))
+    with pytest.raises(GraphFileError, match=rf"x\.csv:2: cannot be parsed \(field larger .*\){re.escape(OPEN)}$"):
         list(rows(path, "utf-8", ",", '"'))

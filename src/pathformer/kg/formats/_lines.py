@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -42,10 +42,10 @@ def layout(path: Path, options: ReadOptions, delimiter: str, quote: str) -> Layo
     """What the first line and the options say about a file."""
     if len(delimiter) != 1 or len(quote) > 1:
         raise GraphFileError(f"a delimiter and a quote sign are one character each, not {delimiter!r}, {quote!r}", path)
-    first = next(rows(path, options.encoding, delimiter, quote), None)
+    first = next(_records(path, options.encoding, delimiter, quote), None)
     if first is None:
         raise GraphFileError("the file holds no triples", path)
-    line, end, cells = first
+    line, end, cells, odd = first
     known = well_known(cells) if options.columns is None else None
     named = options.columns is not None and any(isinstance(column, str) for column in options.columns)
     header = (named or known is not None) if options.header is None else options.header
@@ -53,7 +53,7 @@ def layout(path: Path, options: ReadOptions, delimiter: str, quote: str) -> Layo
     if options.columns is not None:
         return Layout(delimiter, quote, names, choose_columns(names, options.columns, path, line), end if header else 0)
     if len(cells) != 3 and known is None and not options.skip_bad:
-        raise GraphFileError(_wrong_width(len(cells), 3, delimiter), path, line)
+        raise GraphFileError(_wrong_width(len(cells), 3, delimiter, quote if odd else ""), path, line)
     if known is None:
         names = names if len(names) == 3 else tuple(f"column {number}" for number in (1, 2, 3))
     return Layout(delimiter, quote, names, known or (0, 1, 2), end if header else 0)
@@ -74,38 +74,52 @@ def choose_columns(
 
 def rows(path: Path, encoding: str, delimiter: str, quote: str) -> Iterator[tuple[int, int, list[str]]]:
     """First line, last line and cells of every row; bytes that do not decode become lone surrogates."""
+    return (record[:3] for record in _records(path, encoding, delimiter, quote))
+
+
+def _records(path: Path, encoding: str, delimiter: str, quote: str) -> Iterator[tuple[int, int, list[str], bool]]:
+    """The same, and whether the first line has an odd number of quote signs: one of them may be left open."""
     with open_bytes(path, encoding) as stream:
         text = io.TextIOWrapper(io.BufferedReader(stream), "utf-8-sig", "surrogateescape", newline="")
         if not quote:
             for number, line in enumerate(text, 1):
                 content = line.rstrip("\r\n")
                 if content:
-                    yield number, number, content.split(delimiter)
+                    yield number, number, content.split(delimiter), False
             return
-        reader, before = csv.reader(text, delimiter=delimiter, quotechar=quote), 0
+        odd: list[bool] = []  # of the lines that make the record at hand
+        reader, before = csv.reader(_noting_quotes(text, quote, odd), delimiter=delimiter, quotechar=quote), 0
         try:
             for cells in reader:
                 if cells:
-                    yield before + 1, reader.line_num, cells
+                    yield before + 1, reader.line_num, cells, odd[0]
                 before = reader.line_num
+                odd.clear()
         except csv.Error as error:
-            raise GraphFileError(f"cannot be parsed ({error})", path, before + 1) from error
+            hint = _quote_hint(quote) if odd[0] else ""
+            raise GraphFileError(f"cannot be parsed ({error}){hint}", path, before + 1) from error
+
+
+def _noting_quotes(lines: Iterable[str], quote: str, odd: list[bool]) -> Iterator[str]:
+    for line in lines:
+        odd.append(line.count(quote) % 2 == 1)
+        yield line
 
 
 def triples(path: Path, options: ReadOptions, shape: Layout) -> Iterator[tuple[str, str, str] | GraphFileError]:
     """Head, relation and tail of every line, or the error that says why it is none."""
     head, relation, tail = shape.chosen
-    for line, end, cells in rows(path, options.encoding, shape.delimiter, shape.quote):
+    for line, end, cells, odd in _records(path, options.encoding, shape.delimiter, shape.quote):
         if end > shape.header_end:
-            problem = _problem(cells, shape)
+            problem = _problem(cells, shape, odd)
             yield (
                 (cells[head], cells[relation], cells[tail]) if problem is None else GraphFileError(problem, path, line)
             )
 
 
-def _problem(cells: list[str], shape: Layout) -> str | None:
+def _problem(cells: list[str], shape: Layout, odd: bool) -> str | None:
     if len(cells) != len(shape.names):
-        return _wrong_width(len(cells), len(shape.names), shape.delimiter)
+        return _wrong_width(len(cells), len(shape.names), shape.delimiter, shape.quote if odd else "")
     for role, place in zip(ROLES, shape.chosen, strict=True):
         problem = problem_of(cells[place])
         if problem is not None:
@@ -113,11 +127,17 @@ def _problem(cells: list[str], shape: Layout) -> str | None:
     return None
 
 
-def _wrong_width(found: int, expected: int, delimiter: str) -> str:
+def _wrong_width(found: int, expected: int, delimiter: str, open_quote: str) -> str:
     cells = "1 column" if found == 1 else f"{found} columns"
+    if open_quote:
+        return f"{cells}, expected {expected} with {delimiter!r} between them{_quote_hint(open_quote)}"
     hint = {1: "; is the delimiter another one?"}.get(found, "") if expected == 3 else ""
     more = "; choose three of them by name or number" if found > 3 and expected == 3 else ""
     return f"{cells}, expected {expected} with {delimiter!r} between them{hint}{more}"
+
+
+def _quote_hint(quote: str) -> str:
+    return f"; the line has an odd number of quote signs {quote}: is one left open?"
 
 
 def well_known(cells: Sequence[str]) -> tuple[int, ...] | None:
