@@ -16,7 +16,8 @@ PathformerError
 │     ├─ QuerySyntaxError     text that does not parse: carries text and position, prints a caret
 │     ├─ UnsupportedQueryError   a construct outside the language, by name
 │     ├─ UnknownNameError     an entity or relation the graph does not have, with the closest ones
-│     │  └─ AmbiguousNameError   a name or label that several carry, with their exact names
+│     │  ├─ AmbiguousNameError   a name or label that several carry, with their exact names
+│     │  └─ UnknownIdError   an id the graph does not have, with the ids it has
 │     ├─ UnsafeQueryError     an answer variable that no positive atom holds
 │     ├─ ScopeError           a negation that is not the complement of a projection
 │     ├─ CyclicQueryError     variables that form a cycle
@@ -53,6 +54,7 @@ __all__ = [
     "QuerySizeError",
     "QuerySyntaxError",
     "ScopeError",
+    "UnknownIdError",
     "UnknownNameError",
     "UnknownPluginError",
     "UnsafePickleError",
@@ -163,6 +165,14 @@ class AmbiguousNameError(UnknownNameError):
         self.kind, self.name, self.closest = kind, name, tuple(candidates)
 
 
+class UnknownIdError(UnknownNameError):
+    """A number that is no id of the graph; `closest` is empty."""
+
+    def __init__(self, kind: str, number: int, count: int) -> None:
+        QueryError.__init__(self, f"no {kind} has the id {number}: the ids of {_plural(kind)} go from 0 to {count - 1}")
+        self.kind, self.name, self.closest = kind, str(number), ()
+
+
 class UnsafeQueryError(QueryError):
     """The answer variable stands in no positive atom of a disjunct."""
 
@@ -186,8 +196,11 @@ class QuerySizeError(QueryError):
 def _several(kind: str, name: str, candidates: Sequence[str]) -> str:
     shown = ", ".join(repr(candidate) for candidate in candidates[:5])
     more = f" and {len(candidates) - 5} more" if len(candidates) > 5 else ""
-    kinds = {"entity": "entities", "relation": "relations"}[kind]
-    return f"{name!r} means {len(candidates)} {kinds}: {shown}{more}; write the exact name of one"
+    return f"{name!r} means {len(candidates)} {_plural(kind)}: {shown}{more}; write the exact name of one"
+
+
+def _plural(kind: str) -> str:
+    return {"entity": "entities", "relation": "relations"}[kind]
 
 
 def _underline(text: str, position: int) -> str:

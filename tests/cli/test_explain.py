@@ -71,6 +71,15 @@ def test_a_graph_binds_the_names():
             ("?x : r(a, ?x)", "--svg", "no/such/folder/q.svg"),
             "error: no/such/folder/q.svg cannot be written: No such file",
         ),
+        (
+            ("(0,(" + "0," * 1000 + "))", "--graph", "world"),
+            "error: the longest path has 1,000 operators, more than the",
+        ),
+        (
+            ("(999999,(0,))", "--graph", "world"),
+            "error: no entity has the id 999999: the ids of entities go from 0 to 3",
+        ),
+        (("(0,(99,))", "--graph", "world"), "error: no relation has the id 99: the ids of relations go from 0 to "),
         (("?x : " + "!" * 5000 + "r(a, ?x)",), "error: the formula nests 5,001 levels of and, or, not"),
     ],
 )

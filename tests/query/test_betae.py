@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pathformer.errors import QuerySizeError, QuerySyntaxError, UnknownNameError, UnsupportedQueryError
+from pathformer.errors import QuerySizeError, QuerySyntaxError, UnknownIdError, UnsupportedQueryError
 from pathformer.kg.vocab import Vocabulary
 from pathformer.query.naming import Naming
 from pathformer.query.parse import parse as parse_any
@@ -62,10 +62,14 @@ def test_what_is_not_a_tuple_of_ids_is_refused(text, message):
 
 
 def test_ids_outside_the_vocabulary_are_refused():
-    with pytest.raises(UnknownNameError, match=r"no entity 'id 3'; closest: '0 to 2'"):
+    with pytest.raises(UnknownIdError, match=r"^no entity has the id 3: the ids of entities go from 0 to 2$"):
         parse("(3, (0,))", NAMING)
-    with pytest.raises(UnknownNameError, match=r"no relation 'id 6'; closest: '0 to 5'"):
-        parse("(0, (6,))", NAMING)
+    for number in (6, 7):  # an inverse is named as it was typed
+        with pytest.raises(
+            UnknownIdError, match=rf"^no relation has the id {number}: the ids of relations go from 0 to 5$"
+        ):
+            parse(f"((0, (0,)), (1, (5, {number})))", NAMING)
+    assert parse("(2, (5,))", NAMING) == parse_any("?x : t(?x, c)")
 
 
 def test_ids_need_a_graph():
@@ -83,3 +87,36 @@ def test_deep_tuples_are_a_sentence():
         parse(deep, NAMING)
     with pytest.raises(QuerySyntaxError, match="expected nested tuples of ids"):
         parse("(" * 5000 + ")" * 5000, NAMING)
+    for wrong in ((), []):  # no query at any depth, and too deep to print
+        for _ in range(5000):
+            wrong = (wrong,)
+        with pytest.raises(QuerySizeError, match="the tuple nests more than 100 levels"):
+            parse(wrong, NAMING)
+
+
+def nested(levels):
+    """Forks in chains, two levels at a time."""
+    text = (0, (0,))
+    for _ in range(levels // 2):
+        text = ((text, (1, (2,))), (4,))
+    return text
+
+
+def test_tuples_may_nest_as_deep_as_formulas():
+    assert write(parse(nested(96), NAMING), NAMING) == str(nested(96))
+    with pytest.raises(QuerySizeError, match="the tuple nests more than 100 levels"):
+        parse(nested(102), NAMING)
+
+
+@pytest.mark.parametrize("operators", [201, 1000, 100_000])
+def test_long_chains_are_a_sentence(operators):
+    message = rf"^the longest path has {operators:,} operators, more than the limit of 200$"
+    with pytest.raises(QuerySizeError, match=message):
+        parse(f"(0, ({'0, ' * operators}))", NAMING)
+    with pytest.raises(QuerySizeError, match=message.replace(f"{operators:,}", f"{operators + 2:,}")):
+        parse((((0, (0,) * operators), (1, (2,))), (4,)), NAMING)
+
+
+def test_a_chain_up_to_the_limit_is_read():
+    text = str((0, (0,) * 199))
+    assert write(parse(text, NAMING), NAMING) == text

@@ -6,7 +6,7 @@ import pytest
 from formula_strategies import NAMES
 from hypothesis import given
 
-from pathformer.errors import AmbiguousNameError, UnknownNameError
+from pathformer.errors import AmbiguousNameError, UnknownIdError, UnknownNameError
 from pathformer.kg.vocab import Vocabulary
 from pathformer.query.ast import And, Atom, Constant, Query, Variable
 from pathformer.query.bind import bind, own_vocabulary, unbind
@@ -45,9 +45,9 @@ def test_a_relation_by_its_inverses_own_name_swaps_its_arguments(inverse):
 
 
 def test_ids_must_be_the_vocabularys():
-    with pytest.raises(UnknownNameError, match="no entity 'id 4'"):
+    with pytest.raises(UnknownIdError, match=r"^no entity has the id 4: the ids of entities go from 0 to 3$"):
         bind(Query(X, Atom(0, Constant(4), X)), FILMS)
-    with pytest.raises(UnknownNameError, match="no relation 'id 4'"):
+    with pytest.raises(UnknownIdError, match=r"^no relation has the id 4: the ids of relations go from 0 to 3$"):
         bind(Query(X, Atom(4, Constant(0), X)), FILMS)
     assert bind(Query(X, Atom(3, Constant(0), X)), FILMS).formula == Atom(2, X, Constant(0))
 

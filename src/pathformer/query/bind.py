@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from functools import cache, partial
 
-from pathformer.errors import UnknownNameError
+from pathformer.errors import UnknownIdError
 from pathformer.kg.vocab import Vocabulary
 from pathformer.query.ast import Atom, Constant, Query, Term, atoms, check_depth, map_atoms
 
@@ -59,7 +59,7 @@ def _term(vocabulary: Vocabulary, term: Term) -> Term:
     if isinstance(term.name, str):
         return Constant(vocabulary.entity_id(term.name))
     if not 0 <= term.name < vocabulary.entity_count:
-        raise UnknownNameError("entity", f"id {term.name}", [f"0 to {vocabulary.entity_count - 1}"])
+        raise UnknownIdError("entity", term.name, vocabulary.entity_count)
     return term
 
 
@@ -67,5 +67,5 @@ def _relation(vocabulary: Vocabulary, relation: str | int) -> int:
     if isinstance(relation, str):
         return vocabulary.relation_id(relation)
     if not 0 <= relation < vocabulary.relation_count:
-        raise UnknownNameError("relation", f"id {relation}", [f"0 to {vocabulary.relation_count - 1}"])
+        raise UnknownIdError("relation", relation, vocabulary.relation_count)
     return relation

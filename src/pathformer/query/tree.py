@@ -31,7 +31,7 @@ from pathformer.query.from_tree import to_query
 from pathformer.query.safety import positive, unsafe_part
 from pathformer.query.syntax.formula import text_of
 
-__all__ = ["TREE_DEPTH_LIMIT", "to_tree"]
+__all__ = ["TREE_DEPTH_LIMIT", "check_length", "to_tree"]
 
 TREE_DEPTH_LIMIT = 200  # operators on a way from an anchor to the answer: later stages recurse
 
@@ -49,10 +49,7 @@ def to_tree(query: Query, vocabulary: Vocabulary | None = None) -> Tree:
     check_depth(query.formula)
     answer = query.answer.name
     tree = _Compiler(spell, Apart.of(spell)).compile(query.formula, answer)
-    if (levels := depth(tree)) > TREE_DEPTH_LIMIT:
-        raise QuerySizeError(
-            f"the longest path has {levels - 1:,} operators, more than the limit of {TREE_DEPTH_LIMIT}"
-        )
+    check_length(tree)
     tree = positive(tree)
     if (part := unsafe_part(tree)) is not None:
         raise UnsafeQueryError(
@@ -60,6 +57,14 @@ def to_tree(query: Query, vocabulary: Vocabulary | None = None) -> Tree:
             f"nearly every entity of the graph. Say what ?{answer} is, too, as in r(a, ?{answer}) & !s(b, ?{answer})"
         )
     return tree
+
+
+def check_length(tree: Tree) -> None:
+    """Refuse a tree that is deeper than those which later stages walk."""
+    if (levels := depth(tree)) > TREE_DEPTH_LIMIT:
+        raise QuerySizeError(
+            f"the longest path has {levels - 1:,} operators, more than the limit of {TREE_DEPTH_LIMIT}"
+        )
 
 
 @dataclass(frozen=True, slots=True)

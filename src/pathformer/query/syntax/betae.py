@@ -9,7 +9,7 @@ import ast
 import re
 from typing import Any
 
-from pathformer.errors import QuerySizeError, QuerySyntaxError, UnsupportedQueryError
+from pathformer.errors import QuerySizeError, QuerySyntaxError, UnknownIdError, UnsupportedQueryError
 from pathformer.kg.vocab import Vocabulary
 from pathformer.query.ast import DEPTH_LIMIT, Query
 from pathformer.query.bind import bind, unbind
@@ -17,7 +17,7 @@ from pathformer.query.from_tree import to_query
 from pathformer.query.naming import Naming
 from pathformer.query.request import Request
 from pathformer.query.structures import NEGATION, UNION, instance_of_tree, tree_of_instance
-from pathformer.query.tree import to_tree
+from pathformer.query.tree import check_length, to_tree
 
 __all__ = ["parse", "recognises", "request", "write"]
 
@@ -34,8 +34,11 @@ def parse(text: str | tuple[Any, ...], naming: Naming | None = None) -> Query:
     """Read a tuple, written as text or as Python's own."""
     vocabulary = _vocabulary(naming)
     instance = _literal(text) if isinstance(text, str) else text
-    _check(instance)
-    return unbind(bind(to_query(tree_of_instance(instance)), vocabulary), vocabulary)
+    _check_nesting(instance)
+    _check(instance, vocabulary)
+    tree = tree_of_instance(instance)
+    check_length(tree)
+    return unbind(bind(to_query(tree), vocabulary), vocabulary)
 
 
 def request(text: str, naming: Naming | None = None) -> Request:
@@ -66,23 +69,31 @@ def _literal(text: str) -> Any:
     raise QuerySyntaxError(f"expected nested tuples of ids such as {_EXAMPLE}, found {_short(text)}", text)
 
 
-def _check(instance: Any) -> None:
-    """Refuse what is not a tuple of the benchmark's kind, by the part that is wrong."""
+def _check_nesting(instance: Any) -> None:
+    """Refuse what nests too deep even to be printed in a message; without recursion."""
     level, depth = [instance], 0
-    while level:
+    while level := [part for node in level if isinstance(node, tuple | list) for part in node]:
         depth += 1
-        if depth > DEPTH_LIMIT:
+        if depth > DEPTH_LIMIT + 1:  # the innermost tuple holds operators
             raise QuerySizeError(f"the tuple nests more than {DEPTH_LIMIT} levels")
-        level = [inner for node in level for inner in _inner(node)]
 
 
-def _inner(node: Any) -> tuple[Any, ...]:
+def _check(instance: Any, vocabulary: Vocabulary) -> None:
+    """Refuse what is not a tuple of the benchmark's kind, by the part that is wrong."""
+    for inner in _inner(instance, vocabulary):
+        _check(inner, vocabulary)
+
+
+def _inner(node: Any, vocabulary: Vocabulary) -> tuple[Any, ...]:
     """The tuples within a chain or a fork that must be checked in turn."""
     match node:
         case (start, tuple(operators)) if operators and all(map(_is_id, operators)) and operators != (UNION,):
             if any(operator < 0 and operator != NEGATION for operator in operators):
                 raise _wrong(node, f"after its start stand relation ids and {NEGATION} for a negation")
+            for relation in operators:
+                _check_id("relation", relation, vocabulary.relation_count)
             if _is_id(start) and start >= 0:
+                _check_id("entity", start, vocabulary.entity_count)
                 return ()
             if isinstance(start, tuple):
                 return (start,)
@@ -92,6 +103,12 @@ def _inner(node: Any) -> tuple[Any, ...]:
         case (_, _, *_) if all(isinstance(branch, tuple) for branch in node):
             return tuple(node)
     raise _wrong(node, "expected (start, (operators)), or two or more branches")
+
+
+def _check_id(kind: str, number: int, count: int) -> None:
+    """Refuse a number that is no id here, where it is still the one that was typed: inverses become swapped atoms."""
+    if number >= count:
+        raise UnknownIdError(kind, number, count)
 
 
 def _wrong(node: Any, why: str) -> QuerySyntaxError:
