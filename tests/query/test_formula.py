@@ -128,6 +128,13 @@ PLACES = [
     ("?x : directed(Fellini, ?v & starred(?v, ?x)", 26, "expected ')' after the second argument, found '&'"),
     ("?x : directed(Federico Fellini, ?x)", 23, 'a name of several words needs quotes: "Federico Fellini"'),
     ("?x : born in(a, ?x)", 10, "expected '(' after the relation 'born', found 'in'; a name of several words needs"),
+    ("?x : r('Federico' \"Fellini\", ?x)", 18, 'a name of several words needs quotes: "Federico Fellini"'),
+    (r"?x : r('a \"b\"' c, ?x)", 17, r'a name of several words needs quotes: "a \"b\" c"'),
+    ("?x : r('it''s', ?x)", 11, 'a quote is not doubled inside a name: write "it\'s"'),
+    ('?x : r("a""b", ?x)', 10, r'a quote is not doubled inside a name: write "a\"b"'),
+    ("?x : 'it''s'(a, ?x)", 9, "expected '(' after the relation \"'it'\", found \"'s'\"; a quote is not doubled"),
+    ('?x : r(a"b", ?x)', 8, "a name is either all between quotes or not at all"),
+    ("?x : r('a'b, ?x)", 10, "a name is either all between quotes or not at all"),
     ("?x : r(a, ?x, b)", 12, "a relation has two arguments, subject and object; found ',' and a third"),
     ("?x : r(a)", 8, "a relation has two arguments, subject and object; found one"),
     ("?x : r(a ?x)", 9, "expected ',' after the first argument, found '?x'"),
@@ -160,6 +167,15 @@ def test_mistakes_are_told_in_a_sentence_with_the_place(text, place, problem):
         parse(text)
     assert caught.value.problem.startswith(problem)
     assert caught.value.position == place
+
+
+@pytest.mark.parametrize("pieces", ["a b", "'a' 'b'", "'it''s'", '"a""b"', r"'\\''b'", r'"\t" c'])
+def test_the_name_that_is_suggested_can_be_read(pieces):
+    for text in (f"?x : r({pieces}, ?x)", f"?x : {pieces}(a, ?x)"):
+        with pytest.raises(QuerySyntaxError) as caught:
+            parse(text)
+        suggested = re.search(r'".*"$', caught.value.problem.partition("name")[2])[0]
+        assert parse(text.replace(pieces, suggested))
 
 
 def test_the_place_is_underlined():

@@ -13,6 +13,8 @@ from typing import cast
 from lark import Lark, Token
 from lark.exceptions import UnexpectedInput
 
+from pathformer.query.syntax.formula import quoted, unquoted
+
 __all__ = ["sentence"]
 
 _NAMES = {"BARE", "QUOTED"}
@@ -71,9 +73,11 @@ def _expected(before: list[Token], found: str, token: Token | None) -> str:
         return f"expected ':' after the answer {last}, found {found}"
     frames = _frames(before)
     if frames and frames[-1].atom:
+        if token is not None and {kind, last.type} <= _NAMES:
+            return _one_name(last, token)
         return _in_atom(frames[-1], last, found, kind)
     if last.type in _NAMES:
-        hint = f'; a name of several words needs quotes: "{last} {token}"' if kind in _NAMES else ""
+        hint = f"; {_one_name(last, token)}" if token is not None and kind in _NAMES else ""
         return f"expected '(' after the relation {str(last)!r}, found {found}{hint}"
     if last.type in {"RPAR", "VARIABLE"}:
         return _after_part(last, found, kind, bool(frames))
@@ -89,13 +93,20 @@ def _in_atom(frame: _Frame, last: Token, found: str, kind: str) -> str:
     which = _ORDINAL[min(frame.arguments, 2) - 1]
     if kind == "COMMA":
         return "a relation has two arguments, subject and object; found ',' and a third"
-    if kind in _NAMES and last.type in _NAMES:
-        words = f"{str(last).strip(chr(34))} {found.strip(chr(39))}"
-        return f'a name of several words needs quotes: "{words}"'
     if kind == "RPAR" and frame.arguments == 1:
         return "a relation has two arguments, subject and object; found one"
     wanted = "," if frame.arguments == 1 else ")"
     return f"expected {wanted!r} after the {which} argument, found {found}"
+
+
+def _one_name(last: Token, token: Token) -> str:
+    """What to do about two names side by side, which are meant as one."""
+    first, second = (unquoted(name) if name.type == "QUOTED" else str(name) for name in (last, token))
+    if last.end_pos != token.start_pos:
+        return f"a name of several words needs quotes: {quoted(f'{first} {second}')}"
+    if last.type == token.type and last[-1] == token[0]:
+        return f"a quote is not doubled inside a name: write {quoted(f'{first}{token[0]}{second}')}"
+    return "a name is either all between quotes or not at all"
 
 
 def _after_part(last: Token, found: str, kind: str, open_group: bool) -> str:

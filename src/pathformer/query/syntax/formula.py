@@ -19,7 +19,7 @@ from pathformer.query.request import Request
 if TYPE_CHECKING:
     from lark import Lark
 
-__all__ = ["GRAMMAR", "parse", "recognises", "request", "text_of", "write"]
+__all__ = ["GRAMMAR", "parse", "quoted", "recognises", "request", "text_of", "unquoted", "write"]
 
 GRAMMAR = Path(__file__).with_name("formula.lark")
 
@@ -94,6 +94,11 @@ def _name(name: str | int) -> str:
         return str(name)
     if _BARE.fullmatch(name) and name not in _WORDS and name.isprintable():
         return name
+    return quoted(name)
+
+
+def quoted(name: str) -> str:
+    """A name between quotes."""
     return '"' + "".join(map(_escape, name)) + '"'
 
 
@@ -105,7 +110,9 @@ def _escape(sign: str) -> str:
     return f"\\u{ord(sign):04X}" if ord(sign) < 0x10000 else f"\\U{ord(sign):08X}"
 
 
-def _unquote(token: str) -> str:
+def unquoted(token: str) -> str:
+    """The name that a token between quotes stands for."""
+
     def sign(found: re.Match[str]) -> str:
         short, long, letter = found.groups()
         return _LETTERS.get(letter, letter) if letter else chr(int(short or long, 16))
@@ -124,7 +131,7 @@ def _parser() -> Lark:
             return str(token)
 
         def quoted(self, token: str) -> str:
-            return _unquote(token)
+            return unquoted(token)
 
         def variable(self, token: str) -> Variable:
             return Variable(str(token[1:]))
