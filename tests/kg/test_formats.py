@@ -70,10 +70,14 @@ class Writer:
     name_of: Callable[[str], str] = lambda name: name
 
 
+def without_nul(name: str) -> bool:
+    return "\0" not in name
+
+
 WRITERS = {
-    "tsv": Writer("tsv", write_tsv, lambda name: not set(name) & set("\t\r\n\ufeff")),
-    "csv": Writer("csv", write_csv),
-    "parquet": Writer("parquet", write_parquet),
+    "tsv": Writer("tsv", write_tsv, lambda name: not set(name) & set("\t\r\n\ufeff\0")),
+    "csv": Writer("csv", write_csv, without_nul),
+    "parquet": Writer("parquet", write_parquet, without_nul),
     "ntriples": Writer("nt", write_rdf(ox.RdfFormat.N_TRIPLES), name_of=lambda name: iri(name).value),
     "turtle": Writer("ttl", write_rdf(ox.RdfFormat.TURTLE), name_of=lambda name: iri(name).value),
 }

@@ -134,6 +134,7 @@ def test_any_object_with_the_arrow_stream_interface() -> None:
         ({"s": ["a"], "p": [1.5], "o": ["b"]}, {}, "t: the column 'p' holds double, expected text or whole numbers"),
         ({"s": ["a", None], "p": ["r", "r"], "o": ["b", "c"]}, {}, "t:2: the head is empty"),
         ({"s": ["a", "b"], "p": ["r", "r"], "o": ["b", ""]}, {}, "t:2: the tail is empty"),
+        ({"s": ["a", "b"], "p": ["r", "r\0"], "o": ["b", "c"]}, {}, "t:2: the relation holds a NUL byte: is the file"),
         (
             {"s": [b"a"], "p": [b"r"], "o": [b"\xff"]},
             {},
@@ -144,6 +145,11 @@ def test_any_object_with_the_arrow_stream_interface() -> None:
             {"columns": ["subject", "predicate", "objekt"]},
             "t: no column 'objekt'; closest: 'object'",
         ),
+        (
+            COLUMNS,
+            {"columns": ["subject", 4, "subject"]},
+            "t: column 3 is chosen as head and tail: each needs a column",
+        ),
     ],
 )
 def test_bad_tables(columns: dict[str, Any], options: dict[str, Any], message: str) -> None:
@@ -153,10 +159,10 @@ def test_bad_tables(columns: dict[str, Any], options: dict[str, Any], message: s
 
 
 def test_bad_rows_can_be_skipped() -> None:
-    table = pa.table({"s": ["a", None, "b", ""], "p": ["r"] * 4, "o": ["b"] * 4})
+    table = pa.table({"s": ["a", None, "b", "", "\0"], "p": ["r"] * 5, "o": ["b"] * 5})
     graph = KnowledgeGraph.from_table(table, name="t", skip_bad=True)
     assert graph.triple_count == 2
-    assert graph.report.skipped == 2
+    assert graph.report.skipped == 3
     assert graph.report.notes == ("t:2: the head is empty",)
 
 

@@ -1,4 +1,4 @@
-"""Whether cells are names: valid text, none empty, none missing."""
+"""Whether cells are names: valid text, none empty, none missing, none with a NUL byte."""
 
 from __future__ import annotations
 
@@ -34,6 +34,8 @@ def problem_of(value: object) -> str | None:
             raw.decode()
         except UnicodeDecodeError as error:
             return f"is not text in the file's encoding (byte 0x{raw[error.start]:02x}): say which encoding it is"
+        if b"\0" in raw:
+            return "holds a NUL byte: is the file damaged, or in another encoding?"
     return None
 
 
@@ -42,4 +44,15 @@ def _all_names(column: Any) -> bool:
         texts = column.cast(pa.string())
     except pa.ArrowInvalid:
         return False
-    return not texts.null_count and pc.min(pc.binary_length(texts)).as_py() != 0
+    if texts.null_count or pc.min(pc.binary_length(texts)).as_py() == 0:
+        return False
+    return bool(_bytes_of(texts).min(initial=1))  # the least byte: 0 is NUL
+
+
+def _bytes_of(texts: Any) -> npt.NDArray[np.uint8]:
+    """All bytes of an Arrow array of strings, one text after the other, without a copy."""
+    _, offsets, data = texts.buffers()
+    if data is None:
+        return np.empty(0, np.uint8)
+    ends = np.frombuffer(offsets, np.int32, count=len(texts) + 1, offset=4 * texts.offset)
+    return np.frombuffer(data, np.uint8)[ends[0] : ends[-1]]

@@ -69,7 +69,12 @@ def choose_columns(
     """The places of the columns that are to be head, relation and tail, given by name or by number counted from 1."""
     if len(wanted) != len(roles):
         raise GraphFileError(f"{len(wanted)} columns are chosen, expected {len(roles)}: {', '.join(roles)}", path)
-    return tuple(_place(names, column, path, line) for column in wanted)
+    places = tuple(_place(names, column, path, line) for column in wanted)
+    twice = next((place for place in places if places.count(place) > 1), None)
+    if twice is not None:
+        shared = " and ".join(role for role, place in zip(roles, places, strict=True) if place == twice)
+        raise GraphFileError(f"column {twice + 1} is chosen as {shared}: each needs a column of its own", path)
+    return places
 
 
 def rows(path: Path, encoding: str, delimiter: str, quote: str) -> Iterator[tuple[int, int, list[str]]]:
