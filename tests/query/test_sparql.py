@@ -10,7 +10,14 @@ import pytest
 from hypothesis import assume, given, settings
 from query_strategies import ENTITIES, RELATIONS, evaluate, graphs, trees
 
-from pathformer.errors import MissingExtraError, QuerySizeError, QuerySyntaxError, ScopeError, UnsupportedQueryError
+from pathformer.errors import (
+    FreeVariableError,
+    MissingExtraError,
+    QuerySizeError,
+    QuerySyntaxError,
+    ScopeError,
+    UnsupportedQueryError,
+)
 from pathformer.kg.vocab import Vocabulary
 from pathformer.query.bind import bind
 from pathformer.query.from_tree import to_query
@@ -121,6 +128,14 @@ def test_what_sparql_would_read_otherwise_is_refused(pattern, message):
     with pytest.raises(ScopeError) as caught:
         parse(f"SELECT ?x WHERE {{ {pattern} }}")
     assert message in str(caught.value)
+
+
+@pytest.mark.parametrize("denied", [":b :s :c", ":b :s :c . :c :s|:r :b", "{ :b :s :c } UNION { :b :r :c }"])
+def test_not_exists_without_a_variable_is_told_so(denied):
+    with pytest.raises(FreeVariableError, match=r"^FILTER NOT EXISTS holds no variable: .* leave it out$"):
+        parse(f"SELECT ?x {{ :a :r ?x FILTER NOT EXISTS {{ {denied} }} }}")
+    with pytest.raises(ScopeError, match="shares no variable"):  # a blank node is a variable, too
+        parse(f"SELECT ?x {{ :a :r ?x FILTER NOT EXISTS {{ {denied} . :b :s [] }} }}")
 
 
 def test_not_exists_and_minus_mean_the_same_where_they_share_a_variable():

@@ -23,7 +23,7 @@ from rdflib import BNode, Literal, URIRef
 from rdflib import Variable as SparqlVariable
 from rdflib.paths import AlternativePath, InvPath, MulPath, NegatedPath, SequencePath
 
-from pathformer.errors import ScopeError, UnsupportedQueryError
+from pathformer.errors import FreeVariableError, ScopeError, UnsupportedQueryError
 from pathformer.query.ast import (
     And,
     Atom,
@@ -137,6 +137,10 @@ class AlgebraReader:
             self._check_bound(denied, found, scope, "FILTER NOT EXISTS")
             if not denied.parts:
                 raise refused("FILTER NOT EXISTS { }")
+            if not variables(denied.formula):
+                raise FreeVariableError(
+                    "FILTER NOT EXISTS holds no variable: it is true or false of all answers alike, leave it out"
+                )
             if not seen & _named(denied, inner):
                 raise ScopeError(
                     "FILTER NOT EXISTS shares no variable with the group that it stands in: SPARQL takes its variables "
