@@ -27,7 +27,7 @@ def world() -> KnowledgeGraph:
 
 @pytest.mark.parametrize(("number", "answers"), list(enumerate(ANSWERS)))
 def test_the_three_questions(world: KnowledgeGraph, number: int, answers: str) -> None:
-    assert exact_answers(QUESTIONS[number].formula, world)[0] == answers.split(", ")
+    assert exact_answers(QUESTIONS[number].formula, world).shown == answers.split(", ")
 
 
 def test_one_has_several_hops_one_or_and_one_not() -> None:
@@ -52,6 +52,26 @@ def test_a_question_of_ones_own() -> None:
     assert "Spain" in done.output
     assert "1 answer, found in" in done.output
     assert "euro" not in done.output
+
+
+NEIGHBOURS = "SELECT ?c { ?c :borders :France }"
+
+
+def test_a_limit_is_kept_and_the_others_are_counted(world: KnowledgeGraph) -> None:
+    every, two = (exact_answers(NEIGHBOURS + limit, world) for limit in ("", " LIMIT 2"))
+    assert len(every.shown) == every.count == two.count > 2
+    assert two.shown == every.shown[:2]
+    done = CliRunner().invoke(app, ["demo", NEIGHBOURS + " LIMIT 2"])
+    assert f"2 of {every.count} answers, found in" in done.output
+    assert every.shown[0] in done.output
+    assert every.shown[2] not in done.output
+    assert f"  {every.count} answers, found in" in CliRunner().invoke(app, ["demo", NEIGHBOURS + " LIMIT 99"]).output
+
+
+def test_ids_are_those_of_the_bundled_graph(world: KnowledgeGraph) -> None:
+    france, borders = world.vocabulary.entity_id("France"), world.vocabulary.relation_id("borders")
+    assert exact_answers(f"({france}, ({borders ^ 1},))", world).shown == exact_answers(NEIGHBOURS, world).shown
+    assert CliRunner().invoke(app, ["demo", "(0, (0,))"]).exit_code == 0
 
 
 def test_a_question_without_answers() -> None:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from pathformer.kg.knowledge import KnowledgeGraph
 
-__all__ = ["QUESTIONS", "Question", "command", "exact_answers"]
+__all__ = ["QUESTIONS", "Answers", "Question", "command", "exact_answers"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +22,15 @@ class Question:
 
     words: str
     formula: str
+
+
+@dataclass(frozen=True, slots=True)
+class Answers:
+    """The labels that are shown, sorted; how many there are in all; the seconds that the search itself took."""
+
+    shown: list[str]
+    count: int
+    seconds: float
 
 
 QUESTIONS = (
@@ -44,7 +53,7 @@ QUESTIONS = (
 
 def command(
     question: Annotated[
-        str | None, typer.Argument(help="Your own question, a formula or SPARQL, instead of the three.")
+        str | None, typer.Argument(help="Your own question, a formula, SPARQL or a tuple of ids, instead of the three.")
     ] = None,
 ) -> None:
     """Answer three example questions, or your own, exactly on the bundled graph of the world.
@@ -74,18 +83,22 @@ def command(
         console.print("Ask your own: [green]pathformer demo '?c : borders(?c, France) & speaks(?c, French)'[/]")
 
 
-def exact_answers(formula: str, knowledge: KnowledgeGraph) -> tuple[list[str], float]:
-    """The labels of all exact answers, sorted, and the seconds that the search itself took."""
+def exact_answers(question: str, knowledge: KnowledgeGraph) -> Answers:
+    """The exact answers of a question in any syntax, all or as many as it asks for (SPARQL's LIMIT)."""
     from pathformer.query.bind import bind
-    from pathformer.query.parse import parse
+    from pathformer.query.naming import Naming, namespace_of
+    from pathformer.query.parse import request
     from pathformer.query.tree import to_tree
     from pathformer.symbolic.answer import answer
 
-    tree, graph = to_tree(bind(parse(formula), knowledge.vocabulary), knowledge.vocabulary), knowledge.graph()
+    vocabulary = knowledge.vocabulary
+    asked = request(question, naming=Naming(vocabulary, namespace_of(knowledge.name)))
+    tree, graph = to_tree(bind(asked.query, vocabulary), vocabulary), knowledge.graph()
     start = perf_counter()
     found = answer(tree, graph)
     seconds = perf_counter() - start
-    return sorted(knowledge.vocabulary.label(int(entity)) for entity in found), seconds
+    labels = sorted(vocabulary.label(int(entity)) for entity in found)
+    return Answers(labels[: asked.limit], len(labels), seconds)
 
 
 def _show(question: Question, world: KnowledgeGraph, console: Console) -> None:
@@ -93,10 +106,11 @@ def _show(question: Question, world: KnowledgeGraph, console: Console) -> None:
     from rich.markup import escape
     from rich.padding import Padding
 
-    answers, seconds = exact_answers(question.formula, world)
+    answers = exact_answers(question.formula, world)
     if question.words:
         console.print(f"[bold]{escape(question.words)}[/]")
     console.print(Padding(f"[cyan]{escape(question.formula)}[/]", (0, 0, 0, 2), expand=False))
-    console.print(Padding(Columns(map(escape, answers), padding=(0, 3)), (0, 0, 0, 4), expand=False))
-    plural = "" if len(answers) == 1 else "s"
-    console.print(f"  [dim]{len(answers)} answer{plural}, found in {1000 * seconds:.1f} ms[/]\n")
+    console.print(Padding(Columns(map(escape, answers.shown), padding=(0, 3)), (0, 0, 0, 4), expand=False))
+    part = f"{len(answers.shown)} of " if len(answers.shown) < answers.count else ""
+    plural = "" if answers.count == 1 else "s"
+    console.print(f"  [dim]{part}{answers.count} answer{plural}, found in {1000 * answers.seconds:.1f} ms[/]\n")
