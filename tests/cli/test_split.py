@@ -88,12 +88,23 @@ def test_the_list_of_datasets(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.delenv("PATHFORMER_DATA", raising=False)
     output = run("datasets")
     assert "no data folder: set $PATHFORMER_DATA, or give --data" in output
-    lines = {line.split()[0]: line for line in output.splitlines() if line}
+    table, absent, _ = output.split("\n\n")
+    lines = {line.split()[0]: line for line in table.splitlines()}
     assert "14,505" in lines["fb15k-237"]
     assert "310,079" in lines["fb15k-237"]
-    assert "not there; get it from" in lines["fb15k-237"]
-    assert "bundled" in lines["world"]
-    (tmp_path / "umls").mkdir()
-    found = run("datasets", "--data", tmp_path)
-    assert f"looked under {tmp_path}" in found.replace("\n", "")
-    assert next(line for line in found.splitlines() if line.startswith("umls")).count("not there") == 0
+    assert lines["fb15k-237"].rstrip().endswith("not there")
+    assert lines["world"].rstrip().endswith("bundled")
+    assert absent.startswith("not there; get them from:\n")
+    assert "world" not in absent
+
+
+def test_paths_and_addresses_are_whole_in_a_narrow_terminal(tmp_path: Path) -> None:
+    umls = tmp_path / ("a-long-name" * 10) / "umls"
+    umls.mkdir(parents=True)
+    done = CliRunner().invoke(app, ["datasets", "--data", str(umls.parent)], env={"COLUMNS": "80"})
+    assert "…" not in done.output
+    _, there, absent, looked = done.output.split("\n\n")
+    assert there == f"there:\n  umls  {umls}"
+    assert "  wn18rr-qa  github.com/nelsonhuangzijian/WN18RR-QA" in absent.splitlines()
+    assert "umls" not in absent
+    assert looked == f"looked under {umls.parent}\n"

@@ -40,14 +40,30 @@ def command(
     for column in ("entities", "relations", "triples"):
         table.add_column(column, justify="right")
     table.add_column("what it holds")
-    table.add_column("where")
+    table.add_column("where", no_wrap=True)
+    there: dict[str, str] = {}
+    absent: dict[str, str] = {}
     for name, dataset in datasets().items():
         found = dataset.find(folder)
-        where = "bundled" if dataset.bundled else str(found) if found else f"not there; get it from {dataset.home}"
+        if found is None:
+            absent[name] = dataset.home
+        elif not dataset.bundled:
+            there[name] = str(found)
+        where = "bundled" if dataset.bundled else "there" if found else "not there"
         table.add_row(name, *_sizes(name, dataset), dataset.title, where)
-    console = Console()
-    console.print(table)
-    console.print(f"\nlooked under {folder}" if folder else "\nno data folder: set $PATHFORMER_DATA, or give --data")
+    Console().print(table)
+    _places("there", there)
+    _places("not there; get them from", absent)
+    typer.echo(f"\nlooked under {folder}" if folder else "\nno data folder: set $PATHFORMER_DATA, or give --data")
+
+
+def _places(title: str, places: dict[str, str]) -> None:
+    """A path or an address a line, whole however narrow the terminal is: they are there to be copied."""
+    if places:
+        typer.echo(f"\n{title}:")
+        width = max(map(len, places))
+        for name, place in places.items():
+            typer.echo(f"  {name:{width}}  {place}")
 
 
 def _sizes(name: str, dataset: Dataset) -> tuple[str, str, str]:
