@@ -65,5 +65,5 @@ def test_different_machines_are_pointed_out(record: ModuleType, tmp_path: Path) 
 
 
 def test_usage() -> None:
-    assert compare().returncode == 1
+    assert compare().returncode == 2
     assert "compare.py OLD NEW" in compare().stderr

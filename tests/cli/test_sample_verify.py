@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import sys
 from pathlib import Path
 
 import pytest
@@ -107,7 +108,15 @@ def test_bench_lists_and_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.chdir(tmp_path)
     assert "run this from the root of a checkout" in refused("bench")
     (tmp_path / "benchmarks").mkdir()
-    (tmp_path / "benchmarks" / "hop.py").write_text('"""One hop."""\nimport sys\nprint("hopped", sys.argv[1:])\n')
+    hop = '"""One hop."""\nimport sys\nfrom _record import record\nrecord("hopped", sys.argv[1:])\n'
+    (tmp_path / "benchmarks" / "hop.py").write_text(hop)
+    (tmp_path / "benchmarks" / "_record.py").write_text("record = print\n")
+    (tmp_path / "benchmarks" / "compare.py").write_text('"""Keeps no figures."""\nprint("compared")\n')
+    monkeypatch.setattr(sys, "path", sys.path.copy())
+    monkeypatch.delitem(sys.modules, "_record", raising=False)
     assert run("bench") == "hop  One hop.\n"
     assert "hopped ['--far']" in run("bench", "hop", "--", "--far")
-    assert refused("bench", "hip") == "no benchmark 'hip'; there are hop"
+    assert "compared" in run("bench", "compare")
+    assert refused("bench", "hip") == "no benchmark 'hip'; closest: 'hop'"
+    assert refused("bench", "_twin") == "no benchmark '_twin'; there are hop"
+    monkeypatch.delitem(sys.modules, "_record")

@@ -36,19 +36,27 @@ def command(
     from pathformer.errors import InputError, closest
 
     cases = {path.stem: path for path in sorted(folder.glob("[a-z]*.py"))}
-    if not cases:
+    measuring = {name: path for name, path in cases.items() if _measures(path)}
+    if not measuring:
         raise InputError(f"no benchmarks in {folder.resolve()}; run this from the root of a checkout, or give --folder")
     if case is None:
-        width = max(map(len, cases))
-        for name, path in cases.items():
+        width = max(map(len, measuring))
+        for name, path in measuring.items():
             typer.echo(f"{name:{width}}  {_summary(path)}")
         return
     if case not in cases:
-        near = closest(case, list(cases))
-        raise InputError(f"no benchmark {case!r}; there are {', '.join(near or cases)}")
+        near = closest(case, cases)
+        hint = f"closest: {', '.join(map(repr, near))}" if near else f"there are {', '.join(measuring)}"
+        raise InputError(f"no benchmark {case!r}; {hint}")
     sys.argv = [f"pathformer bench {case}", *(arguments or [])]
     sys.path.insert(0, str(folder))
     runpy.run_path(str(cases[case]), run_name="__main__")
+
+
+def _measures(path: Path) -> bool:
+    """Whether a file keeps figures, which is what `_record` is for; a tool such as `compare` does not."""
+    nodes = ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+    return any(isinstance(node, ast.ImportFrom) and node.module == "_record" for node in nodes)
 
 
 def _summary(path: Path) -> str:
