@@ -35,7 +35,7 @@ format: $(READY)  ## rewrite the code as `make test` wants it
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-bench: $(READY)  ## measure this machine; results go to benchmarks/results
+bench: $(READY)  ## list the benchmarks; `pathformer bench NAME` measures one, into benchmarks/results
 	$(BIN)/pathformer bench
 
 clean:  ## remove the environment and everything generated
