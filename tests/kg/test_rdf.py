@@ -97,12 +97,12 @@ def test_more_than_one_batch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
         (
             "x.nt",
             '<http://e/a> <http://e/r> "1" .\n',
-            "x.nt: the file holds no triples: 1 RDF literal was left out; keep th",
+            "x.nt: the file holds no triples: 1 RDF literal was left out; keep su",
         ),
         (
             "x.ttl",
             '<http://e/a> <http://e/r> 1, "b" .',
-            "x.ttl: the file holds no triples: 2 RDF literals were left out; keep them with --literals",
+            "x.ttl: the file holds no triples: 2 RDF literals were left out; keep such with --literals",
         ),
         ("x.nt", "", "x.nt: the file is empty"),
     ],

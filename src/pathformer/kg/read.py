@@ -103,7 +103,7 @@ def _batches(
 
 def _literals_only(count: int, path: Path) -> GraphFileError:
     left_out = "1 RDF literal was" if count == 1 else f"{count:,} RDF literals were"
-    return GraphFileError(f"the file holds no triples: {left_out} left out; keep them with --literals", path)
+    return GraphFileError(f"the file holds no triples: {left_out} left out; keep such with --literals", path)
 
 
 def _split_files(folder: Path) -> dict[str, list[Path]]:
