@@ -143,7 +143,8 @@ def test_every_page_is_in_the_navigation() -> None:
 
 def test_links_between_files_lead_somewhere() -> None:
     for page in [*PAGES, ROOT / "CONTRIBUTING.md"]:
-        for target in re.findall(r"\]\((?!https?:|#)([^)#]+)[^)]*\)", page.read_text(encoding="utf-8")):
+        prose = re.sub(r"^```.*?^```$|`[^`\n]+`", "", page.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
+        for target in re.findall(r"\]\((?!https?:|#)([^)#]+)[^)]*\)", prose):
             assert (page.parent / target).exists(), f"{page.name} links to {target}, which is not there"
 
 
