@@ -43,7 +43,7 @@ def twin(data: Path | None) -> dict[str, Any]:
     for name, aim in STRUCTURES_TIMED.items():
         kind = STRUCTURES[name]
         draw_rows(kind, pair, 10, rules=Rules(limit=LIMIT))  # compiled and warm
-        rounds = [_round(kind, pair, plain, 60_000 if name != "pin" else 30_000) for _ in range(5)]
+        rounds = [_round(kind, pair, plain, 60_000) for _ in range(5)]
         ours, theirs = median(r[0] for r in rounds), median(r[1] for r in rounds)
         low, *_, high = sorted(r[0] / r[1] for r in rounds)
         figures[name] = {
