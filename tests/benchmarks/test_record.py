@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import subprocess
 import sys
@@ -13,12 +14,14 @@ import pytest
 BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
 
 
-@pytest.fixture
-def record(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
-    monkeypatch.syspath_prepend(BENCHMARKS)
-    import _record
-
-    return _record
+@pytest.fixture(scope="module")
+def record() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("record_of_benchmarks", BENCHMARKS / "_record.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
 
 
 def compare(*arguments: object) -> subprocess.CompletedProcess[str]:
