@@ -47,6 +47,6 @@ $(READY): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "pathformer needs Python 3.11 or newer: make PYTHON=python3.11"; exit 1; }
 	@echo "making the environment in $(VENV): a few minutes the first time"
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	@$(BIN)/python -m pip install --quiet --constraint constraints.txt pip
-	@$(BIN)/python -m pip install --quiet --constraint constraints.txt --group dev --editable '.[all]'
+	@$(BIN)/python -m pip install -qq --constraint constraints.txt pip
+	@$(BIN)/python -m pip install -qq --constraint constraints.txt --group dev --editable '.[all]'
 	@touch $@
