@@ -26,7 +26,7 @@ types: $(READY)
 	$(BIN)/mypy
 
 unit: $(READY)
-	$(BIN)/pytest -n $(WORKERS) --dist loadscope
+	OMP_NUM_THREADS=1 $(BIN)/pytest -n $(WORKERS) --dist worksteal
 
 docs: $(READY)  ## build the documentation into site/; a broken link or a page outside the navigation fails
 	$(BIN)/zensical build --clean --strict
