@@ -17,6 +17,7 @@ __all__ = [
     "Tree",
     "Union",
     "canonical",
+    "children",
     "depth",
     "intersect",
     "unite",
@@ -99,11 +100,12 @@ def depth(tree: Tree) -> int:
     count = 0
     while level:
         count += 1
-        level = [child for node in level for child in _children(node)]
+        level = [child for node in level for child in children(node)]
     return count
 
 
-def _children(tree: Tree) -> tuple[Tree, ...]:
+def children(tree: Tree) -> tuple[Tree, ...]:
+    """The nodes that a node's operator takes."""
     match tree:
         case Anchor():
             return ()

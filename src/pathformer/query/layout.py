@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
-from pathformer.query.computation import Anchor, Intersection, Negation, Projection, Tree, Union
-from pathformer.query.structures import NEGATION
+from pathformer.query.computation import Anchor, Intersection, Tree, Union
+from pathformer.query.structures import unchain
 
 __all__ = ["Branch", "Junction", "Measure", "arrange", "parts_of", "place"]
 
@@ -46,18 +46,14 @@ class Measure:
 
 def arrange(tree: Tree) -> Branch | Junction:
     """The branches and junctions of a tree; unions stay where they are."""
-    operators: list[int] = []
-    while isinstance(tree, Projection | Negation):
-        operators.append(tree.relation if isinstance(tree, Projection) else NEGATION)
-        tree = tree.of
-    chain = tuple(reversed(operators))
-    match tree:
+    start, chain = unchain(tree)
+    match start:
         case Anchor(entity):
             return Branch(entity, chain)
         case Intersection(branches) | Union(branches):
             inner = [arrange(branch) for branch in branches]
             lanes = [part if isinstance(part, Branch) else Branch(part, ()) for part in inner]
-            junction = Junction(isinstance(tree, Union), lanes)
+            junction = Junction(isinstance(start, Union), lanes)
             return Branch(junction, chain) if chain else junction
 
 

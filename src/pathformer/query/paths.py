@@ -21,7 +21,7 @@ from dataclasses import dataclass
 
 from pathformer.errors import UnsupportedQueryError
 from pathformer.query.computation import Anchor, Intersection, Negation, Projection, Tree, Union
-from pathformer.query.structures import NEGATION
+from pathformer.query.structures import NEGATION, unchain
 
 __all__ = ["NEGATION", "Fork", "Path", "forks", "from_paths", "paths", "to_paths"]
 
@@ -43,12 +43,8 @@ class Fork:
 
 def to_paths(tree: Tree) -> Path | Fork:
     """Decompose a union-free tree; an intersection standing directly in another is the same fork."""
-    operators: list[int] = []
-    while isinstance(tree, Projection | Negation):
-        operators.append(tree.relation if isinstance(tree, Projection) else NEGATION)
-        tree = tree.of
-    chain = tuple(reversed(operators))
-    match tree:
+    start, chain = unchain(tree)
+    match start:
         case Anchor(entity):
             return Path(entity, chain)
         case Intersection(branches):

@@ -40,6 +40,7 @@ __all__ = [
     "structure",
     "structure_of",
     "tree_of_instance",
+    "unchain",
 ]
 
 UNION, NEGATION = -1, -2  # what released instances hold in place of u and n
@@ -137,14 +138,19 @@ def benchmark_structure(tree: Tree) -> Structure | None:
     return _BY_UNORDERED.get(_unordered(_shape_of_instance(instance_of_tree(tree))))
 
 
-def instance_of_tree(tree: Tree) -> Instance:
-    """A tree as nested tuples of ids, -2 for a negation and -1 for a union."""
+def unchain(tree: Tree) -> tuple[Anchor | Intersection | Union, tuple[int, ...]]:
+    """Where the chain of operators that ends in the root starts, an anchor or a fork, and the operators in order."""
     operators: list[int] = []
     while isinstance(tree, Projection | Negation):
         operators.append(NEGATION if isinstance(tree, Negation) else tree.relation)
         tree = tree.of
-    chain = tuple(reversed(operators))
-    match tree:
+    return tree, tuple(reversed(operators))
+
+
+def instance_of_tree(tree: Tree) -> Instance:
+    """A tree as nested tuples of ids, -2 for a negation and -1 for a union."""
+    start, chain = unchain(tree)
+    match start:
         case Anchor(entity):
             return (entity, chain)
         case Intersection(branches):

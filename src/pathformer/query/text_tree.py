@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from pathformer.kg.vocab import Vocabulary
-from pathformer.query.computation import Anchor, Intersection, Negation, Projection, Tree, Union
+from pathformer.query.computation import Anchor, Intersection, Negation, Projection, Tree, Union, children
 from pathformer.query.paths import NEGATION, Fork, Path
 
 __all__ = ["Labels", "Listing", "tree_lines"]
@@ -43,7 +43,7 @@ def _below(branches: tuple[Tree, ...], labels: Labels, indent: str) -> Iterator[
     for number, branch in enumerate(branches):
         last = number == len(branches) - 1
         yield f"{indent}{'└─' if last else '├─'} {_node(branch, labels)}"
-        yield from _below(_children(branch), labels, indent + ("   " if last else "│  "))
+        yield from _below(children(branch), labels, indent + ("   " if last else "│  "))
 
 
 def _node(tree: Tree, labels: Labels) -> str:
@@ -58,16 +58,6 @@ def _node(tree: Tree, labels: Labels) -> str:
             return "∩"
         case Union():
             return "∪"
-
-
-def _children(tree: Tree) -> tuple[Tree, ...]:
-    match tree:
-        case Anchor():
-            return ()
-        case Projection(_, of) | Negation(of):
-            return (of,)
-        case Intersection(branches) | Union(branches):
-            return branches
 
 
 @dataclass(slots=True)
