@@ -139,7 +139,7 @@ def test_a_time_box_ends_in_time_with_its_rate_at_the_bottom(tmp_path: Path) -> 
     start = time.monotonic()
     result = toy.run(tmp_path, quiet(), steps=10**9, minutes=0.05, validations=2)
     assert result.finished
-    assert 3.0 <= time.monotonic() - start < 30.0  # not speed: a run of 10^9 steps would never end
+    assert 3.0 <= time.monotonic() - start < 8.0
     rates = [line["rate"] for line in figures(tmp_path) if "rate" in line]
     assert rates[0] == pytest.approx(1e-4)
     assert rates[-1] == pytest.approx(1e-4 / 25)
