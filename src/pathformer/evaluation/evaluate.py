@@ -17,7 +17,7 @@ from pathformer.evaluation.ranks import Filters, Ranks, block_rows, concatenate,
 from pathformer.evaluation.report import Report
 from pathformer.kg.graph import Graph
 from pathformer.models import Batch, Model
-from pathformer.plan import Block, build_layout
+from pathformer.plan import Block, UnionWay, build_layout
 from pathformer.plan.build import decompose
 from pathformer.query.structures import STRUCTURES
 from pathformer.symbolic.queries import Queries, Ragged
@@ -65,8 +65,10 @@ def evaluate(
 class ModelRanker:
     """Ranks by a model's distances, on the device where the model lies."""
 
-    def __init__(self, model: Model, memory: int | None = None) -> None:
+    def __init__(self, model: Model, memory: int | None = None, union: UnionWay | None = None) -> None:
+        """memory: bytes for a block of distances; union: how unions are taken, where not as the model itself says."""
         self.model, self.memory = model, memory
+        self.union: UnionWay = model.union if union is None else union
         table = model.entities.weight.detach()
         if not bool(torch.isfinite(table).all()):
             raise DivergedError("the entity table holds numbers that are not finite: the weights diverged")
@@ -85,7 +87,7 @@ class ModelRanker:
 
     def points(self, queries: Queries) -> tuple[Tensor, npt.NDArray[np.int64]]:
         """Rows of the space (D, q), one a disjunct, and how many disjuncts each query has."""
-        layout = build_layout([Block(queries.structure, len(queries))])
+        layout = build_layout([Block(queries.structure, len(queries))], self.union)
         ids = torch.from_numpy(queries.ids.reshape(-1)).to(self.device)
         points = self.model.encode(Batch.of(layout, self.device), ids).float()
         if not bool(torch.isfinite(points).all()):
@@ -93,7 +95,7 @@ class ModelRanker:
         return points, np.bincount(layout.owners, minlength=len(queries))
 
     def _blocks(self, queries: Queries, targets: Ragged, filters: Filters) -> Iterator[Ranks]:
-        disjuncts = len(decompose(queries.structure))
+        disjuncts = len(decompose(queries.structure, self.union))
         size = max(1, block_rows(self.entities, self.device, self.memory) // disjuncts)
         for first in range(0, len(queries), size):
             last = min(first + size, len(queries))

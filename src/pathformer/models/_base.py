@@ -9,8 +9,8 @@ whether it can take a negation; what it cannot take is refused by name, together
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
-from typing import Any, ClassVar, Literal
+from collections.abc import Callable, Mapping
+from typing import Any, ClassVar, NoReturn
 
 from torch import Tensor, nn
 
@@ -19,7 +19,7 @@ from pathformer.config import from_mapping
 from pathformer.errors import UnsupportedQueryError
 from pathformer.models._batch import Batch
 from pathformer.nn.table import Reading, Table
-from pathformer.plan import Layout
+from pathformer.plan import Block, Layout, UnionWay, build_layout
 from pathformer.spaces import Space
 
 __all__ = ["Model", "build", "find"]
@@ -32,8 +32,10 @@ class Model(nn.Module, ABC):
 
     name: ClassVar[str]
     config_type: ClassVar[type[Any]]
-    union: ClassVar[Literal["dnf", "native", "demorgan"]] = "dnf"  # what is done to unions before `encode`
     negation: ClassVar[bool] = True  # whether it can take one
+    native: ClassVar[bool] = False  # whether it has a union of its own
+
+    union: UnionWay = "dnf"  # what is done to unions before `encode`; where a method offers several, a setting
 
     space: Space
     entities: Table  # (N, e)
@@ -66,9 +68,21 @@ class Model(nn.Module, ABC):
     def check(self, layout: Layout) -> None:
         """Refuse a layout that holds what this method cannot express."""
         if layout.negated and not self.negation:
-            names = ", ".join(sorted({str(b.structure) for b in layout.blocks if b.structure.negated}))
-            able = ", ".join(name for name in plugins.names(_PACKAGE) if find(name).negation)
-            raise UnsupportedQueryError(f"{self.name} cannot take a negation (in {names}); methods that can: {able}")
+            self._refuse("take a negation", layout, lambda part: part.negated, lambda method: method.negation)
+        if layout.native and not self.native:
+            what = "take a union as it is, only as union='dnf'"
+            self._refuse(what, layout, lambda part: part.native, lambda method: method.native)
+
+    def _refuse(
+        self, what: str, layout: Layout, at_fault: Callable[[Layout], bool], able: Callable[[type[Model]], bool]
+    ) -> NoReturn:
+        """Say what cannot be done, in which structures, and which methods can."""
+        alone = {
+            str(block.structure): build_layout([Block(block.structure, 1)], layout.union) for block in layout.blocks
+        }
+        names = ", ".join(sorted(name for name, part in alone.items() if at_fault(part)))
+        others = ", ".join(name for name in plugins.names(_PACKAGE) if able(find(name)))
+        raise UnsupportedQueryError(f"{self.name} cannot {what} (in {names}); methods that can: {others}")
 
     def sizes(self) -> dict[str, int]:
         """Trainable numbers: in the tables, and in everything else (what the paper's Table 7 counts)."""

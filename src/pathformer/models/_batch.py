@@ -59,15 +59,16 @@ class Paths:
 
 @dataclass(frozen=True, eq=False)
 class Forks:
-    """A fork step: the values of branch r of each fork that has one, forks of most branches first."""
+    """A fork step: the values of branch r of each fork that has one, forks of most branches first; or one of unions."""
 
     values: Tensor  # (n_1 + n_2 + ...,) branch 1 of every fork, then branch 2, ...
     sizes: tuple[int, ...]  # n_1, n_2, ...
+    united: bool = False  # the union of the branches, not their intersection
 
     @classmethod
     def of(cls, step: ForkStep, device: torch.device) -> Forks:
         """The tensors of a step."""
-        return cls(_tensor(np.concatenate(step.branches), device), tuple(map(len, step.branches)))
+        return cls(_tensor(np.concatenate(step.branches), device), tuple(map(len, step.branches)), step.united)
 
 
 @dataclass(frozen=True, eq=False)

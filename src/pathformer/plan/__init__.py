@@ -2,7 +2,7 @@
 
 from pathformer.plan.build import Plan, build_layout, build_plan, plan_trees
 from pathformer.plan.explain import explain
-from pathformer.plan.layout import Block, ForkStep, Layout, PathStep, Token
+from pathformer.plan.layout import Block, ForkStep, Layout, PathStep, Token, UnionWay
 
 __all__ = [
     "Block",
@@ -11,6 +11,7 @@ __all__ = [
     "PathStep",
     "Plan",
     "Token",
+    "UnionWay",
     "build_layout",
     "build_plan",
     "explain",

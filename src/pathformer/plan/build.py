@@ -1,9 +1,12 @@
-"""From tables of queries to a plan, for any tree: `to_dnf`, `to_paths`, then paths and forks by level.
+"""From tables of queries to a plan, for any tree: unions, `to_paths`, then paths and forks by level.
 
 A structure is decomposed once, with column numbers in place of ids, so n queries of it cost no more Python than one. A
 path that starts at an anchor has level 0, one that starts at a variable the level after its fork's; a fork has the
 level of its latest branch. All paths of a level, of all structures, are one step, and so are all its forks: the
 fourteen benchmark structures together make three steps.
+
+What becomes of unions is the method's choice (`Model.union`): "dnf" gives a query a point for every disjunct,
+"demorgan" a tree without unions, "native" a step of unions after the forks of its level.
 """
 
 from __future__ import annotations
@@ -15,9 +18,9 @@ from functools import lru_cache
 import numpy as np
 import numpy.typing as npt
 
-from pathformer.plan.layout import Block, ForkStep, Ints, Layout, PathStep, Step, Token
+from pathformer.plan.layout import Block, ForkStep, Ints, Layout, PathStep, Step, Token, UnionWay
 from pathformer.query.computation import Tree
-from pathformer.query.dnf import to_dnf
+from pathformer.query.dnf import to_demorgan, to_dnf
 from pathformer.query.paths import NEGATION, Fork, Path, to_paths
 from pathformer.query.structures import Structure, instance_of_tree, structure_of
 
@@ -33,7 +36,7 @@ class Plan:
     order: Ints  # (Q,) the layout's number of each query, in the order in which they were given
 
 
-def build_plan(parts: Sequence[tuple[Structure, npt.NDArray[np.integer]]]) -> Plan:
+def build_plan(parts: Sequence[tuple[Structure, npt.NDArray[np.integer]]], union: UnionWay = "dnf") -> Plan:
     """A plan for tables of ids (n, k), each of one structure (`Queries.structure`, `Queries.ids`)."""
     for structure, table in parts:
         if table.ndim != 2 or table.shape[1] != len(structure.columns):
@@ -41,13 +44,13 @@ def build_plan(parts: Sequence[tuple[Structure, npt.NDArray[np.integer]]]) -> Pl
                 f"queries of {structure} need {len(structure.columns)} ids a row "
                 f"({' '.join(structure.columns)}), got a table of shape {table.shape}"
             )
-    layout = build_layout([Block(structure, len(table)) for structure, table in parts])
+    layout = build_layout([Block(structure, len(table)) for structure, table in parts], union)
     flat = [np.asarray(table, np.int32).reshape(-1) for _, table in parts]
     ids = np.concatenate(flat) if flat else np.empty(0, np.int32)
     return Plan(layout, ids, np.arange(layout.queries))
 
 
-def plan_trees(trees: Sequence[Tree]) -> Plan:
+def plan_trees(trees: Sequence[Tree], union: UnionWay = "dnf") -> Plan:
     """A plan for any trees, in any order: trees of one structure share a block."""
     rows: dict[Structure, list[tuple[int, ...]]] = {}
     places: dict[Structure, list[int]] = {}
@@ -55,22 +58,29 @@ def plan_trees(trees: Sequence[Tree]) -> Plan:
         structure = structure_of(tree)
         rows.setdefault(structure, []).append(structure.row(instance_of_tree(tree)))
         places.setdefault(structure, []).append(place)
-    plan = build_plan([(structure, np.asarray(table, np.int32)) for structure, table in rows.items()])
+    plan = build_plan([(structure, np.asarray(table, np.int32)) for structure, table in rows.items()], union)
     order = np.empty(len(trees), np.int64)
     given = [place for block in places.values() for place in block]
     order[given] = np.arange(len(trees))
     return Plan(plan.layout, plan.ids, order)
 
 
-def build_layout(blocks: Sequence[Block]) -> Layout:
-    """The steps of a batch; blocks without queries are kept but cost nothing."""
-    return _Builder(tuple(blocks)).layout()
+def build_layout(blocks: Sequence[Block], union: UnionWay = "dnf") -> Layout:
+    """The steps of a batch; blocks without queries are kept but cost nothing. union: as the method takes them."""
+    return _Builder(tuple(blocks), union).layout()
 
 
 @lru_cache(maxsize=4096)
-def decompose(structure: Structure) -> tuple[Path | Fork, ...]:
-    """The paths and forks of a structure, one decomposition a disjunct, with column numbers in place of ids."""
-    return tuple(map(to_paths, to_dnf(structure.tree(range(len(structure.columns))))))
+def decompose(structure: Structure, union: UnionWay = "dnf") -> tuple[Path | Fork, ...]:
+    """The paths and forks of a structure, one decomposition a point, with column numbers in place of ids."""
+    tree = structure.tree(range(len(structure.columns)))
+    match union:
+        case "dnf":
+            return tuple(map(to_paths, to_dnf(tree)))
+        case "native":
+            return (to_paths(tree, unions=True),)
+        case "demorgan":
+            return (to_paths(to_demorgan(tree)),)
 
 
 @dataclass(eq=False)
@@ -106,18 +116,20 @@ class _PathRun(_Run):
 
 @dataclass(eq=False)
 class _ForkRun(_Run):
-    branches: tuple[_PathRun, ...] = ()
+    branches: tuple[_Run, ...] = ()
+    united: bool = False
 
 
 @dataclass(eq=False)
 class _Level:
     paths: list[_PathRun] = field(default_factory=list)
     forks: list[_ForkRun] = field(default_factory=list)
+    unions: list[_ForkRun] = field(default_factory=list)
 
 
 class _Builder:
-    def __init__(self, blocks: tuple[Block, ...]) -> None:
-        self.blocks = blocks
+    def __init__(self, blocks: tuple[Block, ...], union: UnionWay) -> None:
+        self.blocks, self.union = blocks, union
         self.levels: list[_Level] = []
         self.values = 0
 
@@ -125,25 +137,28 @@ class _Builder:
         roots: list[list[_Run]] = []
         base = 0
         for block in self.blocks:
-            roots.append([self._collect(query, block, base) for query in decompose(block.structure)])
+            roots.append([self._collect(query, block, base) for query in decompose(block.structure, self.union)])
             base += block.count * len(block.structure.columns)
         steps: list[Step] = []
         for level in self.levels:
             if any(run.block.count for run in level.paths):
                 steps.append(self._path_step(level.paths))
-            if any(run.block.count for run in level.forks):
-                steps.append(self._fork_step(level.forks))
-        return Layout(self.blocks, tuple(steps), *self._roots(roots))
+            for runs in (level.forks, level.unions):
+                if any(run.block.count for run in runs):
+                    steps.append(self._fork_step(runs))
+        return Layout(self.blocks, tuple(steps), *self._roots(roots), self.union)
 
     def _collect(self, query: Path | Fork, block: Block, base: int) -> _Run:
         """A run for this path or fork and, before it, for all that it depends on."""
         return self._fork(query, block, base) if isinstance(query, Fork) else self._path(query, block, base)
 
     def _fork(self, fork: Fork, block: Block, base: int) -> _ForkRun:
-        branches = tuple(self._path(branch, block, base) for branch in fork.branches)
-        run = _ForkRun(block, base, max(branch.level for branch in branches), branches=branches)
-        self._at(run.level).forks.append(run)
-        return run
+        """A fork after all its branches: unions come after the forks of their level, so a fork of one comes later."""
+        branches = tuple(self._collect(branch, block, base) for branch in fork.branches)
+        level = max(run.level + (isinstance(run, _ForkRun) and run.united) for run in branches)
+        made = _ForkRun(block, base, level, branches=branches, united=fork.united)
+        (self._at(level).unions if fork.united else self._at(level).forks).append(made)
+        return made
 
     def _path(self, path: Path, block: Block, base: int) -> _PathRun:
         start = self._fork(path.start, block, base) if isinstance(path.start, Fork) else path.start
@@ -183,7 +198,7 @@ class _Builder:
         for place in range(widest):
             having = [run.branches[place].numbers for run in runs if place < len(run.branches)]
             branches.append(np.concatenate(having))
-        return ForkStep(first, tuple(branches))
+        return ForkStep(first, tuple(branches), runs[0].united)
 
     def _roots(self, roots: list[list[_Run]]) -> tuple[Ints, Ints]:
         values, owners, query = [np.empty(0, np.int64)], [np.empty(0, np.int64)], 0

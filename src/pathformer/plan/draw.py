@@ -1,11 +1,13 @@
 """A plan as a picture, in the manner of the paper's Figure 2: what enters which encoder, step by step.
 
 From left to right every step is one box: path steps take token sequences, a start followed by operators (Eq. 2), fork
-steps take the values of branches. A round mark behind a box is a value; the roots are compared with every entity.
+steps take the values of branches, and so do the unions of a method that has its own. A round mark behind a box is a
+value; the roots are compared with every entity.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -19,7 +21,7 @@ from pathformer.query.text_tree import Labels
 __all__ = ["draw_plan"]
 
 _BLUE, _ORANGE, _GREEN, _GREY, _DARK = "#1f6fb4", "#d1601f", "#1b8a6b", "#888888", "#222222"
-_TINT = {_BLUE: "#e9f1f8", _ORANGE: "#fbefe8"}
+_TINT = {_BLUE: "#e9f1f8", _ORANGE: "#fbefe8", _GREEN: "#e8f4f0"}
 _MARGIN, _LANE, _PILL, _GAP, _BOX, _RADIUS, _SIZE = 24.0, 54.0, 26.0, 8.0, 118.0, 17.0, 12.0
 
 
@@ -35,8 +37,7 @@ class _Picture:
     svg: Svg = field(default_factory=lambda: Svg(2 * _MARGIN, 0.0))
     heights: dict[int, float] = field(default_factory=dict)  # of each value
     ends: dict[int, float] = field(default_factory=dict)  # right edge of each value's mark
-    paths: int = 0
-    forks: int = 0
+    marks: Counter[str] = field(default_factory=Counter)  # how many of each letter were drawn
 
     def draw(self, answer: str) -> str:
         layout = self.plan.layout
@@ -99,12 +100,15 @@ class _Picture:
         return self._box(list(values), x + widest + 18, "path query encoder", "MP(TrmE(E_in)), Eq. 3", _BLUE, "P")
 
     def _fork_step(self, step: ForkStep, x: float) -> float:
+        colour = _GREEN if step.united else _ORANGE
         values = range(step.first, step.first + len(step))
         for value, place in zip(values, range(len(step)), strict=True):
             for source in self._sources(step, place):
                 end = self.heights[value] + (self.heights[source] - self.heights[value]) * 0.25
-                self.svg.arrow(self.ends[source] + 3, self.heights[source], x + 26, end, _ORANGE)
-        return self._box(list(values), x + 28, "fork query encoder", "MLP(E_i ⊗ E_j), Eq. 4", _ORANGE, "F")
+                self.svg.arrow(self.ends[source] + 3, self.heights[source], x + 26, end, colour)
+        if step.united:
+            return self._box(list(values), x + 28, "union", "the method's own", colour, "U")
+        return self._box(list(values), x + 28, "fork query encoder", "MLP(E_i ⊗ E_j), Eq. 4", colour, "F")
 
     def _box(self, values: list[int], x: float, title: str, formula: str, colour: str, letter: str) -> float:
         """The encoder as one box over all its lines, and a mark for every value that leaves it; returns the next x."""
@@ -122,11 +126,8 @@ class _Picture:
         return x + width + 26 + 2 * _RADIUS + 40
 
     def _name(self, letter: str) -> str:
-        if letter == "P":
-            self.paths += 1
-            return f"P{self.paths}"
-        self.forks += 1
-        return f"F{self.forks}"
+        self.marks[letter] += 1
+        return f"{letter}{self.marks[letter]}"
 
     def _tokens(self, step: PathStep, place: int) -> list[tuple[str, str]]:
         """Text and colour of a path's tokens; a variable that starts a path is the mark it comes from."""

@@ -7,7 +7,7 @@ from itertools import groupby
 import numpy as np
 
 from pathformer.plan.build import decompose
-from pathformer.plan.layout import ForkStep, Ints, Layout, PathStep
+from pathformer.plan.layout import ForkStep, Ints, Layout, PathStep, UnionWay
 from pathformer.query.paths import NEGATION, Fork, Path
 from pathformer.query.structures import Structure
 
@@ -29,20 +29,21 @@ def explain(layout: Layout) -> str:
     step 3: 4 paths, 8 tokens (4 of 2 tokens)
     """
     lines = [f"{layout.queries:,} queries, {len(layout.roots):,} points, {layout.ids:,} ids"]
-    lines += [f"  {block.count:,} x {block.structure}  {formula(block.structure)}" for block in layout.blocks]
+    for block in layout.blocks:
+        lines.append(f"  {block.count:,} x {block.structure}  {formula(block.structure, layout.union)}")
     for number, step in enumerate(layout.steps, 1):
         lines.append(f"step {number}: {_path_line(step) if isinstance(step, PathStep) else _fork_line(step)}")
     return "\n".join(lines)
 
 
-def formula(structure: Structure) -> str:
-    """A structure as paths P(start, operators) and forks F(branches); `|` between the disjuncts of a union."""
-    return " | ".join(map(_formula, decompose(structure)))
+def formula(structure: Structure, union: UnionWay = "dnf") -> str:
+    """A structure as paths P(start, operators), forks F(branches), unions U(branches); `|` between disjuncts."""
+    return " | ".join(map(_formula, decompose(structure, union)))
 
 
 def _formula(query: Path | Fork) -> str:
     if isinstance(query, Fork):
-        return f"F({', '.join(map(_formula, query.branches))})"
+        return f"{'U' if query.united else 'F'}({', '.join(map(_formula, query.branches))})"
     start = _formula(query.start) if isinstance(query.start, Fork) else "e"
     return f"P({', '.join([start, *('N' if o == NEGATION else 'r' for o in query.operators)])})"
 
@@ -54,7 +55,8 @@ def _path_line(step: PathStep) -> str:
 def _fork_line(step: ForkStep) -> str:
     rounds = len(step.branches) - 1
     plural = "" if rounds == 1 else "s"
-    return f"{len(step):,} forks ({_sizes(step.arities, 'branches')}), {rounds} round{plural}"
+    kind = "unions" if step.united else "forks"
+    return f"{len(step):,} {kind} ({_sizes(step.arities, 'branches')}), {rounds} round{plural}"
 
 
 def _sizes(sizes: Ints, unit: str) -> str:

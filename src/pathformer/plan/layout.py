@@ -13,15 +13,18 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import IntEnum
 from functools import cached_property
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from pathformer.query.structures import Structure
 
-__all__ = ["Block", "ForkStep", "Layout", "PathStep", "Step", "Token"]
+__all__ = ["Block", "ForkStep", "Layout", "PathStep", "Step", "Token", "UnionWay"]
 
 Ints = npt.NDArray[np.int64]
+UnionWay = Literal["dnf", "native", "demorgan"]
+"""What becomes of unions: points of their own (`to_dnf`), steps of their own, or intersections (`to_demorgan`)."""
 
 
 class Token(IntEnum):
@@ -69,7 +72,7 @@ class PathStep:
 
 @dataclass(frozen=True, eq=False)
 class ForkStep:
-    """F forks that can be computed at once, those of most branches first.
+    """F forks that can be computed at once, all intersections or all unions, those of most branches first.
 
     `branches[r]` holds the values of every fork's branch r, for the forks that have one: the first len(branches[r]).
     So a pairwise left fold takes B - 1 rounds over shrinking prefixes, and forks of equal arity are neighbours.
@@ -77,6 +80,7 @@ class ForkStep:
 
     first: int  # number of the value that fork 0 writes
     branches: tuple[Ints, ...]  # B arrays, each no longer than the one before, the first two of length F
+    united: bool = False  # the union of the branches, for a method that has its own
 
     def __len__(self) -> int:
         return len(self.branches[0])
@@ -101,6 +105,7 @@ class Layout:
     steps: tuple[Step, ...]
     roots: Ints  # (D,) the value that stands for each disjunct, disjuncts of a query side by side
     owners: Ints  # (D,) the query that a disjunct belongs to, ascending
+    union: UnionWay = "dnf"  # what was done to unions
 
     @cached_property
     def queries(self) -> int:
@@ -122,7 +127,12 @@ class Layout:
         """Whether some query has several disjuncts, whose smallest distance counts."""
         return len(self.roots) > self.queries
 
-    @property
+    @cached_property
     def negated(self) -> bool:
-        """Whether a negation occurs in it."""
-        return any(block.structure.negated for block in self.blocks)
+        """Whether a step takes a negation; De Morgan's rewrite adds them, the normal form may drop them."""
+        return any(bool((step.kinds == Token.NEGATION).any()) for step in self.steps if isinstance(step, PathStep))
+
+    @property
+    def native(self) -> bool:
+        """Whether a step takes a union."""
+        return any(isinstance(step, ForkStep) and step.united for step in self.steps)

@@ -11,7 +11,10 @@ paths. The decomposition of a tree is a path where its root has one branch and a
     2p   Path(e, (r1, r2))                             2in  Fork((Path(e1, (r1,)), Path(e2, (r2, NEGATION))))
     ip   Path(Fork((Path(...), Path(...))), (r3,))     a negated fork: Path(Fork(...), (NEGATION,))
 
-Unions are not here: the paper lifts them out first (`to_dnf`), other methods have their own (`to_demorgan`, native).
+The paper has no union here: it lifts them out first (`to_dnf`), others rewrite them (`to_demorgan`). For a method with
+a union of its own, `to_paths(tree, unions=True)` keeps each as a fork that is marked as one:
+
+    up   Path(Fork((Path(...), Path(...)), united=True), (r3,))
 """
 
 from __future__ import annotations
@@ -36,28 +39,37 @@ class Path:
 
 @dataclass(frozen=True, slots=True)
 class Fork:
-    """A fork query: the intersection of two or more branch paths at one variable node."""
+    """A fork query: the intersection of two or more branches at one variable node, or their union.
 
-    branches: tuple[Path, ...]
+    A branch is a path, or, directly, a fork of the other kind.
+    """
+
+    branches: tuple[Path | Fork, ...]
+    united: bool = False  # the union of the branches, kept for a method that has one of its own
 
 
-def to_paths(tree: Tree) -> Path | Fork:
-    """Decompose a union-free tree; an intersection standing directly in another is the same fork."""
+def to_paths(tree: Tree, *, unions: bool = False) -> Path | Fork:
+    """Decompose a tree; an intersection (union) standing directly in another is the same fork.
+
+    unions: keep them, as forks of their own kind; else the tree must hold none.
+    """
     start, chain = unchain(tree)
     match start:
         case Anchor(entity):
             return Path(entity, chain)
         case Intersection(branches):
-            fork = Fork(tuple(path for branch in branches for path in _branch(branch)))
-            return Path(fork, chain) if chain else fork
+            fork = _fork(branches, False, unions)
+        case Union(branches) if unions:
+            fork = _fork(branches, True, unions)
         case Union():
             raise UnsupportedQueryError("a union is neither a path nor a fork: rewrite the tree with to_dnf first")
+    return Path(fork, chain) if chain else fork
 
 
 def from_paths(query: Path | Fork) -> Tree:
-    """The tree whose decomposition this is: the inverse of `to_paths`, up to intersections nested in intersections."""
+    """The tree whose decomposition this is: the inverse of `to_paths`, up to forks nested in forks of their kind."""
     if isinstance(query, Fork):
-        return Intersection(tuple(map(from_paths, query.branches)))
+        return (Union if query.united else Intersection)(tuple(map(from_paths, query.branches)))
     tree = Anchor(query.start) if isinstance(query.start, int) else from_paths(query.start)
     for operator in query.operators:
         tree = Negation(tree) if operator == NEGATION else Projection(operator, tree)
@@ -78,9 +90,12 @@ def forks(query: Path | Fork) -> Iterator[Fork]:
             yield part
 
 
-def _branch(tree: Tree) -> tuple[Path, ...]:
-    query = to_paths(tree)
-    return query.branches if isinstance(query, Fork) else (query,)
+def _fork(trees: tuple[Tree, ...], united: bool, unions: bool) -> Fork:
+    branches: list[Path | Fork] = []
+    for query in (to_paths(tree, unions=unions) for tree in trees):
+        same = isinstance(query, Fork) and query.united == united
+        branches += query.branches if isinstance(query, Fork) and same else (query,)
+    return Fork(tuple(branches), united)
 
 
 def _steps(query: Path | Fork) -> Iterator[Path | Fork]:

@@ -74,7 +74,7 @@ class Listing:
         if isinstance(query, Fork):
             branches = [self.add(branch) for branch in query.branches]
             self.forks += 1
-            row = (f"F{self.forks}", f"{' ∩ '.join(branches)} → {end}", "")
+            row = (f"F{self.forks}", f"{(' ∪ ' if query.united else ' ∩ ').join(branches)} → {end}", "")
         else:
             start = self.labels.entity(query.start) if isinstance(query.start, int) else self.add(query.start)
             self.paths += 1

@@ -17,7 +17,7 @@ import torch
 from torch import Tensor
 
 from pathformer.nn.draw import draw_candidates
-from pathformer.plan import Block, Layout, build_layout
+from pathformer.plan import Block, Layout, UnionWay, build_layout
 from pathformer.query.structures import Structure
 from pathformer.symbolic.queries import Queries
 
@@ -71,9 +71,18 @@ class Drawer:
     """Draws batches of one composition, uniformly and with replacement."""
 
     def __init__(
-        self, data: TrainingSet, composition: Mapping[str, int], *, negatives: int = 128, filtered: bool = True
+        self,
+        data: TrainingSet,
+        composition: Mapping[str, int],
+        *,
+        negatives: int = 128,
+        filtered: bool = True,
+        union: UnionWay = "dnf",
     ) -> None:
-        """composition: queries a batch of each structure, by name; filtered: negatives are never answers."""
+        """composition: queries a batch of each structure, by name; filtered: negatives are never answers.
+
+        union: how the model takes unions.
+        """
         places = {structure.name: place for place, structure in enumerate(data.structures)}
         missing = [name for name in composition if name not in places]
         if missing:
@@ -81,7 +90,8 @@ class Drawer:
         self.data, self.negatives, self.filtered = data, negatives, filtered
         chosen = [places[name] for name in composition]
         self.layout: Layout = build_layout(
-            [Block(data.structures[place], size) for place, size in zip(chosen, composition.values(), strict=True)]
+            [Block(data.structures[place], size) for place, size in zip(chosen, composition.values(), strict=True)],
+            union,
         )
         self._index(chosen)
 

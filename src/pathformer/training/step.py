@@ -74,7 +74,7 @@ class TrainingStep:
         """
         self.model, self.config = model, config
         self.device = data.ids.device
-        self.drawer = Drawer(data, composition, negatives=config.negatives, filtered=config.filtered)
+        self.drawer = Drawer(data, composition, negatives=config.negatives, filtered=config.filtered, union=model.union)
         self.batch = Batch.of(self.drawer.layout, self.device)
         self.sizes = tuple(composition.values())
         self.structures = tuple(composition)
