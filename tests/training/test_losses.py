@@ -7,7 +7,7 @@ import math
 import pytest
 import torch
 
-from pathformer.training.losses import block_means, margin_loss, query_weights
+from pathformer.training.losses import block_means, margin_loss, pairwise_loss, query_weights
 
 
 def log_sigmoid(x: float) -> float:
@@ -36,7 +36,14 @@ def test_weights_of_the_reference_code() -> None:
     assert weights.tolist() == pytest.approx([math.sqrt(1 / 4), math.sqrt(1 / 9), math.sqrt(1 / 16)])
 
 
-def test_each_structure_has_its_own_weighted_mean_halved() -> None:
+def test_pairwise_loss_is_the_mean_log_odds_of_order() -> None:
+    positive, negative = torch.tensor([1.0, 3.0]), torch.tensor([[2.0, 0.5], [3.0, 9.0]])
+    for q, loss in enumerate(pairwise_loss(positive, negative)):
+        loop = -sum(log_sigmoid(d - positive[q].item()) for d in negative[q].tolist()) / 2
+        assert loss.item() == pytest.approx(loop, rel=1e-5)
+
+
+def test_each_structure_has_its_own_weighted_mean() -> None:
     losses, weights = torch.tensor([1.0, 2.0, 3.0, 10.0]), torch.tensor([0.5, 0.25, 0.25, 0.1])
     means = block_means(losses, weights, [3, 1])
-    assert means.tolist() == pytest.approx([(0.5 + 0.5 + 0.75) / 1.0 / 2, 10.0 / 2])
+    assert means.tolist() == pytest.approx([(0.5 + 0.5 + 0.75) / 1.0, 10.0])

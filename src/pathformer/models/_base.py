@@ -33,6 +33,7 @@ class Model(nn.Module, ABC):
     name: ClassVar[str]
     config_type: ClassVar[type[Any]]
     negation: ClassVar[bool] = True  # whether it can take one
+    objective: ClassVar[str] = "margin"  # what it is trained by where a run does not say, a file of training.objectives
     native: ClassVar[bool] = False  # whether it has a union of its own
 
     union: UnionWay = "dnf"  # what is done to unions before `encode`; where a method offers several, a setting
@@ -50,17 +51,20 @@ class Model(nn.Module, ABC):
 
     def encode(self, batch: Batch, ids: Tensor) -> Tensor:
         """Queries as rows of the space, one a disjunct. ids (I,) -> (D, q)."""
+        return self.points(batch, ids)[0]
+
+    def points(self, batch: Batch, ids: Tensor) -> tuple[Tensor, Reading]:
+        """As `encode`, with the entity table as it was opened: what is measured in one pass shares its gradient."""
         self.check(batch.layout)
-        return self.embed(batch, ids, self.entities.read())
+        entities = self.entities.read()
+        return self.embed(batch, ids, entities), entities
 
     def distances(self, batch: Batch, ids: Tensor, candidates: Tensor) -> Tensor:
         """Dist of each query to its own candidates, smallest over its disjuncts. (I,), (Q, K) -> (Q, K) float32.
 
         The entity table is opened once for anchors and candidates, so that its gradient is written once.
         """
-        self.check(batch.layout)
-        entities = self.entities.read()
-        queries = self.embed(batch, ids, entities)
+        queries, entities = self.points(batch, ids)
         if batch.layout.united:
             candidates = candidates.index_select(0, batch.owners)
         return batch.smallest(self.space.distance_to(queries, entities, candidates).float())

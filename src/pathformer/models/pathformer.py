@@ -24,7 +24,9 @@ from pathformer.nn.mixer import Mixer
 from pathformer.nn.packing import mean_pool
 from pathformer.nn.table import Reading, assemble
 from pathformer.nn.transformer import TransformerEncoder
+from pathformer.spaces import Space
 from pathformer.spaces.point import Point
+from pathformer.spaces.sphere import Sphere
 
 __all__ = ["METHOD", "Config", "Pathformer"]
 
@@ -35,6 +37,8 @@ class Config:
 
     dim: int = 800  # d, App. B
     margin: float = 24.0  # gamma, App. B
+    space: Literal["point", "sphere"] = "point"  # Eq. 5; "sphere" (cosine) is ours, for the objective softmax
+    temperature: float = 0.05  # of the sphere at first; ours, learned
     layers: int = 6  # k_1, App. B
     heads: int = 8  # silent; the sister model's
     hidden: int = 4  # d_ffn / d, App. B
@@ -75,7 +79,7 @@ class Pathformer(Model):
     def __init__(self, config: Config, entities: int, relations: int) -> None:
         super().__init__(config, entities, relations)
         c, d = config, config.dim
-        self.space = Point(d, c.margin)
+        self.space = _space(c)
         self.entities = self.space.entity_table(entities)
         self.operators = self.space.relation_table(relations + 1)  # the last row is the token [Negation]
         self.paths = TransformerEncoder(
@@ -112,6 +116,14 @@ class Pathformer(Model):
         variables = (bank.take(step.variable_values), step.variable_places) if len(step.variable_values) else None
         parts = [(entities, anchors, step.entity_places), (operators, chain, step.operator_places)]
         return assemble(parts, variables, step.order, step.rows)
+
+
+def _space(config: Config) -> Space:
+    match config.space:
+        case "point":
+            return Point(config.dim, config.margin)
+        case "sphere":
+            return Sphere(config.dim, config.margin, config.temperature)
 
 
 def _fork(config: Config) -> nn.Module:

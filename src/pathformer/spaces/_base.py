@@ -43,6 +43,10 @@ class Space(nn.Module, ABC):
         """`count` relations or other operators, uniform +-R."""
         return Table(count, self.relation_width, -self.range, self.range)
 
+    def anchor(self, entities: Tensor) -> Tensor:
+        """Rows of the entity table as queries that hold one entity: (..., e) -> (..., q); a point is its own."""
+        return entities
+
     def regularize(self, queries: Tensor) -> Tensor:
         """The nearest valid query parameters (offsets >= 0, alpha > 0, ...); a point needs none."""
         return queries
@@ -60,3 +64,7 @@ class Space(nn.Module, ABC):
         """Distances to every entity. queries (B, q), entities (N, e) -> (B, N); at most `chunk` numbers at once."""
         step = max(1, chunk // max(1, entities.numel()))
         return torch.cat([self.distance(part[:, None], entities) for part in queries.split(step)])
+
+    def products(self, queries: Tensor, entities: Tensor) -> tuple[Tensor, Tensor] | None:
+        """Factors (B, k), (N, k) whose inner products are minus the distances, up to a constant a query, if there are."""
+        return None

@@ -60,11 +60,13 @@ class TrainingSet:
 
 @dataclass(frozen=True, eq=False)
 class Drawn:
-    """A batch: ids that fill its layout, and for each query an answer followed by u non-answers."""
+    """A batch: ids that fill its layout, for each query an answer followed by u non-answers, and K answers if asked."""
 
     ids: Tensor  # (I,) int32
     candidates: Tensor  # (B, 1 + u) int32
     answers: Tensor  # (B,) int64, how many train answers each query has
+    targets: Tensor | None = None  # (B, K) int64, answers; where there are fewer, any id
+    shares: Tensor | None = None  # (B, K) float32, what each counts: alike, 1 in all, 0 where there are fewer
 
 
 class Drawer:
@@ -77,6 +79,7 @@ class Drawer:
         *,
         negatives: int = 128,
         filtered: bool = True,
+        targets: int = 0,
         union: UnionWay = "dnf",
     ) -> None:
         """composition: queries a batch of each structure, by name; filtered: negatives are never answers.
@@ -88,6 +91,7 @@ class Drawer:
         if missing:
             raise ValueError(f"no training queries of {', '.join(missing)}; there are: {', '.join(places)}")
         self.data, self.negatives, self.filtered = data, negatives, filtered
+        self._window = torch.arange(targets, device=data.ids.device) if targets else None  # (K,)
         chosen = [places[name] for name in composition]
         self.layout: Layout = build_layout(
             [Block(data.structures[place], size) for place, size in zip(chosen, composition.values(), strict=True)],
@@ -131,7 +135,17 @@ class Drawer:
             self.data.entities,
             self.filtered,
         )
-        return Drawn(ids, candidates, answers)
+        if self._window is None:
+            return Drawn(ids, candidates, answers)
+        return Drawn(ids, candidates, answers, *self._targets(self._first_query + row, answers, chance[:, 1]))
+
+    def _targets(self, queries: Tensor, counts: Tensor, chance: Tensor) -> tuple[Tensor, Tensor]:
+        """All answers of each query, or K neighbouring ones from a random place on, the first following the last."""
+        assert self._window is not None
+        place = (self._window + (chance % counts)[:, None]) % counts[:, None]  # (B, K)
+        found = self.data.answers[self.data.bounds.index_select(0, queries)[:, None] + place].long()
+        shares = (self._window < counts[:, None]) / counts.clamp(max=len(self._window))[:, None]
+        return found, shares.float()
 
 
 def _tensor(parts: Sequence[np.ndarray], dtype: type, device: torch.device | str) -> Tensor:

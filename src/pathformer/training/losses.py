@@ -1,4 +1,4 @@
-"""What is minimised: the margin loss of the paper with the reference code's weights.
+"""Losses of queries from distances, the reference code's weights of queries, and means by structure.
 
 B queries, u negatives a query, S structures.
 """
@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F  # noqa: N812 (torch's own name for it)
 
-__all__ = ["block_means", "margin_loss", "query_weights"]
+__all__ = ["block_means", "margin_loss", "pairwise_loss", "query_weights"]
 
 
 def margin_loss(positive: Tensor, negative: Tensor, margin: float) -> Tensor:
@@ -22,16 +22,21 @@ def margin_loss(positive: Tensor, negative: Tensor, margin: float) -> Tensor:
     return F.softplus(positive - margin) + F.softplus(margin - negative).mean(dim=-1)
 
 
+def pairwise_loss(positive: Tensor, negative: Tensor) -> Tensor:
+    """-1/u sum_j log s(Dist(e'_j;q) - Dist(e;q)).  positive (B,), negative (B, u) -> (B,)."""
+    return F.softplus(positive[:, None] - negative).mean(dim=-1)
+
+
 def query_weights(answers: Tensor) -> Tensor:
     """w_q = (4 + number of train answers)^(-1/2), of the reference code; the paper's Eq. 6 has none. (B,) -> (B,)."""
     return (answers + 4.0).rsqrt()
 
 
 def block_means(losses: Tensor, weights: Tensor, sizes: Sequence[int]) -> Tensor:
-    """The weighted mean loss of each structure's queries, halved. losses, weights (B,) -> (S,).
+    """The weighted mean loss of each structure's queries. losses, weights (B,) -> (S,).
 
-    sizes: how many neighbouring queries each structure has. The reference code halves the sum of its two terms, and
-    each of its updates holds one structure; the mean over the result is the loss of all those updates taken together.
+    sizes: how many neighbouring queries each structure has. Each update of the reference code holds one structure; the
+    mean over the result is the loss of all those updates taken together.
     """
     totals = torch.stack([part.sum() for part in (losses * weights).split(list(sizes))])
-    return totals / torch.stack([part.sum() for part in weights.split(list(sizes))]) / 2
+    return totals / torch.stack([part.sum() for part in weights.split(list(sizes))])

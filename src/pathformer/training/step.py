@@ -15,7 +15,6 @@ from __future__ import annotations
 import copy
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal
 
 import torch
 from torch import Tensor
@@ -24,28 +23,13 @@ from pathformer.models import Batch, Model
 from pathformer.nn.table import Table
 from pathformer.training.adam import Adam
 from pathformer.training.data import Drawer, Drawn, TrainingSet
-from pathformer.training.losses import block_means, margin_loss, query_weights
+from pathformer.training.losses import block_means, query_weights
+from pathformer.training.objectives import Objective, build
+from pathformer.training.options import StepConfig
 
 __all__ = ["Losses", "StepConfig", "TrainingStep"]
 
 _EAGER = 3  # updates before the capture: kernels compile, libraries take their workspaces
-
-
-@dataclass(frozen=True, kw_only=True)
-class StepConfig:
-    """How an update is made; how many of each structure it holds is the composition's matter."""
-
-    negatives: int = 128  # u, App. B
-    filtered: bool = True  # negatives are never answers; the reference code means to, and through a slip does not
-    weighted: bool = True  # w_q of the reference code; the paper's Eq. 6 has none
-    average: Literal["structure", "batch"] = "structure"  # over what the weighted mean goes; see losses.block_means
-    rate: float = 1e-4  # learning rate, App. B
-    table_rate: float = 1.0  # factor of the rate for entity and operator tables
-    betas: tuple[float, float] = (0.9, 0.999)  # Adam's own, as in the reference code
-    epsilon: float = 1e-8  # likewise
-    decay: float = 0.0  # decoupled weight decay; the reference code has none
-    precision: Literal["auto", "bf16", "fp32"] = "auto"  # bf16 on a CUDA device, fp32 elsewhere
-    capture: bool = True  # record a CUDA graph, where there is a CUDA device
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +58,16 @@ class TrainingStep:
         """
         self.model, self.config = model, config
         self.device = data.ids.device
-        self.drawer = Drawer(data, composition, negatives=config.negatives, filtered=config.filtered, union=model.union)
+        self.objective: Objective = build(config, model)
+        needs = self.objective.needs
+        self.drawer = Drawer(
+            data,
+            composition,
+            negatives=needs.negatives,
+            filtered=needs.filtered,
+            targets=needs.targets,
+            union=model.union,
+        )
         self.batch = Batch.of(self.drawer.layout, self.device)
         self.sizes = tuple(composition.values())
         self.structures = tuple(composition)
@@ -140,12 +133,11 @@ class TrainingStep:
 
     def loss(self, drawn: Drawn) -> Tensor:
         """The loss of each structure's queries, (S,); their mean is minimised."""
-        distances = self.network.distances(self.batch, drawn.ids, drawn.candidates)  # (B, 1 + u)
-        losses = margin_loss(distances[:, 0], distances[:, 1:], self.network.space.margin)
+        losses = self.objective.losses(self.network, self.batch, drawn)  # (B,)
         weights = query_weights(drawn.answers) if self.config.weighted else torch.ones_like(losses)
         if self.config.average == "batch":
             weights = weights / weights.sum()
-            return torch.stack([part.sum() for part in (losses * weights / 2).split(self.sizes)]) * len(self.sizes)
+            return torch.stack([part.sum() for part in (losses * weights).split(self.sizes)]) * len(self.sizes)
         return block_means(losses, weights, self.sizes)
 
     def _note(self, means: Tensor) -> None:

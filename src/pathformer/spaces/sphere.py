@@ -1,0 +1,48 @@
+"""Queries and entities as directions of R^d: only the angle between two rows counts.
+
+    Dist(e, q) = s (1 - cos(v_e, v_q)),    s = 1 / temperature, learned
+
+With softmax over -Dist this is the cosine similarity at a temperature. Not the paper's space: nothing here is.
+"""
+
+from __future__ import annotations
+
+import math
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F  # noqa: N812 (torch's own name for it)
+
+from pathformer.spaces._base import Space
+
+__all__ = ["SPACE", "Sphere"]
+
+
+class Sphere(Space):
+    """One vector of size d an entity, a relation, a query; their lengths are free and mean nothing."""
+
+    def __init__(self, dim: int, margin: float, temperature: float = 0.05) -> None:
+        super().__init__(dim, margin)
+        self.entity_width = self.relation_width = self.query_width = dim
+        self.log_scale = nn.Parameter(torch.tensor(-math.log(temperature)))  # log s
+
+    def distance(self, queries: Tensor, entities: Tensor) -> Tensor:
+        """s (1 - cos). (..., d) and (..., d) -> (...) float32."""
+        cosine = (_unit(queries) * _unit(entities)).sum(dim=-1)
+        return self.log_scale.float().exp() * (1.0 - cosine)
+
+    def distance_to_all(self, queries: Tensor, entities: Tensor, chunk: int = 1 << 26) -> Tensor:
+        """As `Space.distance_to_all`, by one matrix product."""
+        return self.log_scale.float().exp() * (1.0 - _unit(queries) @ _unit(entities).t())
+
+    def products(self, queries: Tensor, entities: Tensor) -> tuple[Tensor, Tensor] | None:
+        """s v_q / |v_q| and v_e / |v_e|: their product is s - Dist."""
+        left = self.log_scale.float().exp() * _unit(queries)
+        return left.to(queries.dtype), _unit(entities).to(entities.dtype)
+
+
+def _unit(rows: Tensor) -> Tensor:
+    return F.normalize(rows.float(), dim=-1)
+
+
+SPACE = Sphere

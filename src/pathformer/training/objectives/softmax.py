@@ -1,0 +1,64 @@
+"""Cross-entropy: a query's probability over entities, softmax of minus the distance, against its answers.
+
+B queries, N entities, K targets a query at most, u drawn entities.
+
+    p(e | q) = exp(-Dist(e; q)) / sum_e' exp(-Dist(e'; q))         loss = -sum_k t_k log p(a_k | q)
+
+t is uniform over the query's answers, or over a window of K of them that moves from draw to draw, so that every answer
+is a target equally often. A temperature is the space's own matter (`spaces.sphere` learns one). Where distances are
+minus inner products, up to a constant a query, all N of them cost one matrix product; other spaces measure every
+entity.
+"""
+
+from __future__ import annotations
+
+import math
+
+import torch
+from torch import Tensor
+
+from pathformer.models import Batch, Model
+from pathformer.nn.cross_entropy import cross_entropy, product_cross_entropy
+from pathformer.training.data import Drawn
+from pathformer.training.objectives._base import Needs, Objective
+
+__all__ = ["OBJECTIVE", "Softmax"]
+
+
+class Softmax(Objective):
+    """Over all entities, or over one answer and u drawn non-answers."""
+
+    @property
+    def needs(self) -> Needs:
+        """Targets over all entities, negatives over drawn ones."""
+        options = self.config.softmax
+        if options.entities == "all":
+            return Needs(targets=options.targets)
+        return Needs(negatives=self.config.negatives, filtered=self.config.filtered)
+
+    def losses(self, network: Model, batch: Batch, drawn: Drawn) -> Tensor:
+        """One loss a query, (B,)."""
+        return self._all(network, batch, drawn) if drawn.targets is not None else self._drawn(network, batch, drawn)
+
+    def _all(self, network: Model, batch: Batch, drawn: Drawn) -> Tensor:
+        assert drawn.targets is not None
+        assert drawn.shares is not None
+        smoothing = self.config.softmax.smoothing
+        queries, entities = network.points(batch, drawn.ids)
+        products = None if batch.layout.united else network.space.products(queries, entities.weight)
+        if products is not None:
+            return product_cross_entropy(*products, drawn.targets, drawn.shares, smoothing)
+        distances = batch.smallest(network.space.distance_to_all(queries, entities.weight).float())  # (B, N)
+        return cross_entropy(-distances, drawn.targets, drawn.shares, smoothing)
+
+    def _drawn(self, network: Model, batch: Batch, drawn: Drawn) -> Tensor:
+        """Drawn non-answers stand for all: each counts (N - 1) / u times in the sum, so p means the same."""
+        distances = network.distances(batch, drawn.ids, drawn.candidates)  # (B, 1 + u)
+        more = math.log(max(1.0, (network.entity_count - 1) / self.config.negatives))
+        logits = torch.cat([-distances[:, :1], more - distances[:, 1:]], dim=1)
+        first = torch.zeros_like(drawn.candidates[:, :1])
+        share = torch.ones_like(logits[:, :1])
+        return cross_entropy(logits, first, share, self.config.softmax.smoothing)
+
+
+OBJECTIVE = Softmax

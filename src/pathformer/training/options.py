@@ -1,0 +1,42 @@
+"""How an update is made: the settings under `training.update`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+__all__ = ["SoftmaxOptions", "StepConfig"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class SoftmaxOptions:
+    """Of the objective `softmax`; none of it is the paper's."""
+
+    entities: Literal["all", "drawn"] = "all"  # what a query's probability is shared among; "drawn": `negatives`
+    targets: int = 128  # answers of a query that are targets at once, at most; 1: one of them, at random
+    smoothing: float = 0.0  # share of the target that goes to all entities alike
+
+    def __post_init__(self) -> None:
+        if self.targets < 1:
+            raise ValueError(f"targets {self.targets} leaves nothing to learn")
+        if not 0.0 <= self.smoothing < 1.0:
+            raise ValueError(f"smoothing {self.smoothing} is not in [0, 1)")
+
+
+@dataclass(frozen=True, kw_only=True)
+class StepConfig:
+    """How an update is made; how many of each structure it holds is the composition's matter."""
+
+    objective: str = ""  # what is minimised, a file of `training.objectives`; empty: the method's own
+    negatives: int = 128  # u, App. B
+    filtered: bool = True  # negatives are never answers; the reference code means to, and through a slip does not
+    softmax: SoftmaxOptions = field(default_factory=SoftmaxOptions)
+    weighted: bool = True  # w_q of the reference code; the paper's Eq. 6 has none
+    average: Literal["structure", "batch"] = "structure"  # over what the weighted mean goes; see losses.block_means
+    rate: float = 1e-4  # learning rate, App. B
+    table_rate: float = 1.0  # factor of the rate for entity and operator tables
+    betas: tuple[float, float] = (0.9, 0.999)  # Adam's own, as in the reference code
+    epsilon: float = 1e-8  # likewise
+    decay: float = 0.0  # decoupled weight decay of matrices, tables apart; the reference code has none
+    precision: Literal["auto", "bf16", "fp32"] = "auto"  # bf16 on a CUDA device, fp32 elsewhere
+    capture: bool = True  # record a CUDA graph, where there is a CUDA device

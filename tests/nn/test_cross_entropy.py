@@ -1,0 +1,66 @@
+"""Cross-entropy against loops, and the product form against autograd of the plain one, kept and recomputed."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+import torch
+from torch import Tensor
+
+from pathformer.nn import cross_entropy as module
+from pathformer.nn.cross_entropy import cross_entropy, product_cross_entropy
+
+ROWS, COLUMNS, WIDTH, TARGETS = 5, 11, 4, 3
+
+
+def problem() -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    chance = torch.Generator().manual_seed(0)
+    left = torch.randn(ROWS, WIDTH, generator=chance, dtype=torch.float64, requires_grad=True)
+    right = torch.randn(COLUMNS, WIDTH, generator=chance, dtype=torch.float64, requires_grad=True)
+    targets = torch.stack([torch.randperm(COLUMNS, generator=chance)[:TARGETS] for _ in range(ROWS)])
+    shares = torch.tensor([[1.0, 0.0, 0.0], [0.5, 0.5, 0.0], [1 / 3, 1 / 3, 1 / 3], [0.2, 0.3, 0.5], [0.0, 1.0, 0.0]])
+    return left, right, targets, shares
+
+
+@pytest.mark.parametrize("smoothing", [0.0, 0.3])
+def test_it_is_the_loop(smoothing: float) -> None:
+    left, right, targets, shares = problem()
+    logits = (left @ right.t()).float()
+    for row, loss in enumerate(cross_entropy(logits, targets, shares, smoothing)):
+        values = logits[row].tolist()
+        whole = sum(math.exp(value) for value in values)
+        wanted = [smoothing / COLUMNS] * COLUMNS
+        for target, share in zip(targets[row].tolist(), shares[row].tolist(), strict=True):
+            wanted[target] += (1 - smoothing) * share
+        loop = -sum(t * math.log(math.exp(v) / whole) for t, v in zip(wanted, values, strict=True))
+        assert loss.item() == pytest.approx(loop, rel=1e-4)
+
+
+@pytest.mark.parametrize("smoothing", [0.0, 0.3])
+@pytest.mark.parametrize("part", [1 << 28, 2 * COLUMNS])  # all rows at once and kept; two at a time and recomputed
+def test_the_product_form_has_the_same_loss_and_gradients(
+    monkeypatch: pytest.MonkeyPatch, smoothing: float, part: int
+) -> None:
+    monkeypatch.setattr(module, "PART", part)
+    upstream = torch.linspace(-1, 2, ROWS)
+    found = []
+    for form in (False, True):
+        left, right, targets, shares = problem()
+        if form:
+            losses = product_cross_entropy(left, right, targets.int(), shares, smoothing)
+        else:
+            losses = cross_entropy((left @ right.t()).float(), targets, shares, smoothing)
+        (losses * upstream).sum().backward()
+        found.append((losses.detach().float(), left.grad, right.grad))
+    for plain, ours in zip(*found, strict=True):
+        torch.testing.assert_close(ours, plain, rtol=1e-4, atol=1e-6, check_dtype=False)
+
+
+def test_large_logits_stay_finite() -> None:
+    left, right = torch.full((1, 1), 1e3, requires_grad=True), torch.tensor([[1.0], [-1.0]])
+    loss = product_cross_entropy(left, right, torch.tensor([[1]]), torch.ones(1, 1))
+    loss.sum().backward()
+    assert loss.item() == pytest.approx(2e3)
+    assert left.grad is not None
+    assert left.grad.item() == pytest.approx(2.0)

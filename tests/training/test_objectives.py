@@ -1,0 +1,130 @@
+"""Every objective against loops over one batch, and each of them learns."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import pytest
+import torch
+
+from pathformer import plugins
+from pathformer.errors import UnknownPluginError
+from pathformer.models.pathformer import Config, Pathformer
+from pathformer.training import bench
+from pathformer.training.data import Drawn, TrainingSet
+from pathformer.training.options import SoftmaxOptions, StepConfig
+from pathformer.training.step import TrainingStep
+
+ENTITIES = 40
+COMPOSITION = {"1p": 6, "2i": 4, "inp": 4}
+ALL = SoftmaxOptions(targets=5, smoothing=0.1)
+
+
+@pytest.fixture(scope="module")
+def data() -> TrainingSet:
+    return bench.made_up(tuple(COMPOSITION), ENTITIES, 6, 30, "cpu")
+
+
+def trainer(data: TrainingSet, objective: str, space: str = "point", **settings: Any) -> TrainingStep:
+    torch.manual_seed(0)
+    model = Pathformer(Config(dim=16, layers=1, heads=2, dropout=0.0, space=space), ENTITIES, 6)  # type: ignore[arg-type]
+    step = StepConfig(objective=objective, rate=3e-3, negatives=7, weighted=False, **settings)
+    return TrainingStep(model, data, COMPOSITION, step)
+
+
+def every_distance(made: TrainingStep, drawn: Drawn) -> list[list[float]]:
+    points = made.network.encode(made.batch, drawn.ids)
+    table = made.network.entities.weight
+    return [[made.network.space.distance(point, row).item() for row in table] for point in points]
+
+
+def test_the_folder_holds_these() -> None:
+    assert set(plugins.names("pathformer.training.objectives")) >= {"margin", "softmax", "bpr"}
+    assert Pathformer.objective == "margin"
+
+
+def test_a_method_has_an_objective_of_its_own_unless_a_run_says(data: TrainingSet) -> None:
+    assert type(trainer(data, "").objective).__name__ == "Margin"
+    assert type(trainer(data, "bpr").objective).__name__ == "BPR"
+    with pytest.raises(UnknownPluginError, match="sofmax"):
+        trainer(data, "sofmax")
+
+
+def test_bpr_compares_an_answer_with_each_drawn_non_answer(data: TrainingSet) -> None:
+    made = trainer(data, "bpr")
+    drawn = made.drawer.draw()
+    losses = made.objective.losses(made.network, made.batch, drawn)
+    for row, (distances, ids) in enumerate(zip(every_distance(made, drawn), drawn.candidates.tolist(), strict=True)):
+        first, *others = (distances[i] for i in ids)
+        loop = sum(math.log1p(math.exp(first - other)) for other in others) / 7
+        assert losses[row].item() == pytest.approx(loop, rel=1e-4)
+
+
+@pytest.mark.parametrize("space", ["point", "sphere"])
+def test_softmax_over_all_entities(data: TrainingSet, space: str) -> None:
+    made = trainer(data, "softmax", space, softmax=ALL)
+    drawn = made.drawer.draw()
+    assert drawn.targets is not None
+    assert drawn.shares is not None
+    assert drawn.candidates.shape == (14, 1)
+    losses = made.objective.losses(made.network, made.batch, drawn)
+    for row, distances in enumerate(every_distance(made, drawn)):
+        whole = math.log(sum(math.exp(-d) for d in distances))
+        likely = [-d - whole for d in distances]
+        wanted = sum(
+            s * likely[t] for t, s in zip(drawn.targets[row].tolist(), drawn.shares[row].tolist(), strict=True)
+        )
+        loop = -0.9 * wanted - 0.1 * sum(likely) / ENTITIES
+        assert losses[row].item() == pytest.approx(loop, rel=1e-4)
+
+
+def test_softmax_over_drawn_entities_lets_them_stand_for_all(data: TrainingSet) -> None:
+    made = trainer(data, "softmax", softmax=SoftmaxOptions(entities="drawn"))
+    drawn = made.drawer.draw()
+    losses = made.objective.losses(made.network, made.batch, drawn)
+    for row, (distances, ids) in enumerate(zip(every_distance(made, drawn), drawn.candidates.tolist(), strict=True)):
+        first, *others = (math.exp(-distances[i]) for i in ids)
+        assert losses[row].item() == pytest.approx(-math.log(first / (first + 39 / 7 * sum(others))), rel=1e-4)
+
+
+@pytest.mark.parametrize("objective", ["margin", "softmax", "bpr"])
+@pytest.mark.parametrize("space", ["point", "sphere"])
+def test_each_learns(data: TrainingSet, objective: str, space: str) -> None:
+    made = trainer(data, objective, space)
+    made.run(5)
+    early = made.losses()
+    made.run(100)
+    made.losses()
+    made.run(10)
+    late = made.losses()
+    assert not late.diverged
+    assert sum(late.mean.values()) < 0.8 * sum(early.mean.values())
+
+
+def test_targets_are_the_answers_each_as_often(data: TrainingSet) -> None:
+    torch.manual_seed(0)
+    made = trainer(data, "softmax", softmax=SoftmaxOptions(targets=3))
+    rows = data.ids.tolist()
+    known = {}
+    for number, (first, last) in enumerate(zip(data.bounds[:30].tolist(), data.bounds[1:31].tolist(), strict=True)):
+        known.setdefault((rows[2 * number], rows[2 * number + 1]), []).append(set(data.answers[first:last].tolist()))
+    for _ in range(20):
+        drawn = made.drawer.draw()
+        assert drawn.targets is not None
+        assert drawn.shares is not None
+        for row in range(6):
+            count = int(drawn.answers[row])
+            shares = drawn.shares[row].tolist()
+            assert shares == pytest.approx([1 / min(3, count)] * min(3, count) + [0.0] * max(0, 3 - count))
+            chosen = drawn.targets[row, : min(3, count)].tolist()
+            assert len(set(chosen)) == len(chosen)
+            query = tuple(drawn.ids[2 * row : 2 * row + 2].tolist())
+            assert any(set(chosen) <= answers and len(answers) == count for answers in known[query])
+
+
+def test_settings_that_leave_nothing_to_learn_are_refused() -> None:
+    with pytest.raises(ValueError, match="targets 0 leaves nothing to learn"):
+        SoftmaxOptions(targets=0)
+    with pytest.raises(ValueError, match=r"smoothing 1.0 is not in \[0, 1\)"):
+        SoftmaxOptions(smoothing=1.0)
