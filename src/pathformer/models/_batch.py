@@ -7,12 +7,14 @@ variables; in a fork step F forks.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
 import torch
 from torch import Tensor
 
+from pathformer.models._walk import Walk
 from pathformer.nn.packing import Packing
 from pathformer.nn.rows import take_once
 from pathformer.plan import ForkStep, Layout, PathStep, Token
@@ -88,6 +90,11 @@ class Batch:
             Paths.of(step, place) if isinstance(step, PathStep) else Forks.of(step, place) for step in layout.steps
         )
         return cls(layout, steps, _tensor(layout.roots, place), _tensor(layout.owners, place))
+
+    @cached_property
+    def walks(self) -> tuple[Walk | None, ...]:
+        """Its path steps one operator at a time, for link-by-link methods, which alone pay for it; None for forks."""
+        return tuple(Walk.of(step, self.device) if isinstance(step, PathStep) else None for step in self.layout.steps)
 
     @property
     def device(self) -> torch.device:

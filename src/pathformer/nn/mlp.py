@@ -10,11 +10,17 @@ __all__ = ["MLP"]
 
 
 class MLP(nn.Module):
-    """`MLP(a, b, c)` is Linear a to b, ReLU, Linear b to c; torch's own initial weights, as in the reference code."""
+    """`MLP(a, b, c)` is Linear a to b, ReLU, Linear b to c; torch's own initial weights, as in the reference code.
 
-    def __init__(self, *sizes: int) -> None:
+    xavier: Xavier-uniform weights beside torch's own biases, as the geometric methods have them.
+    """
+
+    def __init__(self, *sizes: int, xavier: bool = False) -> None:
         super().__init__()
         self.linears = nn.ModuleList(nn.Linear(a, b) for a, b in pairwise(sizes))
+        if xavier:
+            for linear in self.linears:
+                nn.init.xavier_uniform_(linear.weight)
 
     def forward(self, values: Tensor) -> Tensor:
         """(..., a) -> (..., c)."""
