@@ -45,6 +45,7 @@ class Training:
     minutes: float | None = None  # a box of time: the run ends with it, and the schedule follows it
     batch: int = 512  # App. B
     share: Literal["structure", "step"] = "structure"  # whether `batch` counts each structure's queries or all of them
+    mix: Mapping[str, float] = field(default_factory=dict)  # with share "step": a structure's part of it, else 1
     turns: bool = True  # a step is one update a structure, as in the reference code; false: one on all of them
     schedule: ScheduleName = "reference"  # "cosine" with warm-up and update.decay is the modern choice
     warmup: float = 0.0  # share of the run over which the rate rises
@@ -59,6 +60,10 @@ class Training:
             raise ValueError("steps and batch are at least 1")
         if self.minutes is not None and self.minutes <= 0:
             raise ValueError(f"minutes {self.minutes} is no time at all")
+        if any(part <= 0 for part in self.mix.values()):
+            raise ValueError(f"every part of mix is above 0, not {dict(self.mix)}")
+        if self.mix and self.share != "step":
+            raise ValueError('mix divides a step among structures: it needs share = "step"')
 
     def composition(self, structures: tuple[str, ...]) -> dict[str, int]:
         """Queries a step of each structure."""
@@ -66,8 +71,14 @@ class Training:
             return dict.fromkeys(structures, self.batch)
         if self.batch < len(structures):
             raise ValueError(f"batch {self.batch} does not go round {len(structures)} structures")
-        each, more = divmod(self.batch, len(structures))
-        return {name: each + (place < more) for place, name in enumerate(structures)}
+        spare = self.batch - len(structures)  # each has one query at the least
+        whole = sum(self.mix.get(name, 1.0) for name in structures)
+        exact = {name: spare * self.mix.get(name, 1.0) / whole for name in structures}
+        sizes = {name: 1 + int(exact[name]) for name in structures}
+        by_rest = sorted(structures, key=lambda name: int(exact[name]) - exact[name])
+        for name in by_rest[: self.batch - sum(sizes.values())]:
+            sizes[name] += 1
+        return sizes
 
 
 @dataclass(frozen=True, kw_only=True)
