@@ -210,5 +210,12 @@ def test_composition_of_a_step() -> None:
     assert Training(batch=8, share="step").composition(names) == {"1p": 3, "2p": 3, "2i": 2}
     with pytest.raises(ValueError, match="batch 2 does not go round 3 structures"):
         Training(batch=2, share="step").composition(names)
+    mixed = Training(batch=80, share="step", mix={"1p": 6, "2i": 0.5}).composition(names)
+    assert sum(mixed.values()) == 80
+    assert mixed == {"1p": 63, "2p": 11, "2i": 6}
+    with pytest.raises(ValueError, match="every part of mix is above 0"):
+        Training(share="step", mix={"1p": 0})
+    with pytest.raises(ValueError, match='it needs share = "step"'):
+        Training(mix={"1p": 2})
     with pytest.raises(ValueError, match="no time at all"):
         Training(minutes=0.0)
