@@ -9,6 +9,7 @@ PathformerError
 │  ├─ BenchmarkError          a folder of benchmark queries that cannot be read
 │  ├─ ConfigError             a setting that does not exist or has the wrong type
 │  ├─ CheckpointError         a checkpoint that cannot be read, or belongs to another graph or run
+│  ├─ EngineError             a folder that is no engine, or not a whole one
 │  ├─ DivergedError           a loss, weight or distance that is no longer a finite number
 │  ├─ MissingExtraError       a feature whose optional library is not installed
 │  ├─ UnknownPluginError      a model, format, dataset ... that no file of that name provides
@@ -44,6 +45,7 @@ __all__ = [
     "CyclicQueryError",
     "DatasetError",
     "DivergedError",
+    "EngineError",
     "FreeVariableError",
     "GraphFileError",
     "InputError",
@@ -109,6 +111,10 @@ class ConfigError(InputError):
 
 class CheckpointError(InputError):
     """A checkpoint that cannot be read, or that belongs to another graph or other settings."""
+
+
+class EngineError(InputError):
+    """A folder that holds no engine, a part of one, or one of another version."""
 
 
 class DivergedError(InputError):

@@ -1,0 +1,179 @@
+"""Answers, as they are read, filtered, cut and handed on.
+
+Known answers come first: exact traversal of the given graph proves them. Predicted ones follow, most likely first.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, overload
+
+from pathformer.engine.why import Why
+from pathformer.errors import InputError, MissingExtraError
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+__all__ = ["COLUMNS", "Answer", "Answers"]
+
+COLUMNS = ("rank", "entity", "label", "known", "probability", "score", "why")
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """One answer."""
+
+    rank: int  # from 1; predicted answers go on after the last known one
+    entity: str  # the name that queries use
+    label: str  # what people read
+    known: bool  # whether the graph proves it; a negated part counts as true where the graph does not state it
+    probability: float  # 1 for a known answer
+    score: float  # minus the model's distance: larger is nearer, to be compared within one question only
+    why: Why | None = None  # None where it was not asked for
+
+    @property
+    def predicted(self) -> bool:
+        """Whether the model says so, and not the graph."""
+        return not self.known
+
+    def to_dict(self) -> dict[str, Any]:
+        """As plain values."""
+        return {
+            "entity": self.entity,
+            "label": self.label,
+            "rank": self.rank,
+            "score": self.score,
+            "probability": self.probability,
+            "known": self.known,
+            "why": None if self.why is None else self.why.to_dict(),
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Answers(Sequence[Answer]):
+    """The answers to one question, in order."""
+
+    question: str
+    items: tuple[Answer, ...]
+    note: str = ""  # why the graph itself has no answer, where it has none
+    calibrated: bool = True  # whether held-out questions stand behind the probabilities
+
+    def __len__(self) -> int:
+        return len(self.items)
+
+    def __iter__(self) -> Iterator[Answer]:
+        return iter(self.items)
+
+    @overload
+    def __getitem__(self, place: int) -> Answer: ...
+    @overload
+    def __getitem__(self, place: slice) -> Answers: ...
+    def __getitem__(self, place: int | slice) -> Answer | Answers:
+        return replace(self, items=self.items[place]) if isinstance(place, slice) else self.items[place]
+
+    @property
+    def known(self) -> Answers:
+        """Those that the graph proves."""
+        return self.where(lambda answer: answer.known)
+
+    @property
+    def predicted(self) -> Answers:
+        """The others."""
+        return self.where(lambda answer: not answer.known)
+
+    def where(self, keep: Callable[[Answer], bool]) -> Answers:
+        """Those that a function keeps, with the ranks they had."""
+        return replace(self, items=tuple(filter(keep, self.items)))
+
+    def at_least(self, probability: float) -> Answers:
+        """Those that are at least so likely."""
+        _check_share("a probability", probability)
+        return self.where(lambda answer: answer.probability >= probability)
+
+    def at_precision(self, precision: float) -> Answers:
+        """As many as can be taken so that this share of the predicted ones is expected to be right.
+
+        All known ones stay; of the predicted ones, the longest run of the most likely whose mean probability is at
+        least `precision`. Known answers do not make room for unlikely ones.
+        """
+        _check_share("a precision", precision)
+        likely = sorted(self.predicted, key=lambda answer: -answer.probability)
+        total, count = 0.0, 0
+        for number, answer in enumerate(likely, 1):
+            total += answer.probability
+            if total < precision * number - 1e-12:
+                break
+            count = number
+        kept = {answer.entity for answer in likely[:count]}
+        return self.where(lambda answer: answer.known or answer.entity in kept)
+
+    def to_dict(self) -> dict[str, Any]:
+        """As plain values: the question, a note where there is one, and `answers`."""
+        return {
+            "question": self.question,
+            "note": self.note,
+            "calibrated": self.calibrated,
+            "answers": [answer.to_dict() for answer in self.items],
+        }
+
+    def to_json(self, indent: int | None = 2) -> str:
+        """The same as JSON."""
+        return json.dumps(self.to_dict(), indent=indent, ensure_ascii=False)
+
+    def to_csv(self) -> str:
+        """One line an answer, with a header; `why` as text."""
+        text = io.StringIO()
+        writer = csv.writer(text, lineterminator="\n")
+        writer.writerow(COLUMNS)
+        writer.writerows(self._rows())
+        return text.getvalue()
+
+    def to_pandas(self) -> Any:
+        """A pandas table, one row an answer; `why` as text."""
+        try:
+            import pandas as pd
+        except ImportError as error:
+            raise MissingExtraError("to_pandas", "pandas", "pandas") from error
+        return pd.DataFrame(self._rows(), columns=list(COLUMNS))
+
+    def to_polars(self) -> Any:
+        """A polars table, one row an answer; `why` as text."""
+        try:
+            import polars as pl
+        except ImportError as error:
+            raise MissingExtraError("to_polars", "polars", "polars") from error
+        types = (pl.Int64, pl.String, pl.String, pl.Boolean, pl.Float64, pl.Float64, pl.String)
+        return pl.DataFrame(self._rows(), schema=dict(zip(COLUMNS, types, strict=True)), orient="row")
+
+    def table(self, *, why: bool = True) -> Table:
+        """A table for the terminal, known and predicted answers in different colours."""
+        from pathformer.engine.show import terminal_table
+
+        return terminal_table(self, why=why)
+
+    def __rich__(self) -> Table:
+        return self.table()
+
+    def _repr_html_(self) -> str:
+        from pathformer.engine.show import html_table
+
+        return html_table(self)
+
+    def __repr__(self) -> str:
+        known = len(self.known)
+        return f"<Answers: {known:,} known, {len(self) - known:,} predicted; {self.question}>"
+
+    def _rows(self) -> list[tuple[Any, ...]]:
+        return [
+            (a.rank, a.entity, a.label, a.known, a.probability, a.score, None if a.why is None else str(a.why))
+            for a in self.items
+        ]
+
+
+def _check_share(what: str, value: float) -> None:
+    if not 0.0 <= value <= 1.0:
+        raise InputError(f"{what} lies between 0 and 1, got {value}")

@@ -1,0 +1,100 @@
+"""From questions to answers: the flow on one screen.
+
+question ─read→ tree ─encode→ points ─search→ candidates ─calibrate→ probabilities ─explain→ Answers
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from pathformer.engine.answers import Answer, Answers
+from pathformer.engine.calibrate import Calibration
+from pathformer.engine.candidates import Candidates
+from pathformer.engine.empty import why_empty
+from pathformer.engine.encode import Encoder
+from pathformer.engine.guess import Guesser
+from pathformer.engine.proof import Reason, Sets, prove, say
+from pathformer.engine.question import Asked
+from pathformer.engine.search import search
+from pathformer.errors import InputError
+from pathformer.index import Index
+from pathformer.kg.graph import Graph
+from pathformer.kg.vocab import Vocabulary
+
+__all__ = ["Options", "Service", "ask"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Options:
+    """What is wanted of the answers."""
+
+    top: int = 10  # predicted answers; known ones are all given
+    known: bool | None = None  # True: known ones alone, False: predicted ones alone
+    min_probability: float | None = None
+    why: bool = True
+
+    def __post_init__(self) -> None:
+        if self.top < 0:
+            raise InputError(f"top is a number of predicted answers, 0 or more, got {self.top}")
+        if self.min_probability is not None and not 0.0 <= self.min_probability <= 1.0:
+            raise InputError(f"a probability lies between 0 and 1, got {self.min_probability}")
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Service:
+    """What answering needs."""
+
+    graph: Graph
+    vocabulary: Vocabulary
+    encoder: Encoder
+    index: Index
+    calibration: Calibration
+
+
+def ask(questions: Sequence[Asked], service: Service, options: Options) -> list[Answers]:
+    """The answers of every question; all are encoded and searched at once."""
+    top = 0 if options.known is True else options.top
+    trees = [asked.tree for asked in questions]
+    found = search(trees, service.graph, service.encoder, service.index, top)
+    return [_answers(asked, one, service, options) for asked, one in zip(questions, found, strict=True)]
+
+
+def _answers(asked: Asked, found: Candidates, service: Service, options: Options) -> Answers:
+    probabilities = service.calibration.probabilities(found)
+    places = [*found.known.nonzero()[0].tolist(), *found.predicted.nonzero()[0].tolist()]
+    kept = [
+        (rank, place)
+        for rank, place in enumerate(places, 1)
+        if options.known in (None, bool(found.known[place]))
+        and (options.min_probability is None or probabilities[place] >= options.min_probability)
+    ][: asked.limit]
+    sets = Sets(service.graph)
+    reasons = _reasons(found, [place for _, place in kept], sets, service) if options.why else {}
+    vocabulary = service.vocabulary
+    items = []
+    for rank, place in kept:
+        entity = int(found.entities[place])
+        items.append(
+            Answer(
+                rank=rank,
+                entity=vocabulary.entity(entity),
+                label=vocabulary.label(entity),
+                known=bool(found.known[place]),
+                probability=float(probabilities[place]),
+                score=-float(found.distances[place]),
+                why=say(reasons[place], asked.variables, vocabulary) if options.why else None,
+            )
+        )
+    note = "" if found.known.any() else why_empty(asked.tree, sets, vocabulary)
+    return Answers(asked.text, tuple(items), note, service.calibration.fitted)
+
+
+def _reasons(found: Candidates, places: list[int], sets: Sets, service: Service) -> dict[int, Reason]:
+    known = [place for place in places if found.known[place]]
+    predicted = [place for place in places if not found.known[place]]
+    reasons = {place: prove(found.tree, int(found.entities[place]), sets) for place in known}
+    if predicted:
+        guesser = Guesser(service.encoder, service.index, sets)
+        reasons |= dict(zip(predicted, guesser.explain(found.tree, found.entities[predicted]), strict=True))
+    return reasons

@@ -1,0 +1,82 @@
+"""Trees to points: any trees at once, with the static half of the work kept for the next batch of the same make-up.
+
+D points, q numbers of a query in the space; D is at least the number of trees, since a union may have several.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch import Tensor
+
+from pathformer.errors import DivergedError
+from pathformer.models import Batch, Model
+from pathformer.plan import Block, build_layout
+from pathformer.query.computation import Tree
+from pathformer.query.structures import Structure, instance_of_tree, structure_of
+
+__all__ = ["Encoder", "Points"]
+
+_KEPT = 64  # layouts; a service sees few shapes, a batch of many shapes is rarely seen twice
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Points:
+    """The points of some trees; those of tree i are rows ptr[i] : ptr[i + 1]."""
+
+    rows: Tensor  # (D, q) float32
+    ptr: npt.NDArray[np.int64]  # (trees + 1,)
+
+    def of(self, place: int) -> Tensor:
+        """The points of one tree."""
+        return self.rows[self.ptr[place] : self.ptr[place + 1]]
+
+
+class Encoder:
+    """A model in the service of trees."""
+
+    def __init__(self, model: Model) -> None:
+        self.model = model
+        self.device = model.entities.weight.device
+        self._batches: OrderedDict[tuple[Block, ...], Batch] = OrderedDict()
+
+    def points(self, trees: Sequence[Tree]) -> Points:
+        """Encode trees, as the method takes unions."""
+        rows: dict[Structure, list[tuple[int, ...]]] = {}
+        places: dict[Structure, list[int]] = {}
+        for place, tree in enumerate(trees):
+            structure = structure_of(tree)
+            rows.setdefault(structure, []).append(structure.row(instance_of_tree(tree)))
+            places.setdefault(structure, []).append(place)
+        batch = self._batch(tuple(Block(structure, len(table)) for structure, table in rows.items()))
+        ids = np.fromiter((i for table in rows.values() for row in table for i in row), np.int32)
+        with torch.inference_mode():
+            points = self.model.encode(batch, torch.from_numpy(ids).to(self.device)).float()
+        if not bool(torch.isfinite(points).all()):
+            raise DivergedError("a question is encoded as numbers that are not finite: the model's weights diverged")
+        return _in_order(points, batch.layout.owners, [place for block in places.values() for place in block])
+
+    def _batch(self, blocks: tuple[Block, ...]) -> Batch:
+        if blocks in self._batches:
+            self._batches.move_to_end(blocks)
+            return self._batches[blocks]
+        made = Batch.of(build_layout(blocks, self.model.union), self.device)
+        self._batches[blocks] = made
+        if len(self._batches) > _KEPT:
+            self._batches.popitem(last=False)
+        return made
+
+
+def _in_order(points: Tensor, owners: npt.NDArray[np.int64], places: list[int]) -> Points:
+    """Points of the layout's queries as those of the trees: query n of the layout is tree places[n]."""
+    tree_of = np.asarray(places, np.int64)[owners]
+    order = np.argsort(tree_of, kind="stable")
+    ptr = np.searchsorted(tree_of[order], np.arange(len(places) + 1))
+    if bool((order == np.arange(len(order))).all()):
+        return Points(points, ptr)
+    return Points(points[torch.from_numpy(order).to(points.device)], ptr)

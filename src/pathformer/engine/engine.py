@@ -1,0 +1,124 @@
+"""The engine: a graph, a trained model, an index and a calibration, behind one question.
+
+engine = Engine.open("films")
+engine.ask("?x : directed(Fellini, ?f) & stars(?f, ?x)", top=10)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, overload
+
+from pathformer.engine.answers import Answers
+from pathformer.engine.ask import Options, Service, ask
+from pathformer.engine.calibrate import Calibration
+from pathformer.engine.candidates import Candidates
+from pathformer.engine.encode import Encoder
+from pathformer.engine.question import Question, read_question
+from pathformer.engine.search import search
+from pathformer.engine.storage import Parts, open_parts, save_parts
+from pathformer.errors import EngineError
+from pathformer.index import Index
+from pathformer.kg.graph import Graph
+from pathformer.kg.knowledge import KnowledgeGraph
+from pathformer.models import Model
+from pathformer.query.computation import Tree
+
+__all__ = ["Engine", "load"]
+
+
+class Engine:
+    """Answers questions about one graph, what it states and what it lacks."""
+
+    def __init__(
+        self,
+        kg: KnowledgeGraph,
+        model: Model,
+        index: Index,
+        calibration: Calibration | None = None,
+        about: Mapping[str, Any] | None = None,
+        files: Mapping[str, bytes] | None = None,
+    ) -> None:
+        """about: how it was trained, in plain values; files: reports that are kept in its folder (`storage.EXTRAS`)."""
+        if model.entity_count != kg.vocabulary.entity_count:
+            raise EngineError(
+                f"the model knows {model.entity_count:,} entities, the graph has {kg.vocabulary.entity_count:,}"
+            )
+        self.kg, self.model, self.index = kg, model.eval(), index
+        self.calibration = calibration or Calibration.none()
+        self.about, self.files = dict(about or {}), dict(files or {})
+        self.encoder = Encoder(model)
+
+    @classmethod
+    def open(cls, folder: str | Path, device: str = "cpu") -> Engine:
+        """An engine that was saved; weights and graph are mapped, not read."""
+        parts = open_parts(Path(folder), device)
+        return cls(parts.kg, parts.model, parts.index, parts.calibration, parts.about, parts.files)
+
+    def save(self, folder: str | Path, *, force: bool = False) -> Path:
+        """Write everything to a new folder, all or nothing; an existing one is refused, or replaced with `force`."""
+        parts = Parts(self.kg, self.model, self.index, self.calibration, self.about, self.files)
+        return save_parts(parts, Path(folder), force=force)
+
+    @overload
+    def ask(
+        self,
+        question: list[Question],
+        *,
+        top: int = ...,
+        known: bool | None = ...,
+        min_probability: float | None = ...,
+        why: bool = ...,
+    ) -> list[Answers]: ...
+    @overload
+    def ask(
+        self,
+        question: Question,
+        *,
+        top: int = ...,
+        known: bool | None = ...,
+        min_probability: float | None = ...,
+        why: bool = ...,
+    ) -> Answers: ...
+    def ask(
+        self,
+        question: Question | list[Question],
+        *,
+        top: int = 10,
+        known: bool | None = None,
+        min_probability: float | None = None,
+        why: bool = True,
+    ) -> Answers | list[Answers]:
+        """The answers of one question, or of a list of them, which are encoded and searched at once.
+
+        question: a formula, SPARQL, a nested tuple of ids (as text or Python's own), a `Query` or a computation tree.
+        top: how many predicted answers; those that the graph proves are all given, first, with probability 1.
+        known: True for the known answers alone, False for the predicted ones alone.
+        min_probability: leave out what is less likely.
+        why: give each answer's reason, which takes longer than finding it.
+        """
+        options = Options(top=top, known=known, min_probability=min_probability, why=why)
+        several = question if isinstance(question, list) else [question]
+        asked = [read_question(one, self.kg) for one in several]
+        found = ask(asked, self._service(), options)
+        return found if isinstance(question, list) else found[0]
+
+    def candidates(self, trees: Sequence[Tree], top: int = 10, graph: Graph | None = None) -> list[Candidates]:
+        """What is found for trees, before probabilities: known answers on `graph` (else all of it), nearest others."""
+        return search(trees, graph or self.kg.graph(), self.encoder, self.index, top)
+
+    def __repr__(self) -> str:
+        kg = self.kg
+        return (
+            f"<Engine {kg.name!r}: {kg.vocabulary.entity_count:,} entities, {kg.triple_count:,} triples,"
+            f" {self.model.name}, {self.index.name} index>"
+        )
+
+    def _service(self) -> Service:
+        return Service(self.kg.graph(), self.kg.vocabulary, self.encoder, self.index, self.calibration)
+
+
+def load(folder: str | Path, device: str = "cpu") -> Engine:
+    """An engine that `fit` made or `Engine.save` wrote."""
+    return Engine.open(folder, device)

@@ -1,0 +1,209 @@
+"""The most likely reason for a predicted answer: which entities its variables stand for, and which edges are assumed.
+
+U entities at a node, V candidates of the variable below it, S reference entities, N entities.
+
+Every variable gets a pool of candidates: the model's nearest to the sub-query that ends in it, exact members of that
+sub-query, and entities from which an edge or the model's own guess leads to the node above. An edge that the graph has
+costs nothing; an assumed one costs log(1 + rank), where rank is about the place of its end among all entities by the
+model's distance to the one-hop query of its start (among S of them, scaled to N, where the graph is large). Costs add
+up over a tree, so the cheapest binding within the pools is found exactly, from the anchors to the answer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+import torch
+
+from pathformer.engine.encode import Encoder
+from pathformer.engine.proof import Reason, Sets, Step
+from pathformer.engine.search import distances_to, nearest
+from pathformer.engine.variables import Place
+from pathformer.index import Index
+from pathformer.query.computation import Anchor, Intersection, Negation, Projection, Tree, Union
+
+__all__ = ["Guesser"]
+
+Ids = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
+Solved = tuple[Floats, Callable[[int], Reason]]  # the cost at each of U entities, and the reason of one of them
+Hop = tuple[int, int]  # head, directed relation
+
+_POOL = 48  # candidates of a variable
+_NEAR = 16  # of them at most from any one source
+_SAMPLE = 4096  # reference entities for ranks
+_RULED_OUT = 1e6  # the cost of a binding that the graph refutes
+
+
+class Guesser:
+    """Finds reasons on one graph with one model."""
+
+    def __init__(self, encoder: Encoder, index: Index, sets: Sets, random: np.random.Generator | None = None) -> None:
+        """random: bind every variable to an entity drawn from all instead, to compare with."""
+        self.encoder, self.index, self.sets, self.random = encoder, index, sets, random
+        self.entities = sets.graph.entities
+        self._hops: dict[Hop, Floats] = {}  # distances to the reference entities, ascending
+        self._rows: dict[Hop, torch.Tensor] = {}
+
+    def explain(self, tree: Tree, entities: npt.NDArray[np.integer]) -> list[Reason]:
+        """The reason of each entity (U,) as an answer of the tree."""
+        answers = entities.astype(np.int64)
+        pools = self._pools(tree, answers)
+        self._encode(set(_hops(tree, (), pools)))
+        _, build = self._solve(tree, (), answers, pools)
+        return [build(place) for place in range(len(answers))]
+
+    def _solve(self, tree: Tree, place: Place, at: Ids, pools: dict[Place, Ids]) -> Solved:
+        match tree:
+            case Projection(relation, Anchor(start)):
+                return self._edge(np.array([start]), relation, at, None, None)
+            case Projection(relation, of):
+                below = (*place, 0)
+                return self._edge(pools[below], relation, at, below, self._solve(of, below, pools[below], pools))
+            case Negation(of):
+                denied = np.where(self.sets.holds(of, at), _RULED_OUT, 0.0)
+                return denied, lambda i: Reason(absent=((of, int(at[i])),))
+            case Intersection(branches):
+                solved = [self._solve(b, (*place, n), at, pools) for n, b in enumerate(branches)]
+                return np.sum([costs for costs, _ in solved], axis=0), lambda i: _sum(build(i) for _, build in solved)
+            case Union(branches):
+                solved = [self._solve(b, (*place, n), at, pools) for n, b in enumerate(branches)]
+                table = np.stack([costs for costs, _ in solved])
+                best = table.argmin(axis=0)
+                return table.min(axis=0), lambda i: solved[best[i]][1](i)
+            case Anchor(entity):
+                return np.where(at == entity, 0.0, _RULED_OUT), lambda i: Reason()
+
+    def _edge(self, heads: Ids, relation: int, at: Ids, below: Place | None, solved: Solved | None) -> Solved:
+        """The cheapest head for every entity; `solved` is what lies below the heads, where they are a variable's."""
+        ranks = self._ranks(heads, relation, at)  # (V, U), 0 where the graph has the edge
+        total = np.log1p(ranks)
+        if solved is not None:
+            total = total + solved[0][:, None]
+        best = total.argmin(axis=0)
+
+        def build(i: int) -> Reason:
+            head, rank = int(best[i]), int(ranks[best[i], i])
+            step = Reason(steps=(Step(int(heads[head]), relation, int(at[i]), rank or None),))
+            if solved is None or below is None:
+                return step
+            return Reason({below: int(heads[head])}) + solved[1](head) + step
+
+        return total.min(axis=0), build
+
+    def _ranks(self, heads: Ids, relation: int, at: Ids) -> npt.NDArray[np.int64]:
+        """About where each entity of `at` stands after each head, from 1; 0 where the graph has the edge: (V, U)."""
+        ranks = np.empty((len(heads), len(at)), np.int64)
+        for row, head in enumerate(heads.tolist()):
+            near = distances_to(self.encoder, self._rows[head, relation], at)
+            nearer = np.searchsorted(self._hops[head, relation], near)
+            ranks[row] = 1 + nearer * self.entities // len(self._reference)
+            ranks[row, np.isin(at, self.sets.graph.tails_of(head, relation))] = 0
+        return ranks
+
+    @cached_property
+    def _reference(self) -> Ids:
+        if self.entities <= _SAMPLE:
+            return np.arange(self.entities)
+        return np.sort(np.random.default_rng(0).choice(self.entities, _SAMPLE, replace=False))
+
+    def _encode(self, hops: set[Hop]) -> None:
+        """Encode one-hop queries and measure their distances to the reference entities, all at once."""
+        wanted = sorted(hops - self._rows.keys())
+        if not wanted:
+            return
+        points = self.encoder.points([Projection(relation, Anchor(head)) for head, relation in wanted])
+        model = self.encoder.model
+        with torch.inference_mode():
+            ids = torch.from_numpy(self._reference).to(self.encoder.device)
+            rows = model.entities.weight.index_select(0, ids).float()
+            near = model.space.distance_to_all(points.rows, rows).cpu().numpy()
+        for number, hop in enumerate(wanted):
+            self._rows[hop] = points.of(number)
+            self._hops[hop] = np.sort(near[points.ptr[number] : points.ptr[number + 1]].min(axis=0))
+
+    def _pools(self, tree: Tree, answers: Ids) -> dict[Place, Ids]:
+        """The candidates of every variable outside negations."""
+        variables = list(_variables(tree, (), None))
+        if self.random is not None:
+            return {below: self.random.integers(0, self.entities, 1) for below, *_ in variables}
+        if not variables:
+            return {}
+        prefixes = self._nearest([of for _, of, _, _ in variables])
+        pools: dict[Place, Ids] = {}
+        for (below, of, relation, above), near in zip(variables, prefixes, strict=True):
+            at = answers if above is None else pools[above]
+            pools[below] = self._pool(of, relation, at, near)
+        return pools
+
+    def _pool(self, of: Tree, relation: int, at: Ids, near: Ids) -> Ids:
+        before = [self.sets.graph.tails_of(entity, relation ^ 1)[:_NEAR] for entity in at.tolist()]
+        stated = np.unique(np.concatenate(before)).astype(np.int64)
+        guessed = self._nearest([Projection(relation ^ 1, Anchor(entity)) for entity in at[:_NEAR].tolist()])
+        turns = np.concatenate([np.arange(len(found)) for found in guessed])
+        backwards = np.concatenate(guessed)[np.argsort(turns, kind="stable")]  # everyone's first, then the second, ...
+        sources = [
+            stated[self.sets.holds(of, stated)],
+            near[self.sets.holds(of, near)],
+            backwards[self.sets.holds(of, backwards)],
+            near[:_NEAR],
+            stated,
+            backwards,
+            self.sets.of(of)[:_NEAR].astype(np.int64),
+        ]
+        ordered = np.concatenate([source[:_NEAR] for source in sources])
+        _, first = np.unique(ordered, return_index=True)
+        return ordered[np.sort(first)][:_POOL]
+
+    def _nearest(self, trees: Sequence[Tree]) -> list[Ids]:
+        """The nearest entities of each tree."""
+        points = self.encoder.points(trees)
+        size = min(4 * _NEAR, self.entities)
+        ids, distances = nearest(self.index, points.rows, size)
+        found = []
+        for number in range(len(trees)):
+            rows = slice(points.ptr[number], points.ptr[number + 1])
+            flat, far = ids[rows].reshape(-1), distances[rows].reshape(-1)
+            order = np.argsort(far, kind="stable")
+            found.append(flat[order][flat[order] >= 0][:size].astype(np.int64))
+        return found
+
+
+def _sum(reasons: Iterator[Reason]) -> Reason:
+    total = Reason()
+    for reason in reasons:
+        total += reason
+    return total
+
+
+def _variables(tree: Tree, place: Place, above: Place | None) -> Iterator[tuple[Place, Tree, int, Place | None]]:
+    """Every variable outside negations: its place, its sub-query, the relation that leaves it, the variable above."""
+    match tree:
+        case Projection(relation, of) if not isinstance(of, Anchor):
+            below = (*place, 0)
+            yield below, of, relation, above
+            yield from _variables(of, below, below)
+        case Intersection(branches) | Union(branches):
+            for number, branch in enumerate(branches):
+                yield from _variables(branch, (*place, number), above)
+        case _:
+            return
+
+
+def _hops(tree: Tree, place: Place, pools: dict[Place, Ids]) -> Iterator[Hop]:
+    """Every one-hop query that an edge outside negations may need."""
+    match tree:
+        case Projection(relation, Anchor(start)):
+            yield start, relation
+        case Projection(relation, of):
+            below = (*place, 0)
+            yield from ((head, relation) for head in pools[below].tolist())
+            yield from _hops(of, below, pools)
+        case Intersection(branches) | Union(branches):
+            for number, branch in enumerate(branches):
+                yield from _hops(branch, (*place, number), pools)
+        case _:
+            return

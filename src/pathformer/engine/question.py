@@ -1,0 +1,57 @@
+"""Whatever is asked, as one computation tree over a graph's ids."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from pathformer.engine.variables import Place, variable_names
+from pathformer.errors import InputError
+from pathformer.kg.knowledge import KnowledgeGraph
+from pathformer.query.ast import Query
+from pathformer.query.bind import bind, unbind
+from pathformer.query.computation import Anchor, Intersection, Negation, Projection, Tree, Union
+from pathformer.query.from_tree import to_query
+from pathformer.query.naming import Naming, namespace_of
+from pathformer.query.parse import request, write
+from pathformer.query.request import Request
+from pathformer.query.syntax import betae
+from pathformer.query.tree import to_tree
+
+__all__ = ["Asked", "Question", "read_question"]
+
+Question = str | tuple[Any, ...] | Query | Tree
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Asked:
+    """A question that can be answered."""
+
+    text: str  # as given, or written as a formula
+    answer: str  # the answer's variable, without its question mark
+    tree: Tree
+    variables: Mapping[Place, str]  # what the other variables are called
+    limit: int | None = None  # SPARQL's
+
+
+def read_question(question: Question, kg: KnowledgeGraph) -> Asked:
+    """Read a formula, SPARQL, a nested tuple of ids (as text or Python's own), a query or a computation tree."""
+    naming = Naming(kg.vocabulary, namespace_of(kg.name))
+    match question:
+        case str():
+            asked = request(question, naming=naming)
+        case tuple():
+            asked = Request(betae.parse(question, naming))
+        case Query():
+            asked = Request(question)
+        case Anchor() | Projection() | Intersection() | Union() | Negation():
+            asked = Request(to_query(question))
+        case _:
+            raise InputError(
+                f"a {type(question).__name__} is no question: expected text, a tuple of ids, a Query or a tree"
+            )
+    bound = bind(asked.query, kg.vocabulary)
+    tree = to_tree(bound, kg.vocabulary)
+    text = question.strip() if isinstance(question, str) else write(unbind(bound, kg.vocabulary))
+    return Asked(text, bound.answer.name, tree, variable_names(tree, bound), asked.limit)

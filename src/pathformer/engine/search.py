@@ -1,0 +1,113 @@
+"""Candidates of any trees: what the graph proves, and the nearest of what it neither proves nor refutes.
+
+B trees, D points of theirs, N entities.
+
+Known answers come from exact traversal and are all there, however far the model puts them. The others come from the
+index: it is asked for as many more as there are known and refuted entities, since those may be the nearest, and asked
+again for more where an approximate one still gave too few.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch import Tensor
+
+from pathformer.engine.candidates import Candidates
+from pathformer.engine.encode import Encoder, Points
+from pathformer.index import Index
+from pathformer.kg.graph import Graph
+from pathformer.query.computation import Tree
+from pathformer.symbolic.answer import answer
+from pathformer.symbolic.refuted import refuted
+
+__all__ = ["distances_to", "nearest", "search"]
+
+Ids = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float32]
+
+_FIRST = 64  # entities asked for at least; more come in powers of four, so that few sizes occur in a batch
+_ROWS = 1 << 14  # known answers whose distance is computed at once
+
+
+def search(trees: Sequence[Tree], graph: Graph, encoder: Encoder, index: Index, top: int) -> list[Candidates]:
+    """The known answers on `graph` and the `top` nearest other entities of every tree."""
+    known = [answer(tree, graph) for tree in trees]
+    barred = [np.union1d(found, refuted(tree, graph)) for tree, found in zip(trees, known, strict=True)]
+    points = encoder.points(trees)
+    outside = _outside(points, index, barred, top, graph.entities)
+    result = []
+    for place, (tree, certain, (others, distances)) in enumerate(zip(trees, known, outside, strict=True)):
+        near = distances_to(encoder, points.of(place), certain)
+        result.append(_merged(tree, certain.astype(np.int64), near, others, distances, graph.entities))
+    return result
+
+
+def distances_to(encoder: Encoder, points: Tensor, entities: npt.NDArray[np.integer]) -> Floats:
+    """The distance of each entity (n,) to the nearest of the points (P, q): (n,)."""
+    table, space = encoder.model.entities.weight, encoder.model.space
+    found = np.empty(len(entities), np.float32)
+    with torch.inference_mode():
+        for first in range(0, len(entities), _ROWS):
+            ids = torch.from_numpy(entities[first : first + _ROWS].astype(np.int64)).to(encoder.device)
+            rows = table.index_select(0, ids).float()
+            near = torch.stack([space.distance(point, rows) for point in points]).amin(dim=0)
+            found[first : first + _ROWS] = near.float().cpu().numpy()
+    return found
+
+
+def nearest(index: Index, points: Tensor, count: int) -> tuple[Ids, Floats]:
+    """The `count` nearest entities of points (P, q), and their distances, both (P, count); -1 stands for none."""
+    found = index.search(points, count)
+    return found.ids.cpu().numpy(), found.distances.cpu().numpy()
+
+
+def _outside(
+    points: Points, index: Index, barred: Sequence[npt.NDArray[np.integer]], top: int, entities: int
+) -> list[tuple[Ids, Floats]]:
+    """The `top` nearest entities of every tree outside its barred ones."""
+    found: list[tuple[Ids, Floats]] = [(np.empty(0, np.int64), np.empty(0, np.float32))] * len(barred)
+    wanted = {place: _size(top + len(out), entities) for place, out in enumerate(barred)} if top else {}
+    while wanted:
+        again: dict[int, int] = {}
+        for size in sorted(set(wanted.values())):
+            places = [place for place, k in wanted.items() if k == size]
+            rows = np.concatenate([np.arange(points.ptr[place], points.ptr[place + 1]) for place in places])
+            ids, distances = nearest(index, points.rows[torch.from_numpy(rows).to(points.rows.device)], size)
+            start = 0
+            for place in places:
+                stop = start + int(points.ptr[place + 1] - points.ptr[place])
+                found[place] = _best(ids[start:stop], distances[start:stop], barred[place], top)
+                start = stop
+                if len(found[place][0]) < top and size < entities:
+                    again[place] = min(4 * size, entities)
+        wanted = again
+    return found
+
+
+def _size(count: int, entities: int) -> int:
+    size = _FIRST
+    while size < count:
+        size *= 4
+    return min(size, entities)
+
+
+def _best(ids: Ids, distances: Floats, barred: npt.NDArray[np.integer], top: int) -> tuple[Ids, Floats]:
+    """Of the entities found for the points (P, k) of one tree the `top` nearest, each once; below 0 stands for none."""
+    flat, far = ids.reshape(-1), distances.reshape(-1)
+    order = np.argsort(far, kind="stable")
+    flat, far = flat[order], far[order]
+    keep = (flat >= 0) & ~np.isin(flat, barred)
+    flat, far = flat[keep], far[keep]
+    _, first = np.unique(flat, return_index=True)
+    first = np.sort(first)[:top]
+    return flat[first].astype(np.int64), far[first].astype(np.float32)
+
+
+def _merged(tree: Tree, known: Ids, near: Floats, others: Ids, distances: Floats, entities: int) -> Candidates:
+    ids, far = np.concatenate([known, others]), np.concatenate([near, distances])
+    order = np.argsort(far, kind="stable")
+    return Candidates(tree, ids[order], far[order], order < len(known), entities)

@@ -1,0 +1,146 @@
+"""An engine on disk: one folder that holds everything, mapped rather than read when it is opened.
+
+```
+engine.json           version, method, settings, counts, fingerprint, index, how it was trained
+graph/                the graph as given (`kg.storage`)
+model.safetensors     weights alone (`training.checkpoint`)
+index/                the nearest entities
+calibration.json      how distances become probabilities
+report.json report.md calibration.svg     what fitting wrote about itself, kept as it is
+```
+
+Written beside its place and renamed, so that a folder is there whole or not at all.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.overrides import TorchFunctionMode
+
+from pathformer.engine.calibrate import Calibration
+from pathformer.errors import EngineError
+from pathformer.index import Index, load
+from pathformer.kg.atomic import new_folder
+from pathformer.kg.knowledge import KnowledgeGraph
+from pathformer.models import Model, build
+from pathformer.training.checkpoint import check_graph, read, write
+
+__all__ = ["EXTRAS", "Parts", "is_engine", "open_parts", "save_parts"]
+
+EXTRAS = ("report.json", "report.md", "calibration.svg")
+
+_HEADER, _FORMAT, _VERSION = "engine.json", "pathformer engine", 1
+_WEIGHTS, _GRAPH, _INDEX, _CALIBRATION = "model.safetensors", "graph", "index", "calibration.json"
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Parts:
+    """What an engine is made of."""
+
+    kg: KnowledgeGraph
+    model: Model
+    index: Index
+    calibration: Calibration
+    about: Mapping[str, Any]  # how it was trained, in plain values
+    files: Mapping[str, bytes]  # those of EXTRAS that there are
+
+
+def is_engine(folder: Path) -> bool:
+    """Whether a folder holds an engine."""
+    return (folder / _HEADER).is_file()
+
+
+def save_parts(parts: Parts, folder: Path, *, force: bool = False) -> Path:
+    """Write an engine to a new folder, all or nothing; an existing one is refused, or replaced with `force`."""
+    with new_folder(folder, _HEADER, force=force) as target:
+        parts.kg.save(target / _GRAPH)
+        facts = _facts(parts)
+        write(target / _WEIGHTS, facts, {f"model.{name}": t for name, t in parts.model.state_dict().items()})
+        parts.index.save(target / _INDEX)
+        (target / _CALIBRATION).write_text(json.dumps(parts.calibration.to_json(), indent=2) + "\n", "utf-8")
+        for name, content in parts.files.items():
+            (target / name).write_bytes(content)
+        header = {"format": _FORMAT, "version": _VERSION, **facts, "trained": dict(parts.about)}
+        (target / _HEADER).write_text(json.dumps(header, indent=2, ensure_ascii=False) + "\n", "utf-8")
+    return folder
+
+
+def open_parts(folder: Path, device: torch.device | str = "cpu") -> Parts:
+    """Open what `save_parts` wrote."""
+    header = _read_header(folder)
+    kg = KnowledgeGraph.open(folder / _GRAPH)
+    check_graph(header, kg.vocabulary.fingerprint(), folder / _WEIGHTS, kg.name)
+    model = _open_model(folder / _WEIGHTS, device)
+    return Parts(
+        kg=kg,
+        model=model,
+        index=load(folder / _INDEX, space=model.space, device=device),
+        calibration=Calibration.from_json(_read_json(folder / _CALIBRATION)),
+        about=header["trained"],
+        files={name: (folder / name).read_bytes() for name in EXTRAS if (folder / name).is_file()},
+    )
+
+
+def _facts(parts: Parts) -> dict[str, Any]:
+    """What the weights' file and the engine's header both say."""
+    return {
+        "method": parts.model.name,
+        "model": asdict(parts.model.config),
+        "entities": parts.kg.vocabulary.entity_count,
+        "relations": parts.kg.vocabulary.relation_count,
+        "triples": parts.kg.triple_count,
+        "dataset": parts.kg.name,
+        "fingerprint": parts.kg.vocabulary.fingerprint(),
+        "index": parts.index.name,
+    }
+
+
+def _read_header(folder: Path) -> dict[str, Any]:
+    if not is_engine(folder):
+        there = "holds no engine" if folder.is_dir() else "does not exist"
+        raise EngineError(f"{folder} {there}: make one with `pathformer fit TRIPLES --out {folder}`")
+    header = _read_json(folder / _HEADER)
+    if header.get("format") != _FORMAT:
+        raise EngineError(f"{folder / _HEADER} is not the header of an engine")
+    if header.get("version") != _VERSION:
+        found = header.get("version")
+        raise EngineError(f"{folder} has version {found!r}, this reads {_VERSION}: fit the engine again")
+    return header
+
+
+def _read_json(path: Path) -> dict[str, Any]:
+    try:
+        content = json.loads(path.read_text("utf-8"))
+    except OSError as error:
+        raise EngineError(f"{path} cannot be read ({error.strerror}): the engine is not whole") from error
+    except ValueError as error:
+        raise EngineError(f"{path} is not JSON ({error}): the engine is damaged") from error
+    if not isinstance(content, dict):
+        raise EngineError(f"{path} holds no JSON object: the engine is damaged")
+    return content
+
+
+def _open_model(path: Path, device: torch.device | str) -> Model:
+    """The model with the file's own tensors in place of fresh ones: nothing is drawn, and nothing copied on a CPU."""
+    saved = read(path, device)
+    facts = saved.facts
+    with _NoDraws():
+        model = build(facts["method"], facts["model"], entities=facts["entities"], relations=facts["relations"])
+    model.load_state_dict(saved.part("model"), assign=True)
+    return model.to(device).eval().requires_grad_(False)
+
+
+class _NoDraws(TorchFunctionMode):
+    """Leaves memory as it is where an initialiser would draw numbers that are about to be replaced."""
+
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        if func in (Tensor.uniform_, Tensor.normal_):
+            return args[0]
+        return func(*args, **(kwargs or {}))

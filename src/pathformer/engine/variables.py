@@ -1,0 +1,76 @@
+"""What the nodes of a computation tree were called in the query that it was made from.
+
+A tree holds no names: a variable is the node below a projection. Written back as a formula (`to_query`) it has fresh
+ones, and a map from those to the query's own, under which every atom of the tree is an atom of the query, gives the
+names back. Where the way to the tree changed too much for such a map, the fresh names stay.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from pathformer.query.ast import Atom, Query, Term, Variable, atoms
+from pathformer.query.computation import Anchor, Intersection, Negation, Projection, Tree, Union
+from pathformer.query.from_tree import to_query
+
+__all__ = ["Place", "variable_names"]
+
+Place = tuple[int, ...]  # of a node: which child to take at each step from the root
+
+_TRIES = 10_000  # steps of the search for a map; a query has a handful of variables
+
+
+def variable_names(tree: Tree, query: Query) -> dict[Place, str]:
+    """The name of every variable but the answer, by the place of its node."""
+    written = to_query(tree, answer=query.answer.name)
+    names = _match(list(atoms(written.formula)), list(atoms(query.formula)), query.answer.name)
+    fresh = (name for number in range(1, 10**9) if (name := f"v{number}") != query.answer.name)
+    return {place: names.get(name, name) for place, name in zip(_variables(tree, ()), fresh, strict=False)}
+
+
+def _variables(tree: Tree, place: Place) -> Iterator[Place]:
+    """The nodes that are variables, in the order in which `to_query` names them."""
+    match tree:
+        case Projection(_, Anchor()) | Anchor():
+            return
+        case Projection(_, of):
+            yield (*place, 0)
+            yield from _variables(of, (*place, 0))
+        case Negation(of):
+            yield from _variables(of, (*place, 0))
+        case Intersection(branches) | Union(branches):
+            for number, branch in enumerate(branches):
+                yield from _variables(branch, (*place, number))
+
+
+def _match(wanted: list[Atom], given: list[Atom], answer: str) -> Mapping[str, str]:
+    """A map of names that takes every wanted atom to a given one, the answer to itself; empty where there is none."""
+    tries = iter(range(_TRIES))
+
+    def search(place: int, names: dict[str, str]) -> dict[str, str] | None:
+        if place == len(wanted):
+            return names
+        used = set(names.values())
+        options = [found for atom in given if (found := _unify(wanted[place], atom, names)) is not None]
+        for option in sorted(options, key=lambda option: len(used & {option[n] for n in option.keys() - names.keys()})):
+            if next(tries, None) is None:
+                return None
+            if (done := search(place + 1, option)) is not None:
+                return done
+        return None
+
+    return search(0, {answer: answer}) or {}
+
+
+def _unify(wanted: Atom, given: Atom, names: dict[str, str]) -> dict[str, str] | None:
+    if wanted.relation != given.relation:
+        return None
+    found = dict(names)
+    pairs: tuple[tuple[Term, Term], ...] = ((wanted.subject, given.subject), (wanted.object, given.object))
+    for one, other in pairs:
+        if isinstance(one, Variable) and isinstance(other, Variable):
+            if found.setdefault(one.name, other.name) != other.name:
+                return None
+        elif one != other:
+            return None
+    return found

@@ -1,0 +1,88 @@
+"""Why an answer is one: what its variables stand for, and the edges that join them.
+
+For a known answer every edge is in the graph; for a predicted one some are assumed. What a negated part denies is
+listed as absent: the graph does not state it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+__all__ = ["Edge", "Named", "Why"]
+
+
+@dataclass(frozen=True, slots=True)
+class Named:
+    """An entity or relation: the name that queries use, and the label that people read."""
+
+    name: str
+    label: str
+
+    def __str__(self) -> str:
+        return self.label
+
+
+@dataclass(frozen=True, slots=True)
+class Edge:
+    """`relation(subject, object)`, stated by the graph or assumed."""
+
+    subject: Named
+    relation: Named
+    object: Named
+    exists: bool
+    rank: int | None = None  # of an assumed edge: about where the model ranks its end among all entities, from 1
+
+    def __str__(self) -> str:
+        return f"{self.relation}({self.subject}, {self.object})"
+
+    def to_dict(self) -> dict[str, Any]:
+        """As plain values."""
+        return {
+            "subject": self.subject.name,
+            "relation": self.relation.name,
+            "object": self.object.name,
+            "text": str(self),
+            "exists": self.exists,
+            "rank": self.rank,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Why:
+    """The reason for one answer; reads as a sentence."""
+
+    bindings: Mapping[str, Named]  # variables by name, without their question marks, the answer's left out
+    edges: tuple[Edge, ...]
+    absent: tuple[str, ...] = ()  # what negated parts deny, as formulas
+
+    @property
+    def stated(self) -> tuple[Edge, ...]:
+        """The edges that the graph has."""
+        return tuple(edge for edge in self.edges if edge.exists)
+
+    @property
+    def assumed(self) -> tuple[Edge, ...]:
+        """The edges that it has not."""
+        return tuple(edge for edge in self.edges if not edge.exists)
+
+    def __str__(self) -> str:
+        parts = [
+            ", ".join(f"?{variable} = {value}" for variable, value in self.bindings.items()),
+            " & ".join(map(str, self.stated)),
+            "assuming " + " & ".join(map(str, self.assumed)) if self.assumed else "",
+            "nothing says " + " or ".join(self.absent) if self.absent else "",
+        ]
+        return "; ".join(part for part in parts if part)
+
+    def to_dict(self) -> dict[str, Any]:
+        """As plain values."""
+        return {
+            "text": str(self),
+            "bindings": {
+                variable: {"entity": value.name, "label": value.label} for variable, value in self.bindings.items()
+            },
+            "edges": [edge.to_dict() for edge in self.edges],
+            "absent": list(self.absent),
+        }
