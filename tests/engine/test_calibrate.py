@@ -1,0 +1,166 @@
+"""Probabilities: fitted where they were never judged, rising where they should, and read back as they were."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pathformer.engine.calibrate import Calibration, pool_adjacent_violators
+from pathformer.engine.candidates import Candidates
+from pathformer.engine.features import FEATURES, features
+from pathformer.engine.reliability import Bin, Reliability, draw_reliability, reliability
+from pathformer.query.computation import Anchor, Intersection, Negation, Projection, Tree, Union
+
+ONE_HOP: Tree = Projection(0, Anchor(3))
+
+
+def candidates(distances: list[float], known: list[bool] | None = None, tree: Tree = ONE_HOP) -> Candidates:
+    count = len(distances)
+    return Candidates(
+        tree, np.arange(count), np.array(distances, np.float32), np.array(known or [False] * count), entity_count=50
+    )
+
+
+def material(queries: int, seed: int) -> tuple[list[Candidates], list[np.ndarray], list[np.ndarray]]:
+    """Queries whose predictions are right with a chance that their distance tells, with that chance."""
+    rng = np.random.default_rng(seed)
+    found, right, chances = [], [], []
+    for _ in range(queries):
+        distances = np.sort(rng.uniform(0, 10, 12))
+        chance = 0.8 / (1 + np.exp(distances - 3))
+        found.append(candidates(distances.tolist()))
+        right.append(rng.random(12) < chance)
+        chances.append(chance)
+    return found, right, chances
+
+
+def test_features_are_what_they_are_called() -> None:
+    tree = Intersection((Union((Projection(0, Projection(1, Anchor(0))), Projection(2, Anchor(1)))), Negation(ONE_HOP)))
+    table = features(candidates([1.0, 2.0, 4.0, 7.0], [False, True, True, False], tree))
+    rows = [dict(zip(FEATURES, row, strict=True)) for row in table.tolist()]
+    assert [row["log rank"] for row in rows] == pytest.approx([0, np.log(2)])
+    assert [row["distance"] for row in rows] == [1, 7]
+    assert [row["behind the first"] for row in rows] == [0, 6]
+    assert [row["behind the known"] for row in rows] == [-2, 4]
+    assert rows[0]["any known"] == 1
+    assert rows[0]["log known"] == pytest.approx(np.log(3))
+    assert [rows[0][name] for name in ("hops", "anchors", "negations", "unions")] == [2, 3, 1, 1]
+
+
+def test_features_without_known_answers_and_without_predictions() -> None:
+    alone = dict(zip(FEATURES, features(candidates([5.0]))[0].tolist(), strict=True))
+    assert (alone["behind the known"], alone["any known"], alone["log known"]) == (0, 0, 0)
+    assert features(candidates([5.0], [True])).shape == (0, len(FEATURES))
+
+
+def test_a_prediction_is_as_likely_in_a_short_list_as_in_a_long_one() -> None:
+    found, right, _ = material(60, seed=1)
+    fitted = Calibration.fit(found, right)
+    long = candidates([0.5, 1.0, 3.0, 6.0], [False, True, False, False])
+    short = candidates([0.5, 1.0, 3.0], [False, True, False])
+    assert fitted.probabilities(long)[:3].tolist() == fitted.probabilities(short).tolist()
+
+
+def test_fitted_probabilities_are_the_chances_on_other_queries() -> None:
+    fitted = Calibration.fit(*material(1500, seed=2)[:2])
+    found, right, chances = material(400, seed=3)
+    given_ = np.concatenate([fitted.probabilities(one) for one in found])
+    assert np.abs(given_ - np.concatenate(chances)).mean() < 0.03
+    judged = reliability(given_, np.concatenate(right))
+    assert judged.ece < 0.03
+    assert judged.brier < 0.8 * judged.base_brier
+
+
+def test_a_wrong_map_is_caught() -> None:
+    _, right, chances = material(400, seed=3)
+    judged = reliability(np.concatenate(chances) ** 0.3, np.concatenate(right))
+    assert judged.ece > 0.1
+
+
+def test_a_nearer_entity_is_never_less_likely_and_a_known_one_is_certain() -> None:
+    found, right, _ = material(80, seed=4)
+    rng = np.random.default_rng(0)
+    odd = [rng.random(len(part)) < 0.3 for part in right]  # truth that has nothing to do with distance
+    for truth in (right, odd):
+        fitted = Calibration.fit(found, truth)
+        for one in (*found[:20], candidates([0.1, 2.0, 2.0, 3.0], [False, True, False, True])):
+            given_ = fitted.probabilities(one)
+            assert (given_[one.known] == 1).all()
+            predicted = given_[one.predicted]
+            assert (np.diff(predicted) <= 0).all()
+            assert ((predicted > 0) & (predicted < 1)).all()
+
+
+def test_it_reads_back_from_json_as_it_was() -> None:
+    found, right, _ = material(50, seed=5)
+    for calibration in (Calibration.fit(found, right), Calibration.none()):
+        again = Calibration.from_json(json.loads(json.dumps(calibration.to_json())))
+        assert again.probabilities(found[0]).tolist() == calibration.probabilities(found[0]).tolist()
+        assert again.fitted == calibration.fitted
+
+
+@pytest.mark.parametrize("answer", [True, False])
+def test_where_all_are_right_or_all_wrong_nothing_is_fitted(answer: bool) -> None:
+    found = [candidates([1.0, 2.0])] * 5
+    assert not Calibration.fit(found, [np.full(2, answer)] * 5).fitted
+    assert not Calibration.fit([], []).fitted
+
+
+def test_the_default_falls_with_the_rank() -> None:
+    default = Calibration.none().probabilities(candidates([1.0, 2.0, 3.0]))
+    assert default[0] == pytest.approx(0.1, abs=1e-3)
+    assert default[0] > default[1] > default[2] > 0
+
+
+@given(st.lists(st.tuples(st.floats(-5, 5), st.floats(0.1, 3)), min_size=1, max_size=9))
+def test_pooling_gives_the_nearest_rising_sequence(pairs: list[tuple[float, float]]) -> None:
+    values, weights = (np.array(column) for column in zip(*pairs, strict=True))
+    levels, counts = pool_adjacent_violators(values, weights)
+    fitted = np.repeat(levels, counts)
+    assert len(fitted) == len(values)
+    assert (np.diff(levels) > 0).all()
+    assert fitted == pytest.approx(isotonic_by_minmax(values, weights), abs=1e-9)
+
+
+def isotonic_by_minmax(values: np.ndarray, weights: np.ndarray) -> list[float]:
+    """The textbook formula: at i the largest over starts, of the smallest over ends, of the mean from start to end."""
+
+    def mean(first: int, last: int) -> float:
+        part = slice(first, last + 1)
+        return float(np.average(values[part], weights=weights[part]))
+
+    n = len(values)
+    return [max(min(mean(first, last) for last in range(i, n)) for first in range(i + 1)) for i in range(n)]
+
+
+def test_reliability_by_hand() -> None:
+    judged = reliability(np.array([0.9, 0.1, 0.3, 0.7]), np.array([True, False, True, False]), bins=2)
+    assert judged.bins == (Bin(2, pytest.approx(0.2), 0.5), Bin(2, pytest.approx(0.8), 0.5))  # type: ignore[arg-type]
+    assert judged.ece == pytest.approx(0.3)
+    assert judged.brier == pytest.approx((0.01 + 0.01 + 0.49 + 0.49) / 4)
+    assert judged.base_brier == 0.25
+    assert Reliability.from_plain(json.loads(json.dumps(judged.plain()))) == judged
+
+
+def test_reliability_of_nothing() -> None:
+    judged = reliability(np.zeros(0), np.zeros(0, np.bool_))
+    assert (judged.predictions, judged.ece, judged.brier) == (0, 0, 0)
+    assert draw_reliability(judged).startswith("<svg")
+
+
+def test_bins_have_equal_mass() -> None:
+    judged = reliability(np.linspace(0, 1, 100), np.arange(100) % 2 == 0)
+    assert len(judged.bins) == 15
+    assert {part.count for part in judged.bins} == {6, 7}
+
+
+def test_the_picture_shows_every_bin_and_the_figures() -> None:
+    judged = reliability(np.linspace(0, 0.3, 60), np.arange(60) % 5 == 0)
+    picture = draw_reliability(judged)
+    assert picture.count("<circle") == 15
+    assert f"ECE {judged.ece:.3f}" in picture
+    assert "60 predictions" in picture
