@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -156,6 +157,28 @@ def test_disjuncts_fold_to_the_smallest() -> None:
     distances = torch.tensor([[3.0, 1.0], [2.0, 5.0], [7.0, 7.0], [4.0, 4.0], [5.0, 3.0], [6.0, 0.0]])
     folded = fold_disjuncts(distances, np.array([2, 1, 3]))
     assert folded.tolist() == [[2.0, 1.0], [7.0, 7.0], [4.0, 0.0]]
+
+
+def test_disjuncts_fold_to_the_sum_of_their_probabilities() -> None:
+    distances = torch.tensor([[3.0, 1.0, 2.0], [200.0, 203.0, 201.0], [7.0, 5.0, 6.0], [4.0, 4.0, 0.0]])
+    kept = distances.clone()
+    folded = fold_disjuncts(distances, np.array([2, 1, 1]), "probability")
+
+    def likely(row: int) -> list[float]:
+        odds = [math.exp(-value) for value in (kept[row] - kept[row].min()).tolist()]
+        return [o / sum(odds) for o in odds]
+
+    for query, rows in enumerate(([0, 1], [2], [3])):
+        loop = [-math.log(sum(likely(row)[entity] for row in rows)) for entity in range(3)]
+        assert folded[query].tolist() == pytest.approx(loop, rel=1e-4, abs=1e-5)
+    assert folded[0].argmin() == 0  # row 1's nearest, which by the smallest distance row 0 would outdo
+    assert fold_disjuncts(distances, np.array([2, 1, 1]))[0].argmin() == 1
+    assert torch.equal(distances, kept)
+
+
+def test_without_unions_distances_stay_as_they_are() -> None:
+    distances = torch.tensor([[3.0, 1.0], [2.0, 5.0]])
+    assert fold_disjuncts(distances, np.array([1, 1]), "probability") is distances
 
 
 def test_a_block_is_whole_tiles_or_one_row_at_the_least() -> None:

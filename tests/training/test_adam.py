@@ -72,3 +72,14 @@ def test_reset_forgets_and_load_continues() -> None:
     assert not any(slot.first.any() or slot.second.any() for slot in adam.slots)
     adam.clear()
     assert all(weight.grad is None for weight in ours.values())
+
+
+def test_spared_weights_do_not_decay() -> None:
+    ours = weights()
+    before = {name: weight.detach().clone() for name, weight in ours.items()}
+    adam = Adam(ours, ours, rate=1e-2, decay=0.5, spared=["b"])
+    for weight in ours.values():
+        weight.grad = torch.zeros_like(weight)
+    adam.update()
+    torch.testing.assert_close(ours["a"].detach(), before["a"] * (1 - 1e-2 * 0.5))
+    assert torch.equal(ours["b"], before["b"])

@@ -28,13 +28,21 @@ def test_cosine_rises_then_falls_to_its_floor() -> None:
     assert moment("cosine", 1.0, warmup=0.1, floor=0.1).factor == pytest.approx(0.1)
 
 
+def test_linear_rises_then_falls_in_a_straight_line() -> None:
+    assert moment("linear", 0.05, warmup=0.1).factor == pytest.approx(0.5, abs=0.01)
+    assert moment("linear", 0.1, warmup=0.1).factor == pytest.approx(1.0)
+    assert moment("linear", 0.325, warmup=0.1).factor == pytest.approx(0.75)
+    assert moment("linear", 0.325, warmup=0.1, floor=0.2).factor == pytest.approx(0.8)
+    assert moment("linear", 1.0, floor=0.2).factor == pytest.approx(0.2)
+
+
 def test_constant_stays() -> None:
     assert {moment("constant", p / 10).factor for p in range(11)} == {1.0}
 
 
 @given(progress=st.floats(0, 1), warmup=st.floats(0, 0.5), floor=st.floats(0, 1))
 def test_no_schedule_leaves_its_bounds(progress: float, warmup: float, floor: float) -> None:
-    for name in ("reference", "cosine", "constant"):
+    for name in ("reference", "cosine", "linear", "constant"):
         assert 0.0 <= moment(name, progress, warmup, floor).factor <= 1.0 + 1e-12
 
 

@@ -123,6 +123,14 @@ def test_tables_have_their_own_rate(data: TrainingSet) -> None:
     assert still == {"entities.weight", "operators.weight"}
 
 
+def test_matrices_decay_and_tables_gains_and_biases_do_not(data: TrainingSet) -> None:
+    made = trainer(data, StepConfig(negatives=8, decay=0.1))
+    decays = {slot.name: slot.decay for slot in made.adam.slots}
+    assert {decays[name] for name in ("entities.weight", "operators.weight", "paths.final.weight")} == {0.0}
+    assert decays["paths.layers.0.expand.weight"] == 0.1
+    assert decays["paths.layers.0.expand.bias"] == 0.0
+
+
 def test_a_model_that_cannot_take_a_structure_refuses_it(data: TrainingSet) -> None:
     class Positive(Pathformer):
         name = "positive"

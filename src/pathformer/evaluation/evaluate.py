@@ -100,7 +100,8 @@ class ModelRanker:
         for first in range(0, len(queries), size):
             last = min(first + size, len(queries))
             points, disjuncts_of = self.points(queries.take(np.arange(first, last)))
-            distances = fold_disjuncts(self.model.space.distance_to_all(points, self._table), disjuncts_of)
+            distances = self.model.space.distance_to_all(points, self._table)
+            distances = fold_disjuncts(distances, disjuncts_of, self.model.combine)
             yield rank_block(
                 distances, part(targets, first, last), [part(rows, first, last) for rows in filters], first
             )

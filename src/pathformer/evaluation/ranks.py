@@ -20,6 +20,7 @@ import torch
 from torch import Tensor
 
 from pathformer.errors import DivergedError
+from pathformer.models import Combine
 from pathformer.nn.kernels.l1_rank import count_below
 from pathformer.symbolic.queries import Ragged
 
@@ -84,17 +85,28 @@ def rank_block(distances: Tensor, targets: Ragged, filters: Filters, first: int 
     return Ranks(targets.ptr, closer.cpu().numpy(), tied.cpu().numpy())
 
 
-def fold_disjuncts(distances: Tensor, disjuncts: npt.NDArray[np.integer]) -> Tensor:
-    """The smallest distance over each query's rows: (R, N) -> (Q, N)."""
+def fold_disjuncts(distances: Tensor, disjuncts: npt.NDArray[np.integer], combine: Combine = "smallest") -> Tensor:
+    """One distance a query and entity: (R, N) -> (Q, N).
+
+    smallest: over the query's rows, as the reference code does. probability: -log sum_i p_i(e), where
+    p_i = exp(-Dist_i) / sum_e exp(-Dist_i) is row i's probability over entities, so that disjuncts of one query are
+    measured by the same scale whatever their distances are. A query of one row keeps its distances.
+    """
     starts = np.cumsum(disjuncts) - disjuncts
     if len(starts) == len(distances):
         return distances
+    if combine == "probability":
+        distances = distances + torch.logsumexp(-distances, dim=1, keepdim=True)  # -log p_i
     folded = distances[torch.from_numpy(starts).to(distances.device)]
     for place in range(1, int(disjuncts.max())):
         more = np.flatnonzero(disjuncts > place)
         query, row = (torch.from_numpy(i).to(distances.device) for i in (more, starts[more] + place))
-        folded[query] = torch.minimum(folded[query], distances[row])
+        folded[query] = _joined(folded[query], distances[row], combine)
     return folded
+
+
+def _joined(one: Tensor, other: Tensor, combine: Combine) -> Tensor:
+    return torch.minimum(one, other) if combine == "smallest" else -torch.logaddexp(-one, -other)
 
 
 def block_rows(entities: int, device: torch.device, memory: int | None = None) -> int:

@@ -15,17 +15,28 @@ from pathformer.errors import CheckpointError
 from pathformer.evaluation.evaluate import ModelRanker, evaluate
 from pathformer.evaluation.report import Report
 from pathformer.experiments.queries import QuerySets, query_sets
-from pathformer.experiments.settings import Run
+from pathformer.experiments.settings import Run, flat
 from pathformer.kg import KnowledgeGraph
 from pathformer.kg.datasets import load
 from pathformer.models import Model, build
 from pathformer.symbolic.queries import Queries
 from pathformer.training import checkpoint
 from pathformer.training.data import TrainingSet
+from pathformer.training.device import choose_device
 from pathformer.training.display import Display
 from pathformer.training.loop import Result, Task, train
 
-__all__ = ["Material", "Outcome", "check_graph", "check_settings", "choose_device", "gather", "start_anew", "train_run"]
+__all__ = [
+    "Material",
+    "Outcome",
+    "check_graph",
+    "check_settings",
+    "choose_device",
+    "gather",
+    "new_model",
+    "start_anew",
+    "train_run",
+]
 
 
 @dataclass(frozen=True)
@@ -74,7 +85,7 @@ def train_run(
     check_graph(folder / "last.safetensors", kg)
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "settings.toml").write_text(config.to_toml(run), encoding="utf-8")
-    model = _new_model(run, kg, place)
+    model = new_model(run, kg, place)
     task = Task(
         model=model,
         data=TrainingSet.of(list(sets["train"].values()), kg.vocabulary.entity_count, place),
@@ -93,13 +104,6 @@ def _told(material: Material, device: torch.device, display: Display) -> tuple[K
     for split in sets.splits:
         display.say(f"{split} queries: {sets.origin_of(split)}")
     return kg, sets
-
-
-def choose_device(name: str = "auto") -> torch.device:
-    """The device by name; "auto" is a CUDA device where there is one."""
-    if name == "auto":
-        name = "cuda" if torch.cuda.is_available() else "cpu"
-    return torch.device(name)
 
 
 def start_anew(folder: Path) -> None:
@@ -125,7 +129,7 @@ def check_settings(last: Path, run: Run) -> None:
     now = checkpoint.as_stored(run.plain())
     for unimportant in ("note", "paper"):
         now.pop(unimportant), facts["settings"].pop(unimportant, None)
-    before, after = _flat(facts["settings"]), _flat(now)
+    before, after = flat(facts["settings"]), flat(now)
     changed = [
         f"{key} was {before.get(key)!r} and is {after.get(key)!r}"
         for key in {**before, **after}
@@ -138,7 +142,8 @@ def check_settings(last: Path, run: Run) -> None:
         )
 
 
-def _new_model(run: Run, kg: KnowledgeGraph, device: torch.device) -> Model:
+def new_model(run: Run, kg: KnowledgeGraph, device: torch.device) -> Model:
+    """A run's model with its first weights."""
     torch.manual_seed(run.training.seed)
     names = kg.vocabulary
     model = build(run.method, run.model_settings, entities=names.entity_count, relations=names.relation_count)
@@ -182,7 +187,7 @@ def _test(run: Run, task: Task, result: Result, sets: QuerySets, folder: Path) -
         if path is None:
             continue
         saved = checkpoint.read(path)
-        task.model.load_state_dict(saved.part("model"))
+        task.model.load_state_dict(saved.weights())
         about = {
             "dataset": run.dataset,
             "split": "test",
@@ -193,10 +198,3 @@ def _test(run: Run, task: Task, result: Result, sets: QuerySets, folder: Path) -
         (folder / f"test-{name}.json").write_text(reports[name].json() + "\n", encoding="utf-8")
         (folder / f"test-{name}.md").write_text(reports[name].markdown(), encoding="utf-8")
     return reports
-
-
-def _flat(table: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
-    found: dict[str, Any] = {}
-    for key, value in table.items():
-        found |= _flat(value, f"{prefix}{key}.") if isinstance(value, Mapping) else {f"{prefix}{key}": value}
-    return found

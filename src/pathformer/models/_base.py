@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
-from typing import Any, ClassVar, NoReturn
+from typing import Any, ClassVar, Literal, NoReturn
 
 from torch import Tensor, nn
 
@@ -22,7 +22,9 @@ from pathformer.nn.table import Reading, Table
 from pathformer.plan import Block, Layout, UnionWay, build_layout
 from pathformer.spaces import Space
 
-__all__ = ["Model", "build", "find"]
+__all__ = ["Combine", "Model", "build", "find"]
+
+Combine = Literal["smallest", "probability"]  # see evaluation.ranks.fold_disjuncts
 
 _PACKAGE = "pathformer.models"
 
@@ -37,6 +39,7 @@ class Model(nn.Module, ABC):
     native: ClassVar[bool] = False  # whether it has a union of its own
 
     union: UnionWay = "dnf"  # what is done to unions before `encode`; where a method offers several, a setting
+    combine: Combine = "smallest"  # what becomes of an entity's distances to the disjuncts; a setting where offered
 
     space: Space
     entities: Table  # (N, e)

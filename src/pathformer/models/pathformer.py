@@ -17,7 +17,7 @@ from typing import ClassVar, Literal
 
 from torch import Tensor, nn
 
-from pathformer.models._base import Model
+from pathformer.models._base import Combine, Model
 from pathformer.models._batch import Bank, Batch, Paths
 from pathformer.nn.fold import LeftFold, MeanPair, MLPPair, SetFold
 from pathformer.nn.mixer import Mixer
@@ -39,6 +39,7 @@ class Config:
     margin: float = 24.0  # gamma, App. B
     space: Literal["point", "sphere"] = "point"  # Eq. 5; "sphere" (cosine) is ours, for the objective softmax
     temperature: float = 0.05  # of the sphere at first; ours, learned
+    combine: Combine = "smallest"  # of a union's disjuncts, as the reference code; "probability" is ours
     layers: int = 6  # k_1, App. B
     heads: int = 8  # silent; the sister model's
     hidden: int = 4  # d_ffn / d, App. B
@@ -79,6 +80,7 @@ class Pathformer(Model):
     def __init__(self, config: Config, entities: int, relations: int) -> None:
         super().__init__(config, entities, relations)
         c, d = config, config.dim
+        self.combine = c.combine
         self.space = _space(c)
         self.entities = self.space.entity_table(entities)
         self.operators = self.space.relation_table(relations + 1)  # the last row is the token [Negation]

@@ -11,7 +11,7 @@ writes the lower-precision copies that the next pass reads.
 from __future__ import annotations
 
 import copy
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -52,8 +52,12 @@ class Adam:
         epsilon: float = 1e-8,
         decay: float = 0.0,
         factors: Mapping[str, float] | None = None,
+        spared: Collection[str] = (),
     ) -> None:
-        """`working` has the names of `masters`; `factors` multiplies the rate of the weights it names."""
+        """`working` has the names of `masters`; `factors` multiplies the rate of the weights it names.
+
+        spared: weights that do not decay, by name.
+        """
         self.betas, self.epsilon = betas, epsilon
         self.slots: Sequence[Slot] = [
             Slot(
@@ -63,7 +67,7 @@ class Adam:
                 torch.zeros_like(master, requires_grad=False),
                 torch.zeros_like(master, requires_grad=False),
                 (factors or {}).get(name, 1.0),
-                decay,
+                0.0 if name in spared else decay,
             )
             for name, master in masters.items()
         ]

@@ -40,6 +40,11 @@ class Checkpoint:
         start = f"{prefix}."
         return {name.removeprefix(start): t for name, t in self.tensors.items() if name.startswith(start)}
 
+    def weights(self) -> dict[str, Tensor]:
+        """The model's weights to answer with: their moving average where the run kept one."""
+        own = self.part("model")
+        return own | {name: tensor for name, tensor in self.part("average").items() if name in own}
+
 
 def write(path: Path, facts: Mapping[str, Any], tensors: Mapping[str, Tensor]) -> None:
     """Write a checkpoint so that `path` is either what it was before or complete."""
@@ -92,7 +97,7 @@ def load_model(path: Path, device: torch.device | str = "cpu") -> tuple[Model, d
     saved = read(path)
     facts = dict(saved.facts)
     model = build(facts["method"], facts["model"], entities=facts["entities"], relations=facts["relations"])
-    model.load_state_dict(saved.part("model"))
+    model.load_state_dict(saved.weights())
     return model.to(device).eval(), facts
 
 

@@ -14,6 +14,7 @@ and continued ends with the same bits as one that was not.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
@@ -150,6 +151,8 @@ class _Run:
             facts = saved.facts
             self.task.model.load_state_dict(saved.part("model"))
             self.step.load(saved.part("optimizer"), facts["step"])
+            if self.step.average is not None:
+                self.step.average.load(saved.part("average"))
             _set_generators(saved.part("generator"), self.step.device)
             self.clock = Clock(self.config.steps, self.config.minutes, step=facts["step"], seconds=facts["seconds"])
             self.phase, self.factor = facts["phase"], facts["factor"]
@@ -173,6 +176,8 @@ class _Run:
         }
         tensors = {f"model.{name}": tensor for name, tensor in self.task.model.state_dict().items()}
         tensors |= {f"optimizer.{name}": tensor for name, tensor in self.step.state().items()}
+        if self.step.average is not None:
+            tensors |= {f"average.{name}": tensor for name, tensor in self.step.average.state().items()}
         tensors |= {f"generator.{name}": tensor for name, tensor in _generators(self.step.device).items()}
         checkpoint.write(self.last, facts, tensors)
         self._saved = self.clock.seconds
@@ -255,7 +260,13 @@ class _Run:
         self.validated = int(self.config.validations * min(1.0, self.clock.progress) + 1e-9)
         if self.task.validate is None:
             return
-        report = self.task.validate()
+        average = self.step.average
+        with nullcontext() if average is None else average.instead():
+            self._rank(self.task.validate)
+        self._looked = self.clock.seconds  # validation is not the updates' time
+
+    def _rank(self, validate: Callable[[], Report]) -> None:
+        report = validate()
         mrr = report.mrr
         by_structure = {f"valid/{name}": scores.mrr for name, scores in report.scores.items()}
         self._log({"seconds": self.clock.seconds, "valid/mrr": mrr, **by_structure})
@@ -270,7 +281,6 @@ class _Run:
             f"step {self.clock.step:,} after {duration(self.clock.seconds)}: "
             f"validation MRR {100 * mrr:.2f}{', the best so far' if better else ''}"
         )
-        self._looked = self.clock.seconds  # validation is not the updates' time
 
     def _log(self, figures: Mapping[str, float]) -> None:
         for log in self.logs:

@@ -38,5 +38,10 @@ class StepConfig:
     betas: tuple[float, float] = (0.9, 0.999)  # Adam's own, as in the reference code
     epsilon: float = 1e-8  # likewise
     decay: float = 0.0  # decoupled weight decay of matrices, tables apart; the reference code has none
+    ema: float = 0.0  # decay of a moving average of the weights, which is ranked instead of them; 0: none; ours
     precision: Literal["auto", "bf16", "fp32"] = "auto"  # bf16 on a CUDA device, fp32 elsewhere
     capture: bool = True  # record a CUDA graph, where there is a CUDA device
+
+    def __post_init__(self) -> None:
+        if not 0.0 <= self.ema < 1.0:
+            raise ValueError(f"ema {self.ema} is not in [0, 1)")

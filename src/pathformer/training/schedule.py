@@ -6,6 +6,7 @@ time-boxed run drops its rate at half of its box, wherever that falls.
     reference   lr, lr / 5 after 1/2, lr / 25 after 3/4 of the run; each drop starts a new optimiser, its moments lost.
                 Code nearest to the paper does this (KGReasoning and what grew from it); the paper is silent.
     cosine      warm-up from 0 over `warmup` of the run, then half a cosine down to `floor` times lr. Moments are kept.
+    linear      the same warm-up, then a straight line down to `floor` times lr.
     constant    after the warm-up nothing moves.
 """
 
@@ -19,7 +20,7 @@ from typing import Literal
 
 __all__ = ["Clock", "Moment", "ScheduleName", "moment"]
 
-ScheduleName = Literal["reference", "cosine", "constant"]
+ScheduleName = Literal["reference", "cosine", "linear", "constant"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,11 +38,16 @@ def moment(schedule: ScheduleName, progress: float, warmup: float = 0.0, floor: 
             phase = (progress > 0.5) + (progress > 0.75)
             return Moment(_rise(progress, warmup) / 5.0**phase, phase)
         case "cosine":
-            fallen = max(0.0, progress - warmup) / max(1e-9, 1.0 - warmup)
-            fall = floor + (1.0 - floor) * 0.5 * (1.0 + math.cos(math.pi * min(1.0, fallen)))
-            return Moment(_rise(progress, warmup) * fall)
+            fall = 0.5 * (1.0 + math.cos(math.pi * _fallen(progress, warmup)))
+            return Moment(_rise(progress, warmup) * (floor + (1.0 - floor) * fall))
+        case "linear":
+            return Moment(_rise(progress, warmup) * (floor + (1.0 - floor) * (1.0 - _fallen(progress, warmup))))
         case "constant":
             return Moment(_rise(progress, warmup))
+
+
+def _fallen(progress: float, warmup: float) -> float:
+    return min(1.0, max(0.0, progress - warmup) / max(1e-9, 1.0 - warmup))
 
 
 def _rise(progress: float, warmup: float) -> float:

@@ -22,6 +22,7 @@ from torch import Tensor
 from pathformer.models import Batch, Model
 from pathformer.nn.table import Table
 from pathformer.training.adam import Adam
+from pathformer.training.average import Average
 from pathformer.training.data import Drawer, Drawn, TrainingSet
 from pathformer.training.losses import block_means, query_weights
 from pathformer.training.objectives import Objective, build
@@ -74,6 +75,7 @@ class TrainingStep:
         model.check(self.drawer.layout)
         self.network: Model = self._working_copy() if beside is None else beside.network
         self.adam: Adam = self._optimiser() if beside is None else beside.adam.twin()
+        self.average: Average | None = self._average() if beside is None else beside.average
         self.updates = 0  # made so far, by this object or before a resume
         self._seen = 0
         self._sums = torch.zeros(len(self.sizes), device=self.device)
@@ -130,6 +132,8 @@ class TrainingStep:
         means.mean().backward()
         self._note(means.detach())
         self.adam.update()
+        if self.average is not None:
+            self.average.update()
 
     def loss(self, drawn: Drawn) -> Tensor:
         """The loss of each structure's queries, (S,); their mean is minimised."""
@@ -168,8 +172,11 @@ class TrainingStep:
         self.adam.settle()
         self._graph = graph
 
+    def _average(self) -> Average | None:
+        return Average(self.model, self.config.ema) if self.config.ema else None
+
     def _optimiser(self) -> Adam:
-        config = self.config
+        config, tables = self.config, _table_weights(self.model)
         return Adam(
             dict(self.model.named_parameters()),
             dict(self.network.named_parameters()),
@@ -177,7 +184,8 @@ class TrainingStep:
             betas=config.betas,
             epsilon=config.epsilon,
             decay=config.decay,
-            factors=dict.fromkeys(_table_weights(self.model), config.table_rate),
+            factors=dict.fromkeys(tables, config.table_rate),
+            spared=[name for name, weight in self.model.named_parameters() if weight.ndim < 2 or name in tables],
         )
 
     def _working_copy(self) -> Model:

@@ -14,6 +14,7 @@ from torch import Tensor
 
 from pathformer.models import Model
 from pathformer.training.adam import Adam
+from pathformer.training.average import Average
 from pathformer.training.data import TrainingSet
 from pathformer.training.step import Losses, StepConfig, TrainingStep
 
@@ -40,6 +41,11 @@ class Turns:
     def adam(self) -> Adam:
         """The optimiser."""
         return self._parts[0].adam
+
+    @property
+    def average(self) -> Average | None:
+        """The moving average of the weights, where one is kept."""
+        return self._parts[0].average
 
     @property
     def device(self) -> torch.device:
