@@ -25,7 +25,7 @@ from pathformer.models import find
 from pathformer.query.structures import EFOL_TRAINED, EPFO, EPFO_TRAINED, NEGATION_STRUCTURES
 from pathformer.training.loop import Training
 
-__all__ = ["Paper", "Run", "read_run", "run_file", "run_names"]
+__all__ = ["Paper", "Run", "flat", "read_run", "run_file", "run_names"]
 
 _RUNS = Path(__file__).parent / "runs"
 
@@ -82,6 +82,18 @@ def read_run(
         run: Run = config.from_mapping(_type(str(base.get("method", "pathformer"))), base)
         return run
     return config.read(_type(_method(path, overrides)), path, overrides)
+
+
+def flat(table: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
+    """Nested settings with dotted names, as `key=value` has them.
+
+    >>> flat({"model": {"layers": 6}, "dataset": "umls"})
+    {'model.layers': 6, 'dataset': 'umls'}
+    """
+    found: dict[str, Any] = {}
+    for key, value in table.items():
+        found |= flat(value, f"{prefix}{key}.") if isinstance(value, Mapping) else {f"{prefix}{key}": value}
+    return found
 
 
 def run_names() -> tuple[str, ...]:
