@@ -45,8 +45,8 @@ class GQE(LinkModel):
         self.attention = BranchAttention(config.dim, config.dim, config.dim)
 
     def project(self, rows: Tensor, relations: Tensor) -> Tensor:
-        """q + r: (n, d), (n, d) -> (n, d)."""
-        return rows + relations
+        """q + r: (n, d), (n, d) -> (n, d) float32."""
+        return rows.float() + relations
 
     def intersect(self, branches: Sequence[Tensor]) -> Tensor:
         """sum_i a_i * q_i: (n_1, d), (n_2, d), ... -> (F, d)."""

@@ -61,6 +61,7 @@ class BranchAttention(nn.Module):
             nn.init.xavier_uniform_(linear.weight)
 
     def forward(self, branches: Sequence[Tensor]) -> Tensor:
-        """(n_1, x), (n_2, x), ... -> (b, F, a), 0 where a fork has no such branch."""
-        scores = self.scores(self.hidden(torch.cat(list(branches))).relu()).split([len(part) for part in branches])
-        return stack_branches(scores, -torch.inf).softmax(dim=0)
+        """(n_1, x), (n_2, x), ... -> (b, F, a) float32, 0 where a fork has no such branch."""
+        rows = torch.cat(list(branches)).to(self.hidden.weight.dtype)
+        scores = self.scores(self.hidden(rows).relu()).split([len(part) for part in branches])
+        return stack_branches(scores, -torch.inf).softmax(dim=0, dtype=torch.float32)

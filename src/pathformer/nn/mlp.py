@@ -17,13 +17,15 @@ class MLP(nn.Module):
 
     def __init__(self, *sizes: int, xavier: bool = False) -> None:
         super().__init__()
-        self.linears = nn.ModuleList(nn.Linear(a, b) for a, b in pairwise(sizes))
+        made = [nn.Linear(a, b) for a, b in pairwise(sizes)]
+        self.linears = nn.ModuleList(made)
         if xavier:
-            for linear in self.linears:
+            for linear in made:
                 nn.init.xavier_uniform_(linear.weight)
 
     def forward(self, values: Tensor) -> Tensor:
-        """(..., a) -> (..., c)."""
+        """(..., a) -> (..., c), in the precision of the weights."""
+        values = values.to(next(self.parameters()).dtype)
         for place, linear in enumerate(self.linears):
             values = linear(values.relu() if place else values)
         return values

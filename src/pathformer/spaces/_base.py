@@ -3,13 +3,15 @@
 B queries, K candidates, N entities; e, r, q numbers of an entity, a relation, a query.
 
 A point, a box, a Beta distribution are all kept as one row of numbers (a box: centre, then offset), so batching,
-indexing and checkpoints never ask what a space is. How queries move and meet in it belongs to the models; what a space
-alone decides is how far an entity is from a query.
+indexing and checkpoints never ask what a space is. How queries move in it belongs to the models; what a space alone
+decides is how far an entity is from a query, which parameters are valid and, where its geometry says so, how queries
+meet.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from typing import ClassVar
 
 import torch
 from torch import Tensor, nn
@@ -25,6 +27,7 @@ class Space(nn.Module, ABC):
     entity_width: int  # e
     relation_width: int  # r
     query_width: int  # q
+    parts: ClassVar[int] = 1  # of a query, each d numbers: a point has one, a box two (centre, offset)
 
     def __init__(self, dim: int, margin: float) -> None:
         super().__init__()
@@ -51,6 +54,10 @@ class Space(nn.Module, ABC):
         """The nearest valid query parameters (offsets >= 0, alpha > 0, ...); a point needs none."""
         return queries
 
+    def intersection(self) -> nn.Module | None:
+        """A new network that intersects queries, branches as in `nn.fold`; None where a method brings its own."""
+        return None
+
     @abstractmethod
     def distance(self, queries: Tensor, entities: Tensor) -> Tensor:
         """Dist(e, q) for broadcastable queries (..., q) and entity rows (..., e) -> (...)."""
@@ -66,5 +73,5 @@ class Space(nn.Module, ABC):
         return torch.cat([self.distance(part[:, None], entities) for part in queries.split(step)])
 
     def products(self, queries: Tensor, entities: Tensor) -> tuple[Tensor, Tensor] | None:
-        """Factors (B, k), (N, k) whose inner products are minus the distances, up to a constant a query, if there are."""
+        """Factors (B, k), (N, k) whose inner products are minus the distances, up to a constant a query; or None."""
         return None

@@ -1,0 +1,85 @@
+"""Spaces whose distance reads an entity only through features: angles of a row, moments of a distribution.
+
+B queries, K candidates, N entities; e, f, q numbers of an entity, of its features, of a query.
+
+Features cost more than the distance itself (digamma, tanh), and a training batch names every entity many times. So they
+are made of the table once where that is less work than of each candidate's row, and looked up as rows.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+
+import torch
+from torch import Tensor
+from torch.nn import functional as F  # noqa: N812 (torch's own name for it)
+
+from pathformer.nn.table import Reading
+from pathformer.spaces._base import Space
+
+__all__ = ["Bilinear", "Derived"]
+
+
+class Derived(Space):
+    """Dist(e, q) = measure(q, features(e)), in float32 whatever the rows are kept in."""
+
+    @abstractmethod
+    def features(self, entities: Tensor) -> Tensor:
+        """What a distance reads of rows of the entity table: (..., e) -> (..., f) float32."""
+
+    @abstractmethod
+    def measure(self, queries: Tensor, features: Tensor) -> Tensor:
+        """Distances of queries (..., q) and features (..., f) that broadcast -> (...) float32."""
+
+    def distance(self, queries: Tensor, entities: Tensor) -> Tensor:
+        """As `Space.distance`."""
+        return self.measure(queries, self.features(entities))
+
+    def distance_to(self, queries: Tensor, entities: Reading, ids: Tensor) -> Tensor:
+        """As `Space.distance_to`; features are made of the whole table where it has fewer rows than are looked up."""
+        if len(entities.weight) > ids.numel():
+            return super().distance_to(queries, entities, ids)
+        rows = Reading(self.features(entities.weight)).rows(ids.flatten())
+        return self.measure(queries[:, None], rows.view(*ids.shape, -1))
+
+    def distance_to_all(self, queries: Tensor, entities: Tensor, chunk: int = 1 << 26) -> Tensor:
+        """As `Space.distance_to_all`."""
+        features = self.features(entities)
+        step = max(1, chunk // max(1, features.numel()))
+        return torch.cat([self.measure(part[:, None], features) for part in queries.split(step)])
+
+
+class Bilinear(Derived):
+    """Dist(e, q) = c(q) + <g(q), features(e)>: all distances of a batch are one matrix product.
+
+    The Kullback-Leibler divergence of two distributions of an exponential family is of this form: the statistics' means
+    and the entropy of the one, and the parameters of the other. It is the same sum in another order, not an estimate.
+    """
+
+    @abstractmethod
+    def factors(self, queries: Tensor) -> tuple[Tensor, Tensor]:
+        """g(q) and c(q): (..., q) -> (..., f), (...) float32."""
+
+    def measure(self, queries: Tensor, features: Tensor) -> Tensor:
+        """As `Derived.measure`."""
+        factors, constants = self.factors(queries)
+        return (factors * features).sum(dim=-1) + constants
+
+    def distance_to(self, queries: Tensor, entities: Reading, ids: Tensor) -> Tensor:
+        """As `Derived.distance_to`, without a (B, K, f) tensor of products."""
+        if len(entities.weight) > ids.numel():
+            rows = self.features(entities.rows(ids.flatten()))
+        else:
+            rows = Reading(self.features(entities.weight)).rows(ids.flatten())
+        factors, constants = self.factors(queries)
+        products = torch.bmm(rows.view(*ids.shape, -1), factors[:, :, None]).squeeze(-1)
+        return products + constants[:, None]
+
+    def distance_to_all(self, queries: Tensor, entities: Tensor, chunk: int = 1 << 26) -> Tensor:
+        """As `Space.distance_to_all`, by one matrix product."""
+        factors, constants = self.factors(queries)
+        return F.linear(factors, self.features(entities)) + constants[:, None]
+
+    def products(self, queries: Tensor, entities: Tensor) -> tuple[Tensor, Tensor] | None:
+        """-g(q) and features(e): their product is c(q) - Dist."""
+        return -self.factors(queries)[0], self.features(entities)

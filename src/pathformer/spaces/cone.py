@@ -1,0 +1,112 @@
+"""Queries as sector cones, one a dimension, entities as directions (ConE, Zhang et al. 2021).
+
+d embedding size, F forks; angles in radians.
+
+A query is its axis t in (-pi, pi], then its half aperture s in [0, pi]. An entity's row v is an axis ax(v / R) of
+aperture 0:
+
+    ax(x) = pi tanh(x)         ap(x) = pi/2 tanh(2x) + pi/2         R = (gamma + 2) / d
+
+In every dimension, with near = |sin((t_e - t) / 2)| and rim = |sin(s / 2)|:
+
+    out = 0 if near < rim, else min(|sin((t_e - t + s) / 2)|, |sin((t_e - t - s) / 2)|)        in = min(near, rim)
+    Dist(e, q) = m (sum out + 0.02 sum in),    m learned, R / 2 at first
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F  # noqa: N812 (torch's own name for it)
+
+from pathformer.nn.branches import BranchAttention, mean_branch, mix_branches, smallest_branch
+from pathformer.nn.mlp import MLP
+from pathformer.spaces._derived import Derived
+
+__all__ = ["INSIDE", "SPACE", "Cone", "ConeIntersection", "aperture", "axis"]
+
+INSIDE = 0.02  # what the way inside the cone counts
+_LEAST = 1e-3  # of |x|: the angle of (0, 0) has no gradient
+
+
+def axis(values: Tensor) -> Tensor:
+    """ax(x) = pi tanh(x), an angle; in float32."""
+    return math.pi * torch.tanh(values.float())
+
+
+def aperture(values: Tensor) -> Tensor:
+    """ap(x) = pi/2 tanh(2x) + pi/2, a half aperture; in float32."""
+    return math.pi / 2 * torch.tanh(2.0 * values.float()) + math.pi / 2
+
+
+class Cone(Derived):
+    """Axis and half aperture, each of size d, of a query and of a relation; an entity is d numbers."""
+
+    parts = 2
+
+    def __init__(self, dim: int, margin: float, dropout: float = 0.0) -> None:
+        """dropout: of the apertures that meet in an intersection."""
+        super().__init__(dim, margin)
+        self.dropout = dropout
+        self.entity_width = dim
+        self.relation_width = self.query_width = 2 * dim
+        self.scale = nn.Parameter(torch.tensor(self.range / 2))  # m
+
+    def anchor(self, entities: Tensor) -> Tensor:
+        """A cone of aperture 0: (..., d) -> (..., 2d)."""
+        angle = self.features(entities)
+        return torch.cat([angle, torch.zeros_like(angle)], dim=-1)
+
+    def regularize(self, queries: Tensor) -> Tensor:
+        """ax of the first half, ap of the second: (..., 2d) -> (..., 2d)."""
+        first, second = queries.chunk(2, dim=-1)
+        return torch.cat([axis(first), aperture(second)], dim=-1)
+
+    def intersection(self) -> nn.Module:
+        """ConE's own."""
+        return ConeIntersection(self.dim, self.dropout)
+
+    def features(self, entities: Tensor) -> Tensor:
+        """t_e: (..., d) -> (..., d)."""
+        return axis(entities.float() / self.range)
+
+    def measure(self, queries: Tensor, features: Tensor) -> Tensor:
+        """The equations above: (..., 2d) and (..., d) -> (...)."""
+        middle, half = queries.float().chunk(2, dim=-1)
+        turn = (features - middle) / 2
+        near, rim = turn.sin().abs(), (half / 2).sin().abs()
+        edge = torch.minimum((turn + half / 2).sin().abs(), (turn - half / 2).sin().abs())
+        out = torch.where(near < rim, 0.0, edge)
+        return self.scale.float() * (out + INSIDE * torch.minimum(near, rim)).sum(dim=-1)
+
+
+class ConeIntersection(nn.Module):
+    """From f_i = [t_i - s_i; t_i + s_i]: the axis a weighted mean of directions, the aperture no larger than any.
+
+    t = angle of (sum a_i cos t_i, sum a_i sin t_i), a_i = softmax_i(W_2 relu(W_1 f_i))
+    s = min_i drop(s_i) * sg(V_2 mean_i relu(V_1 f_i))
+    """
+
+    def __init__(self, dim: int, dropout: float) -> None:
+        super().__init__()
+        self.dropout = dropout
+        self.attention = BranchAttention(2 * dim, dim, dim)  # W_1, W_2
+        self.each = MLP(2 * dim, dim, xavier=True)  # V_1; its width is silent, W_1's is taken
+        self.all = MLP(dim, dim, xavier=True)  # V_2
+
+    def forward(self, branches: Sequence[Tensor]) -> Tensor:
+        """(n_1, 2d), (n_2, 2d), ... -> (F, 2d)."""
+        axes, halves = zip(*(branch.chunk(2, dim=-1) for branch in branches), strict=True)
+        features = [torch.cat([t - s, t + s], dim=-1) for t, s in zip(axes, halves, strict=True)]
+        weights = self.attention(features)
+        x, y = (mix_branches(weights, [part(angle) for angle in axes]) for part in (torch.cos, torch.sin))
+        x = torch.where(x.abs() < _LEAST, _LEAST, x)
+        dropped = [F.dropout(half, self.dropout, self.training) for half in halves]
+        shrink = self.all(mean_branch([self.each(feature).relu() for feature in features])).float().sigmoid()
+        return torch.cat([torch.atan2(y, x), smallest_branch(dropped) * shrink], dim=-1)
+
+
+SPACE = Cone
