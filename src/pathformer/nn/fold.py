@@ -13,7 +13,26 @@ from torch import Tensor, nn
 
 from pathformer.nn.mlp import MLP
 
-__all__ = ["LeftFold", "MLPPair", "MeanPair", "SetFold"]
+__all__ = ["LeftFold", "MLPPair", "MeanPair", "SetFold", "by_arity", "left_fold"]
+
+
+def left_fold(branches: Sequence[Tensor], pair: Callable[[Tensor, Tensor], Tensor]) -> Tensor:
+    """pair(pair(x_1, x_2), x_3) ...: (n_1, d), (n_2, d), ... -> (F, d)."""
+    value = branches[0]
+    for branch in branches[1:]:
+        value = _on_first(value, branch, pair)
+    return value
+
+
+def by_arity(branches: Sequence[Tensor]) -> list[Tensor]:
+    """Forks of one arity together, most branches first: (n_1, d), (n_2, d), ... -> (count, m, d) for each arity m."""
+    sizes = [*map(len, branches), 0]
+    groups = []
+    for arity in range(len(branches), 0, -1):
+        first, last = sizes[arity], sizes[arity - 1]  # the forks that have this many branches and no more
+        if first < last:
+            groups.append(torch.stack([branch[first:last] for branch in branches[:arity]], dim=1))
+    return groups
 
 
 class LeftFold(nn.Module):
@@ -25,12 +44,7 @@ class LeftFold(nn.Module):
 
     def forward(self, branches: Sequence[Tensor]) -> Tensor:
         """(n_1, d), (n_2, d), ... -> (F, d)."""
-        value = branches[0]
-        for branch in branches[1:]:
-            count = len(branch)
-            folded = self.pair(value[:count], branch)
-            value = folded if count == len(value) else torch.cat([folded, value[count:]])
-        return value
+        return left_fold(branches, self.pair)
 
 
 class MLPPair(nn.Module):

@@ -1,0 +1,89 @@
+"""Queries and entities as fuzzy sets: points of [0, 1]^d, how much of each of d properties they have.
+
+Chen, Hu and Sun 2022, "Fuzzy Logic Based Logical Query Answering on Knowledge Graphs" (FuzzQE).
+
+    x = reg(row)                                     an entity
+    Dist(e, q) = s (1 - cos(x_e, x_q))               s = 20, the factor in FuzzQE's loss
+
+reg is a clamp to [0, 1], or sigma(a x + b) with a and b learnt, 8 and -4 at first. The logics that combine fuzzy sets
+are here too: conjunction (t-norm), disjunction (t-conorm), and 1 - x.
+
+    logic          x and y              x or y
+    goedel         min(x, y)            max(x, y)
+    product        x y                  x + y - x y
+    lukasiewicz    max(0, x + y - 1)    min(1, x + y)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Literal
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F  # noqa: N812 (torch's own name for it)
+
+from pathformer.nn.table import Table
+from pathformer.spaces._derived import Bilinear
+
+__all__ = ["CONJUNCTIONS", "DISJUNCTIONS", "SPACE", "Fuzzy", "LogicName", "RegularizerName", "negation"]
+
+LogicName = Literal["goedel", "product", "lukasiewicz"]
+RegularizerName = Literal["sigmoid", "clamp"]
+
+CONJUNCTIONS: Mapping[LogicName, Callable[[Tensor, Tensor], Tensor]] = {
+    "goedel": torch.minimum,
+    "product": torch.mul,
+    "lukasiewicz": lambda x, y: (x + y - 1.0).clamp_min(0.0),
+}
+DISJUNCTIONS: Mapping[LogicName, Callable[[Tensor, Tensor], Tensor]] = {
+    "goedel": torch.maximum,
+    "product": lambda x, y: x + y - x * y,
+    "lukasiewicz": lambda x, y: (x + y).clamp_max(1.0),
+}
+
+
+def negation(x: Tensor) -> Tensor:
+    """1 - x, in every logic."""
+    return 1.0 - x
+
+
+class Fuzzy(Bilinear):
+    """One vector of [0, 1]^d an entity, a query; what a relation is, is the method's matter."""
+
+    def __init__(self, dim: int, scale: float = 20.0, regularizer: RegularizerName = "sigmoid") -> None:
+        super().__init__(dim, margin=scale / 2)  # of the margin objective, which FuzzQE does not use: cos = 1/2
+        self.entity_width = self.relation_width = self.query_width = dim
+        self.scale = scale
+        self.slope = nn.Parameter(torch.tensor(8.0)) if regularizer == "sigmoid" else None  # a
+        self.shift = nn.Parameter(torch.tensor(-4.0)) if regularizer == "sigmoid" else None  # b
+
+    def entity_table(self, count: int) -> Table:
+        """`count` entities, uniform in [0, 1)."""
+        return Table(count, self.entity_width, 0.0, 1.0)
+
+    def anchor(self, entities: Tensor) -> Tensor:
+        """reg(row): (..., d) -> (..., d)."""
+        return self.regularize(entities)
+
+    def regularize(self, queries: Tensor) -> Tensor:
+        """Into [0, 1]: (..., d) -> (..., d)."""
+        if self.slope is None or self.shift is None:
+            return queries.clamp(0.0, 1.0)
+        return torch.sigmoid(self.slope * queries + self.shift)
+
+    def features(self, entities: Tensor) -> Tensor:
+        """reg(e), of length 1: (..., d) -> (..., d) float32."""
+        return _unit(self.regularize(entities))
+
+    def factors(self, queries: Tensor) -> tuple[Tensor, Tensor]:
+        """Dist(e, q) = s - s <q / |q|, features(e)>: (..., d) -> (..., d), (...) float32."""
+        point = _unit(queries)
+        return -self.scale * point, torch.full_like(point[..., 0], self.scale)
+
+
+def _unit(rows: Tensor) -> Tensor:
+    return F.normalize(rows.float(), dim=-1)
+
+
+SPACE = Fuzzy
