@@ -1,0 +1,245 @@
+"""What every index gives: the nearest entities of a point, by exact distances, nearest first.
+
+b points, k wanted, N entities; e, q numbers of an entity, a point.
+
+A backend is a file with one class, named by `INDEX = ...`, and a frozen `Config` of its options. It chooses candidates
+in its own way; the distances that it returns are always the true ones. An entity's id is its row: those added later
+come after the others, and removing one leaves all other ids as they are.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, ClassVar, NamedTuple, Self
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch import Tensor
+
+from pathformer import plugins
+from pathformer.config import from_mapping
+from pathformer.errors import DivergedError, InputError
+from pathformer.index._measure import Measure
+from pathformer.kg.atomic import new_folder
+from pathformer.spaces import Space
+
+__all__ = ["Arrays", "Found", "Index", "Keep", "build", "find", "load"]
+
+Arrays = dict[str, npt.NDArray[Any]]
+Keep = npt.NDArray[np.bool_]  # (N,)
+Entities = Tensor | npt.NDArray[Any] | Sequence[int]  # ids, or a bool an entity
+
+_PACKAGE = "pathformer.index"
+_HEADER, _FORMAT, _VERSION = "index.json", "pathformer index", 1
+
+
+class Found(NamedTuple):
+    """The nearest entities of b points, nearest first; -1 and inf where there are fewer than k."""
+
+    ids: Tensor  # (b, k) int64
+    distances: Tensor  # (b, k) float32, ascending
+
+
+class Index(ABC):
+    """Entities to be found by their distance from a point."""
+
+    name: ClassVar[str]
+    config_type: ClassVar[type[Any]]
+
+    def __init__(self, measure: Measure, config: Any, width: int, alive: Keep) -> None:
+        self.measure, self.config = measure, config
+        self._width, self._alive = width, alive  # e; which ids are still there
+
+    @classmethod
+    def build(cls, vectors: Tensor, metric: str | Space = "l1", **options: Any) -> Self:
+        """Index entity rows (N, e), kept in bf16 if they are given so, else in float32.
+
+        metric: "l1", "cosine", or a space: its own distance, with its scale.
+        """
+        config = from_mapping(cls.config_type, options)
+        _check_rows(vectors)
+        return cls._build(vectors.detach(), Measure.of(metric), config)
+
+    def search(self, points: Tensor, k: int, allowed: Entities | None = None) -> Found:
+        """The k nearest entities of points (b, q), among `allowed` (ids, or a bool an entity) if given.
+
+        The answer lies where the points lie.
+        """
+        self._check_points(points, k)
+        keep = self._alive if allowed is None else self._alive & self._mask(allowed)
+        with torch.no_grad():
+            ids, distances = self._search(self.measure.points(points.detach()), k, keep)
+            return Found(ids.to(points.device), distances.to(points.device))
+
+    def add(self, vectors: Tensor) -> npt.NDArray[np.int64]:
+        """Add entity rows (m, e); their ids (m,), which follow those that were given before."""
+        _check_rows(vectors)
+        if vectors.shape[1] != self._width:
+            raise InputError(f"new entities have {vectors.shape[1]} numbers, those of the index {self._width}")
+        before = self.rows
+        self._add(vectors.detach())
+        self._alive = np.concatenate([self._alive, np.ones(len(vectors), np.bool_)])
+        return np.arange(before, self.rows)
+
+    def remove(self, ids: Entities) -> None:
+        """Never find these entities again; removing one twice changes nothing."""
+        self._alive = self._alive & ~self._mask(ids)
+
+    def __len__(self) -> int:
+        return int(self._alive.sum())
+
+    @property
+    def rows(self) -> int:
+        """How many ids were ever given, removed ones included."""
+        return len(self._alive)
+
+    def save(self, folder: str | Path, *, force: bool = False) -> Path:
+        """Write the index to a new folder, all or nothing; an existing one is refused, or replaced with `force`."""
+        with new_folder(Path(folder), _HEADER, force=force) as target:
+            for name, array in {"alive": self._alive, **self._arrays()}.items():
+                np.save(target / f"{name}.npy", array, allow_pickle=False)
+            header = {
+                "format": _FORMAT,
+                "version": _VERSION,
+                "backend": self.name,
+                "rows": self.rows,
+                "width": self._width,
+                **self.measure.facts,
+                "config": dataclasses.asdict(self.config),
+            }
+            (target / _HEADER).write_text(json.dumps(header, indent=2) + "\n", encoding="utf-8")
+        return Path(folder)
+
+    @classmethod
+    def load(cls, folder: str | Path, *, space: Space | None = None, device: torch.device | str = "cpu") -> Self:
+        """Open what `save` wrote; large arrays are mapped, not read.
+
+        space: the model's, for an index that measures by it; device: where an exact index searches.
+        """
+        path = Path(folder)
+        header = _read_header(path)
+        if header["backend"] != cls.name:
+            raise InputError(f"{path} holds an index of the backend {header['backend']!r}, not {cls.name!r}")
+        measure = Measure.from_facts(header, space)
+        arrays = _Folder(path)
+        index = cls._open(arrays, measure, from_mapping(cls.config_type, header["config"]), torch.device(device))
+        if index.rows != header["rows"] or index._width != header["width"]:
+            raise InputError(f"{path} is not a whole index: {index.rows:,} rows where {header['rows']:,} were saved")
+        return index
+
+    # --- what a backend gives -----------------------------------------------------------------------------------------
+
+    @classmethod
+    @abstractmethod
+    def _build(cls, vectors: Tensor, measure: Measure, config: Any) -> Self:
+        """Index finite rows."""
+
+    @abstractmethod
+    def _search(self, points: Tensor, k: int, keep: Keep) -> tuple[Tensor, Tensor]:
+        """As `search`, for points as `Measure.points` gives them."""
+
+    @abstractmethod
+    def _add(self, vectors: Tensor) -> None:
+        """Append rows."""
+
+    @abstractmethod
+    def _arrays(self) -> Arrays:
+        """What `_open` needs, `alive` apart."""
+
+    @classmethod
+    @abstractmethod
+    def _open(cls, arrays: Mapping[str, npt.NDArray[Any]], measure: Measure, config: Any, device: torch.device) -> Self:
+        """An index from its arrays, `alive` among them."""
+
+    # --- the edges ----------------------------------------------------------------------------------------------------
+
+    def _check_points(self, points: Tensor, k: int) -> None:
+        width = self.measure.width(self._width)
+        if points.ndim != 2 or points.shape[1] != width:
+            raise InputError(f"points have the shape {tuple(points.shape)}, expected (any number, {width})")
+        if k < 1:
+            raise InputError(f"{k} nearest entities were asked for; ask for at least one")
+        if not bool(torch.isfinite(points).all()):
+            raise DivergedError("a point holds numbers that are not finite: nothing is near it")
+
+    def _mask(self, entities: Entities) -> Keep:
+        """A bool an entity, from ids or from such a mask."""
+        given = entities.detach().cpu().numpy() if isinstance(entities, Tensor) else np.asarray(entities)
+        if given.dtype == np.bool_:
+            if given.shape != (self.rows,):
+                raise InputError(f"a mask of {given.shape} entities, expected ({self.rows},)")
+            return given
+        ids = given.astype(np.int64, copy=False).reshape(-1)
+        wrong = ids[(ids < 0) | (ids >= self.rows)]
+        if len(wrong):
+            raise InputError(f"entity {wrong[0]} is not in the index: its ids go from 0 to {self.rows - 1}")
+        mask = np.zeros(self.rows, np.bool_)
+        mask[ids] = True
+        return mask
+
+
+def find(name: str) -> type[Index]:
+    """The class of a backend, by its file's name."""
+    backend: type[Index] = plugins.load(_PACKAGE, name).INDEX
+    return backend
+
+
+def build(name: str, vectors: Tensor, metric: str | Space = "l1", **options: Any) -> Index:
+    """An index of a backend, by name, over entity rows (N, e)."""
+    return find(name).build(vectors, metric, **options)
+
+
+def load(folder: str | Path, *, space: Space | None = None, device: torch.device | str = "cpu") -> Index:
+    """Open a saved index of any backend."""
+    return find(_read_header(Path(folder))["backend"]).load(folder, space=space, device=device)
+
+
+class _Folder(Mapping[str, npt.NDArray[Any]]):
+    """The arrays of a saved index, mapped when asked for."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    def __getitem__(self, name: str) -> npt.NDArray[Any]:
+        file = self._path / f"{name}.npy"
+        try:
+            array: npt.NDArray[Any] = np.load(file, mmap_mode="r", allow_pickle=False)
+        except OSError as error:
+            raise InputError(f"{file} cannot be read ({error.strerror}): the index is not whole") from error
+        except ValueError as error:
+            raise InputError(f"{file} is damaged ({error}): build the index again") from error
+        return array
+
+    def __iter__(self) -> Any:
+        return (path.stem for path in self._path.glob("*.npy"))
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
+
+
+def _check_rows(vectors: Tensor) -> None:
+    if vectors.ndim != 2 or not len(vectors):
+        raise InputError(f"entities have the shape {tuple(vectors.shape)}, expected (at least one, numbers of each)")
+    if not bool(torch.isfinite(vectors).all()):
+        raise DivergedError("the entities hold numbers that are not finite: the weights diverged")
+
+
+def _read_header(folder: Path) -> dict[str, Any]:
+    file = folder / _HEADER
+    if not file.is_file():
+        raise InputError(f"{folder} {'holds no index' if folder.is_dir() else 'does not exist'}: no {_HEADER} in it")
+    try:
+        header: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise InputError(f"{file} is not JSON ({error}): build the index again") from error
+    if header.get("format") != _FORMAT or header.get("version", 0) > _VERSION:
+        raise InputError(
+            f"{file} is not the header of an index that this version reads: "
+            f"format {header.get('format')!r} {header.get('version')!r}, expected {_FORMAT!r} up to {_VERSION}"
+        )
+    return header

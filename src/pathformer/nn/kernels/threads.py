@@ -1,0 +1,32 @@
+"""Compiled loops on several threads, as many as torch uses; they let go of the interpreter while they run."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from functools import cache
+
+__all__ = ["share"]
+
+
+def share(work: Callable[[int, int, int], None], count: int, threads: int) -> None:
+    """Call work(part, first, last) for contiguous parts of range(count), one a thread, the first on this thread."""
+    bounds = [count * part // threads for part in range(threads + 1)]
+    others = [_pool(threads).submit(work, part, *bounds[part : part + 2]) for part in range(1, threads)]
+    try:
+        work(0, *bounds[:2])
+    finally:
+        for other in others:
+            other.result()
+
+
+@cache
+def _pool(threads: int) -> ThreadPoolExecutor:
+    """Threads that stay: starting one costs as much as a small search."""
+    return ThreadPoolExecutor(threads - 1, thread_name_prefix="pathformer")
+
+
+if sys.platform != "win32":
+    os.register_at_fork(after_in_child=_pool.cache_clear)  # a forked process has none of them
