@@ -32,11 +32,11 @@ from pathformer.kg.knowledge import KnowledgeGraph
 from pathformer.models import Model, build
 from pathformer.training.checkpoint import check_graph, read, write
 
-__all__ = ["EXTRAS", "Parts", "is_engine", "open_parts", "save_parts"]
+__all__ = ["EXTRAS", "HEADER", "Parts", "is_engine", "open_parts", "save_parts"]
 
 EXTRAS = ("report.json", "report.md", "calibration.svg")
 
-_HEADER, _FORMAT, _VERSION = "engine.json", "pathformer engine", 1
+HEADER, _FORMAT, _VERSION = "engine.json", "pathformer engine", 1
 _WEIGHTS, _GRAPH, _INDEX, _CALIBRATION = "model.safetensors", "graph", "index", "calibration.json"
 
 
@@ -54,12 +54,12 @@ class Parts:
 
 def is_engine(folder: Path) -> bool:
     """Whether a folder holds an engine."""
-    return (folder / _HEADER).is_file()
+    return (folder / HEADER).is_file()
 
 
 def save_parts(parts: Parts, folder: Path, *, force: bool = False) -> Path:
     """Write an engine to a new folder, all or nothing; an existing one is refused, or replaced with `force`."""
-    with new_folder(folder, _HEADER, force=force) as target:
+    with new_folder(folder, HEADER, force=force) as target:
         parts.kg.save(target / _GRAPH)
         facts = _facts(parts)
         write(target / _WEIGHTS, facts, {f"model.{name}": t for name, t in parts.model.state_dict().items()})
@@ -68,7 +68,7 @@ def save_parts(parts: Parts, folder: Path, *, force: bool = False) -> Path:
         for name, content in parts.files.items():
             (target / name).write_bytes(content)
         header = {"format": _FORMAT, "version": _VERSION, **facts, "trained": dict(parts.about)}
-        (target / _HEADER).write_text(json.dumps(header, indent=2, ensure_ascii=False) + "\n", "utf-8")
+        (target / HEADER).write_text(json.dumps(header, indent=2, ensure_ascii=False) + "\n", "utf-8")
     return folder
 
 
@@ -106,9 +106,9 @@ def _read_header(folder: Path) -> dict[str, Any]:
     if not is_engine(folder):
         there = "holds no engine" if folder.is_dir() else "does not exist"
         raise EngineError(f"{folder} {there}: make one with `pathformer fit TRIPLES --out {folder}`")
-    header = _read_json(folder / _HEADER)
+    header = _read_json(folder / HEADER)
     if header.get("format") != _FORMAT:
-        raise EngineError(f"{folder / _HEADER} is not the header of an engine")
+        raise EngineError(f"{folder / HEADER} is not the header of an engine")
     if header.get("version") != _VERSION:
         found = header.get("version")
         raise EngineError(f"{folder} has version {found!r}, this reads {_VERSION}: fit the engine again")
