@@ -10,9 +10,15 @@ from typing import Any
 
 __version__ = "0.1.0.dev0"
 
-_HOMES: dict[str, str] = {"KnowledgeGraph": "pathformer.kg"}
+_HOMES: dict[str, str] = {
+    "Answer": "pathformer.engine.answers",
+    "Answers": "pathformer.engine.answers",
+    "Engine": "pathformer.engine.engine",
+    "KnowledgeGraph": "pathformer.kg",
+    "load": "pathformer.engine.engine",
+}
 
-__all__ = ["KnowledgeGraph", "__version__"]
+__all__ = ["Answer", "Answers", "Engine", "KnowledgeGraph", "__version__", "load"]
 
 
 def __getattr__(name: str) -> Any:

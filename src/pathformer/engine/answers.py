@@ -16,9 +16,9 @@ from pathformer.engine.why import Why
 from pathformer.errors import InputError, MissingExtraError
 
 if TYPE_CHECKING:
-    from rich.table import Table
+    from rich.console import Group
 
-__all__ = ["COLUMNS", "Answer", "Answers"]
+__all__ = ["COLUMNS", "Answer", "Answers", "to_csv"]
 
 COLUMNS = ("rank", "entity", "label", "known", "probability", "score", "why")
 
@@ -126,11 +126,7 @@ class Answers(Sequence[Answer]):
 
     def to_csv(self) -> str:
         """One line an answer, with a header; `why` as text."""
-        text = io.StringIO()
-        writer = csv.writer(text, lineterminator="\n")
-        writer.writerow(COLUMNS)
-        writer.writerows(self._rows())
-        return text.getvalue()
+        return _csv(COLUMNS, self.rows())
 
     def to_pandas(self) -> Any:
         """A pandas table, one row an answer; `why` as text."""
@@ -138,7 +134,7 @@ class Answers(Sequence[Answer]):
             import pandas as pd
         except ImportError as error:
             raise MissingExtraError("to_pandas", "pandas", "pandas") from error
-        return pd.DataFrame(self._rows(), columns=list(COLUMNS))
+        return pd.DataFrame(self.rows(), columns=list(COLUMNS))
 
     def to_polars(self) -> Any:
         """A polars table, one row an answer; `why` as text."""
@@ -147,15 +143,15 @@ class Answers(Sequence[Answer]):
         except ImportError as error:
             raise MissingExtraError("to_polars", "polars", "polars") from error
         types = (pl.Int64, pl.String, pl.String, pl.Boolean, pl.Float64, pl.Float64, pl.String)
-        return pl.DataFrame(self._rows(), schema=dict(zip(COLUMNS, types, strict=True)), orient="row")
+        return pl.DataFrame(self.rows(), schema=dict(zip(COLUMNS, types, strict=True)), orient="row")
 
-    def table(self, *, why: bool = True) -> Table:
-        """A table for the terminal, known and predicted answers in different colours."""
-        from pathformer.engine.show import terminal_table
+    def table(self, *, why: bool = True) -> Group:
+        """What rich prints: a line an answer, known and predicted in different colours, and its reason below."""
+        from pathformer.engine.show import terminal_lines
 
-        return terminal_table(self, why=why)
+        return terminal_lines(self, why=why)
 
-    def __rich__(self) -> Table:
+    def __rich__(self) -> Group:
         return self.table()
 
     def _repr_html_(self) -> str:
@@ -167,11 +163,25 @@ class Answers(Sequence[Answer]):
         known = len(self.known)
         return f"<Answers: {known:,} known, {len(self) - known:,} predicted; {self.question}>"
 
-    def _rows(self) -> list[tuple[Any, ...]]:
+    def rows(self) -> list[tuple[Any, ...]]:
+        """One tuple an answer, in the order of COLUMNS; `why` as text."""
         return [
             (a.rank, a.entity, a.label, a.known, a.probability, a.score, None if a.why is None else str(a.why))
             for a in self.items
         ]
+
+
+def to_csv(several: Sequence[Answers]) -> str:
+    """The answers of several questions in one table, with the question before each."""
+    return _csv(("question", *COLUMNS), [(answers.question, *row) for answers in several for row in answers.rows()])
+
+
+def _csv(header: tuple[str, ...], rows: list[tuple[Any, ...]]) -> str:
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(header)
+    writer.writerows(rows)
+    return text.getvalue()
 
 
 def _check_share(what: str, value: float) -> None:

@@ -17,6 +17,7 @@ from pathformer.engine.guess import Guesser
 from pathformer.engine.proof import Reason, Sets, prove, say
 from pathformer.engine.question import Asked
 from pathformer.engine.search import search
+from pathformer.engine.spell import Speller
 from pathformer.errors import InputError
 from pathformer.index import Index
 from pathformer.kg.graph import Graph
@@ -69,7 +70,7 @@ def _answers(asked: Asked, found: Candidates, service: Service, options: Options
         if options.known in (None, bool(found.known[place]))
         and (options.min_probability is None or probabilities[place] >= options.min_probability)
     ][: asked.limit]
-    sets = Sets(service.graph)
+    sets, speller = Sets(service.graph), Speller(service.vocabulary, asked.answer, asked.variables)
     reasons = _reasons(found, [place for _, place in kept], sets, service) if options.why else {}
     vocabulary = service.vocabulary
     items = []
@@ -83,10 +84,10 @@ def _answers(asked: Asked, found: Candidates, service: Service, options: Options
                 known=bool(found.known[place]),
                 probability=float(probabilities[place]),
                 score=-float(found.distances[place]),
-                why=say(reasons[place], asked.variables, vocabulary) if options.why else None,
+                why=say(reasons[place], speller) if options.why else None,
             )
         )
-    note = "" if found.known.any() else why_empty(asked.tree, sets, vocabulary)
+    note = "" if found.known.any() else why_empty(asked.tree, sets, speller)
     return Answers(asked.text, tuple(items), note, service.calibration.fitted)
 
 

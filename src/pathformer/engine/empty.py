@@ -5,57 +5,64 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from pathformer.engine.proof import Sets
-from pathformer.engine.spell import spell
-from pathformer.kg.vocab import Vocabulary
+from pathformer.engine.spell import Speller
+from pathformer.engine.variables import Place
 from pathformer.query.computation import Anchor, Intersection, Negation, Projection, Tree, Union
 
 __all__ = ["why_empty"]
 
 
-def why_empty(tree: Tree, sets: Sets, vocabulary: Vocabulary) -> str:
+def why_empty(tree: Tree, sets: Sets, speller: Speller) -> str:
     """A sentence that names the smallest part at fault of a tree that has no answer on the graph of `sets`."""
-    return _Search(sets, vocabulary).reason(tree)
+    return _Search(sets, speller).reason(tree, ())
 
 
 @dataclass(frozen=True, slots=True)
 class _Search:
     sets: Sets
-    vocabulary: Vocabulary
+    speller: Speller
 
-    def reason(self, tree: Tree) -> str:
+    def reason(self, tree: Tree, place: Place) -> str:
         match tree:
             case Projection(_, of) if not self._count(of):
-                return self.reason(of)
+                return self.reason(of, (*place, 0))
             case Projection(relation, of):
                 role = "subject" if relation % 2 == 0 else "object"
-                missing = f"the {role} of no {self.vocabulary.relation_label(relation)}"
-                return f"the graph states nothing for {self._spell(tree)}: {self._who(of)} {missing}"
+                missing = f"the {role} of no {self.speller.vocabulary.relation_label(relation)}"
+                part = self.speller.spell(tree, place)
+                return f"the graph states nothing for {part}: {self._who(of, (*place, 0))} {missing}"
             case Union(branches):
-                return "; ".join(dict.fromkeys(map(self.reason, branches)))
+                reasons = (self.reason(branch, (*place, number)) for number, branch in enumerate(branches))
+                return "; ".join(dict.fromkeys(reasons))
             case Intersection(branches):
-                empty = next((branch for branch in branches if not self._count(branch)), None)
-                return self._apart(branches) if empty is None else self.reason(empty)
+                return self._fork(branches, place)
             case _:
-                return f"the graph states nothing for {self._spell(tree)}"
+                return f"the graph states nothing for {self.speller.spell(tree, place)}"
 
-    def _who(self, source: Tree) -> str:
+    def _who(self, source: Tree, place: Place) -> str:
         """The entities that a projection starts from."""
         if isinstance(source, Anchor):
-            return f"{self.vocabulary.label(source.entity)} is"
+            return f"{self.speller.vocabulary.label(source.entity)} is"
         count = self._count(source)
-        return f"the {count:,} of {self._spell(source)} are" if count > 1 else f"the one of {self._spell(source)} is"
+        part = self.speller.spell(source, place)
+        return f"the {count:,} of {part} are" if count > 1 else f"the one of {part} is"
 
-    def _apart(self, branches: tuple[Tree, ...]) -> str:
-        """Branches that have answers each, and none in common."""
-        parts = [f"{self._spell(b)} ({self._count(b):,})" for b in branches if not isinstance(b, Negation)]
-        barred = " & ".join(self._spell(branch) for branch in branches if isinstance(branch, Negation))
-        if len(parts) == 1:
-            return f"{parts[0]} holds in the graph for nothing that {barred} leaves"
+    def _fork(self, branches: tuple[Tree, ...], place: Place) -> str:
+        """The first branch that is empty by itself, or how branches that are not fail to meet."""
+        for number, branch in enumerate(branches):
+            if not self._count(branch):
+                return self.reason(branch, (*place, number))
+        spelled = [self.speller.spell(branch, (*place, number)) for number, branch in enumerate(branches)]
+        given = [
+            f"{text} ({self._count(branch):,})"
+            for text, branch in zip(spelled, branches, strict=True)
+            if not isinstance(branch, Negation)
+        ]
+        barred = " & ".join(t for t, branch in zip(spelled, branches, strict=True) if isinstance(branch, Negation))
+        if len(given) == 1:
+            return f"in the graph nothing is left of {given[0]} by {barred}"
         also = f", with {barred}" if barred else ""
-        return f"in the graph no entity is in all of: {'; '.join(parts)}{also}"
+        return f"in the graph no entity is in all of {', '.join(given)}{also}"
 
     def _count(self, tree: Tree) -> int:
         return len(self.sets.of(tree))
-
-    def _spell(self, tree: Tree) -> str:
-        return spell(tree, self.vocabulary)

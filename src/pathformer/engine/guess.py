@@ -65,7 +65,7 @@ class Guesser:
                 return self._edge(pools[below], relation, at, below, self._solve(of, below, pools[below], pools))
             case Negation(of):
                 denied = np.where(self.sets.holds(of, at), _RULED_OUT, 0.0)
-                return denied, lambda i: Reason(absent=((of, int(at[i])),))
+                return denied, lambda i: Reason(absent=((of, int(at[i]), (*place, 0)),))
             case Intersection(branches):
                 solved = [self._solve(b, (*place, n), at, pools) for n, b in enumerate(branches)]
                 return np.sum([costs for costs, _ in solved], axis=0), lambda i: _sum(build(i) for _, build in solved)

@@ -11,11 +11,10 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
-from pathformer.engine.spell import spell
+from pathformer.engine.spell import Speller
 from pathformer.engine.variables import Place
 from pathformer.engine.why import Edge, Named, Why
 from pathformer.kg.graph import Graph
-from pathformer.kg.vocab import Vocabulary
 from pathformer.query.computation import Anchor, Intersection, Negation, Projection, Tree, Union
 from pathformer.symbolic.answer import answer
 
@@ -34,11 +33,11 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Reason:
-    """A binding of a tree's variables, its edges, and what must not hold: the entities no part of a negated tree."""
+    """A binding of a tree's variables, its edges, and what must not hold: negated parts, with entity and place."""
 
     bindings: Mapping[Place, int] = field(default_factory=dict)
     steps: tuple[Step, ...] = ()
-    absent: tuple[tuple[Tree, int], ...] = ()
+    absent: tuple[tuple[Tree, int, Place], ...] = ()
 
     def __add__(self, other: Reason) -> Reason:
         return Reason({**self.bindings, **other.bindings}, self.steps + other.steps, self.absent + other.absent)
@@ -86,7 +85,7 @@ def prove(tree: Tree, entity: int, sets: Sets, place: Place = ()) -> Reason:
                 + Reason(steps=(Step(source, relation, entity),))
             )
         case Negation(of):
-            return Reason(absent=((of, entity),))
+            return Reason(absent=((of, entity, (*place, 0)),))
         case Intersection(branches):
             reason = Reason()
             for number, branch in enumerate(branches):
@@ -98,8 +97,9 @@ def prove(tree: Tree, entity: int, sets: Sets, place: Place = ()) -> Reason:
             return prove(branches[number], entity, sets, (*place, number))
 
 
-def say(reason: Reason, names: Mapping[Place, str], vocabulary: Vocabulary) -> Why:
+def say(reason: Reason, speller: Speller) -> Why:
     """A reason in names."""
+    vocabulary = speller.vocabulary
 
     def edge(step: Step) -> Edge:
         ends = (step.head, step.tail) if step.relation % 2 == 0 else (step.tail, step.head)
@@ -107,9 +107,11 @@ def say(reason: Reason, names: Mapping[Place, str], vocabulary: Vocabulary) -> W
         subject, object_ = (Named(vocabulary.entity(end), vocabulary.label(end)) for end in ends)
         return Edge(subject, relation, object_, step.rank is None, step.rank)
 
-    bindings = {
-        names[place]: Named(vocabulary.entity(entity), vocabulary.label(entity))
-        for place, entity in reason.bindings.items()
-    }
-    absent = tuple(dict.fromkeys(spell(tree, vocabulary, entity) for tree, entity in reason.absent))
+    bindings: dict[str, Named] = {}
+    for place, entity in reason.bindings.items():
+        name, value = speller.variables[place], Named(vocabulary.entity(entity), vocabulary.label(entity))
+        while bindings.get(name, value) != value:  # one variable of the question may be several of the tree
+            name += "'"
+        bindings[name] = value
+    absent = tuple(dict.fromkeys(speller.spell(tree, place, entity) for tree, entity, place in reason.absent))
     return Why(bindings, tuple(dict.fromkeys(map(edge, reason.steps))), absent)

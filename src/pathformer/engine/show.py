@@ -1,4 +1,4 @@
-"""Answers for the eye: a table in the terminal, and one in a notebook."""
+"""Answers for the eye: lines in the terminal, a table in a notebook; known and predicted in different colours."""
 
 from __future__ import annotations
 
@@ -6,13 +6,14 @@ from html import escape
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from rich.table import Table
+    from rich.console import Group, RenderableType
 
     from pathformer.engine.answers import Answer, Answers
 
-__all__ = ["KNOWN", "PREDICTED", "html_table", "percent", "terminal_table"]
+__all__ = ["KNOWN", "PREDICTED", "html_table", "percent", "terminal_lines"]
 
 KNOWN, PREDICTED = "green", "yellow"  # as the terminal calls them
+_WIDEST = 60  # columns that a name is given; a longer one pushes the rest of its line
 _HTML = {True: "#1a7f37", False: "#9a6700"}
 
 
@@ -24,24 +25,26 @@ def percent(answer: Answer) -> str:
     return "< 1 %" if share < 1 else "> 99 %" if share > 99 else f"{share:.0f} %"
 
 
-def terminal_table(answers: Answers, *, why: bool = True) -> Table:
-    """A rich table; `why` adds the column of reasons where there are any."""
-    from rich.markup import escape as plain
-    from rich.table import Table
+def terminal_lines(answers: Answers, *, why: bool = True) -> Group:
+    """A line an answer, and its reason below where there is one."""
+    from rich.console import Group
+    from rich.padding import Padding
+    from rich.text import Text
 
-    table = Table(box=None, pad_edge=False, caption=_notes(answers), caption_justify="left")
-    table.add_column("", justify="right", style="dim")
-    table.add_column("answer", overflow="fold")
-    table.add_column("")
-    table.add_column("", justify="right", no_wrap=True)
-    if why:
-        table.add_column("why", overflow="fold", style="dim")
+    first = max((len(f"{answer.rank}") for answer in answers), default=0)
+    width = min(_WIDEST, max((Text(_name(answer)).cell_len for answer in answers), default=0))
+    lines: list[RenderableType] = []
     for answer in answers:
         colour = KNOWN if answer.known else PREDICTED
-        cells = [f"{answer.rank}", f"[{colour}]{plain(_name(answer))}[/]"]
-        cells += [f"[{colour}]{_kind(answer)}[/]", percent(answer)]
-        table.add_row(*cells, *([plain(str(answer.why or ""))] if why else []))
-    return table
+        name = Text(_name(answer))
+        name.pad_right(max(0, width - name.cell_len))
+        kind = f"{_kind(answer):<9}  {percent(answer):>6}"
+        lines.append(Text.assemble((f"{answer.rank:>{first}}  ", "dim"), (name.plain, colour), "  ", (kind, colour)))
+        if why and answer.why is not None:
+            lines.append(Padding(Text(str(answer.why), "dim"), (0, 0, 0, first + 4)))
+    if note := _notes(answers):
+        lines.append(Text(note, "italic"))
+    return Group(*lines)
 
 
 def html_table(answers: Answers) -> str:

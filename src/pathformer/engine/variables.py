@@ -8,12 +8,13 @@ names back. Where the way to the tree changed too much for such a map, the fresh
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from itertools import count
 
 from pathformer.query.ast import Atom, Query, Term, Variable, atoms
 from pathformer.query.computation import Anchor, Intersection, Negation, Projection, Tree, Union
 from pathformer.query.from_tree import to_query
 
-__all__ = ["Place", "variable_names"]
+__all__ = ["Place", "fresh_names", "variable_names", "variable_places"]
 
 Place = tuple[int, ...]  # of a node: which child to take at each step from the root
 
@@ -24,23 +25,28 @@ def variable_names(tree: Tree, query: Query) -> dict[Place, str]:
     """The name of every variable but the answer, by the place of its node."""
     written = to_query(tree, answer=query.answer.name)
     names = _match(list(atoms(written.formula)), list(atoms(query.formula)), query.answer.name)
-    fresh = (name for number in range(1, 10**9) if (name := f"v{number}") != query.answer.name)
-    return {place: names.get(name, name) for place, name in zip(_variables(tree, ()), fresh, strict=False)}
+    named = zip(variable_places(tree), fresh_names(query.answer.name), strict=False)
+    return {place: names.get(name, name) for place, name in named}
 
 
-def _variables(tree: Tree, place: Place) -> Iterator[Place]:
+def fresh_names(answer: str) -> Iterator[str]:
+    """The names that `to_query` gives to variables, one after the other, where the answer has this one."""
+    return (name for number in count(1) if (name := f"v{number}") != answer)
+
+
+def variable_places(tree: Tree, place: Place = ()) -> Iterator[Place]:
     """The nodes that are variables, in the order in which `to_query` names them."""
     match tree:
         case Projection(_, Anchor()) | Anchor():
             return
         case Projection(_, of):
             yield (*place, 0)
-            yield from _variables(of, (*place, 0))
+            yield from variable_places(of, (*place, 0))
         case Negation(of):
-            yield from _variables(of, (*place, 0))
+            yield from variable_places(of, (*place, 0))
         case Intersection(branches) | Union(branches):
             for number, branch in enumerate(branches):
-                yield from _variables(branch, (*place, number))
+                yield from variable_places(branch, (*place, number))
 
 
 def _match(wanted: list[Atom], given: list[Atom], answer: str) -> Mapping[str, str]:

@@ -1,0 +1,149 @@
+"""`pathformer ask`: questions to an engine, answers as a table, JSON or CSV."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from pathformer.engine.answers import Answers
+    from pathformer.engine.engine import Engine
+
+__all__ = ["command", "read_questions"]
+
+
+def command(
+    engine: Annotated[Path, typer.Argument(help="The folder that `pathformer fit` made.", show_default=False)],
+    questions: Annotated[
+        list[str] | None,
+        typer.Argument(help="Questions: a formula, SPARQL, or a tuple of ids.", show_default=False),
+    ] = None,
+    file: Annotated[
+        Path | None,
+        typer.Option(
+            "--file", "-f", help="A file of questions, one a line (.rq, .sparql: one in all); - for the input."
+        ),
+    ] = None,
+    top: Annotated[int, typer.Option(help="How many predicted answers; known ones are all shown.")] = 10,
+    known: Annotated[bool, typer.Option("--known", help="Only what the graph proves.")] = False,
+    predicted: Annotated[bool, typer.Option("--predicted", help="Only what it does not.")] = False,
+    min_probability: Annotated[
+        float | None, typer.Option(help="Leave out what is less likely, 0 to 1.", show_default=False)
+    ] = None,
+    precision: Annotated[
+        float | None,
+        typer.Option(help="Cut so that this share of the predicted answers should be right.", show_default=False),
+    ] = None,
+    why: Annotated[bool, typer.Option(help="Show the reason of each answer.")] = True,
+    explain: Annotated[bool, typer.Option("--explain", help="Show first how the question is read.")] = False,
+    json: Annotated[bool, typer.Option("--json", help="Print JSON; of several questions, an object a line.")] = False,
+    csv: Annotated[bool, typer.Option("--csv", help="Print CSV.")] = False,
+) -> None:
+    """Answer questions: what the graph proves, then what is likely although the graph lacks it.
+
+    A known answer (green) follows from edges of the graph; a predicted one (yellow) comes with its probability, and its
+    reason says which edges it assumes.
+
+    Examples:
+
+        $ pathformer ask films '?x : directed(Fellini, ?f) & !won(?f, Oscar) & stars(?f, ?x)'
+
+        $ pathformer ask films 'SELECT ?x { :Fellini :directed/:stars ?x }' --top 3 --json
+
+        $ pathformer ask films --file questions.txt --predicted --precision 0.9 --csv > answers.csv
+    """
+    from pathformer.engine.engine import load
+    from pathformer.errors import InputError
+
+    if known and predicted:
+        raise InputError("--known and --predicted exclude each other: leave both out to see all answers")
+    if json and csv:
+        raise InputError("--json and --csv exclude each other")
+    texts = [*(questions or ()), *(read_questions(file) if file is not None else ())]
+    if not texts:
+        raise InputError("no question: write one after the engine, in quotes, or name a --file of them")
+    opened = load(engine)
+    _check(texts, opened)
+    wanted = True if known else False if predicted else None
+    found = opened.ask(list(texts), top=top, known=wanted, min_probability=min_probability, why=why)
+    if precision is not None:
+        found = [answers.at_precision(precision) for answers in found]
+    if json:
+        _print_json(found)
+    elif csv:
+        from pathformer.engine.answers import to_csv
+
+        typer.echo(found[0].to_csv() if len(found) == 1 else to_csv(found), nl=False)
+    else:
+        _print_tables(found, opened, why=why, explain=explain)
+
+
+def read_questions(file: Path) -> list[str]:
+    """The questions of a file, or of the input: one a line, or all of it where it is SPARQL by its ending.
+
+    Empty lines and those that start with # are left out.
+    """
+    from pathformer.errors import InputError
+
+    try:
+        text = sys.stdin.read() if str(file) == "-" else file.read_text(encoding="utf-8")
+    except OSError as error:
+        raise InputError(f"{file} cannot be read: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise InputError(f"{file} is not UTF-8 text") from error
+    if file.suffix in (".rq", ".sparql"):
+        return [text]
+    return [line.strip() for line in text.splitlines() if line.strip() and not line.lstrip().startswith("#")]
+
+
+def _check(texts: list[str], engine: Engine) -> None:
+    """Say which of several questions cannot be asked."""
+    from pathformer.engine.question import read_question
+    from pathformer.errors import InputError, QueryError
+
+    if len(texts) == 1:
+        return
+    for number, text in enumerate(texts, 1):
+        try:
+            read_question(text, engine.kg)
+        except QueryError as error:
+            raise InputError(f"question {number}, {text}: {error}") from error
+
+
+def _print_json(found: list[Answers]) -> None:
+    for answers in found:
+        typer.echo(answers.to_json(indent=2 if len(found) == 1 else None))
+
+
+def _print_tables(found: list[Answers], engine: Engine, *, why: bool, explain: bool) -> None:
+    from rich.console import Console
+
+    console = Console(highlight=False)
+    for number, answers in enumerate(found):
+        if number:
+            console.print()
+        if explain:
+            _explain(answers.question, engine)
+        elif len(found) > 1:
+            console.print(answers.question, style="bold", markup=False)
+        console.print(answers.table(why=why) if len(answers) else f"no answer{_because(answers)}", markup=False)
+
+
+def _because(answers: Answers) -> str:
+    return f": {answers.note}" if answers.note else " is left by --top, --known, --predicted or a probability"
+
+
+def _explain(question: str, engine: Engine) -> None:
+    from itertools import islice
+
+    from pathformer.query.explain import explain
+    from pathformer.query.naming import Naming, namespace_of
+
+    naming = Naming(engine.kg.vocabulary, namespace_of(engine.kg.name))
+    for title, lines in islice(explain(question, naming), 3):  # as read, scope, computation tree
+        typer.secho(title, bold=True)
+        typer.echo("\n".join(f"  {line}" for line in lines))
+    typer.echo()

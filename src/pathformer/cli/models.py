@@ -1,0 +1,64 @@
+"""`pathformer models`: the methods that there are."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+__all__ = ["command"]
+
+
+def command(
+    name: Annotated[
+        str | None, typer.Argument(help="A method, to see its settings; all of them if not given.", show_default=False)
+    ] = None,
+) -> None:
+    """List the methods: what each makes of a question, of *or* and of *not*; or the settings of one.
+
+    Any of them can be trained (`pathformer train RUN method=NAME`) and evaluated by the same protocol.
+
+    Examples:
+
+        $ pathformer models
+
+        $ pathformer models pathformer
+    """
+    from rich.console import Console
+    from rich.table import Table
+
+    from pathformer import plugins
+    from pathformer.models import find
+
+    console = Console(highlight=False)
+    if name is not None:
+        _settings(name)
+        return
+    table = Table(box=None, pad_edge=False)
+    for column in ("name", "or", "not", "what it is"):
+        table.add_column(column, no_wrap=column != "what it is")
+    for each in plugins.names("pathformer.models"):
+        method = find(each)
+        table.add_row(each, method.union, "yes" if method.negation else "no", _summary(each))
+    console.print(table)
+    console.print("[dim]or: dnf = a point for each disjunct, native = its own, demorgan = by way of not[/]")
+
+
+def _summary(name: str) -> str:
+    """The first line of a method's file."""
+    from pathformer import plugins
+
+    return (plugins.load("pathformer.models", name).__doc__ or "").partition("\n")[0].rstrip(".")
+
+
+def _settings(name: str) -> None:
+    from dataclasses import fields
+
+    from pathformer.models import find
+
+    method = find(name)
+    typer.echo(f"{name}: {_summary(name)}\n")
+    default = method.config_type()
+    width = max(len(field.name) for field in fields(default))
+    for field in fields(default):
+        typer.echo(f"  model.{field.name:<{width}} = {getattr(default, field.name)!r}")
