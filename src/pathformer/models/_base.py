@@ -34,10 +34,10 @@ class Model(nn.Module, ABC):
 
     name: ClassVar[str]
     config_type: ClassVar[type[Any]]
-    negation: ClassVar[bool] = True  # whether it can take one
     objective: ClassVar[str] = "margin"  # what it is trained by where a run does not say, a file of training.objectives
     native: ClassVar[bool] = False  # whether it has a union of its own
 
+    negation: bool = True  # whether it can take one
     union: UnionWay = "dnf"  # what is done to unions before `encode`; where a method offers several, a setting
     combine: Combine = "smallest"  # what becomes of an entity's distances to the disjuncts; a setting where offered
 

@@ -35,7 +35,7 @@ class GQE(LinkModel):
 
     name: ClassVar[str] = "gqe"
     config_type: ClassVar[type[Config]] = Config
-    negation: ClassVar[bool] = False
+    negation = False
 
     def __init__(self, config: Config, entities: int, relations: int) -> None:
         super().__init__(config, entities, relations)

@@ -8,6 +8,13 @@ P paths, T tokens, d embedding size, V variables, F forks, D disjuncts, I ids.
 
 A variable's E_v starts the next path, until the free variable: v_q. What the paper leaves open is a setting below, with
 what the sister model of the same group or the reference code does.
+
+In a space of two parameters (App. B: "Pathformer + Box", "+ Beta") each has an encoder of its own, and forks are the
+space's own intersection:
+
+    E_pq^1 = MP(TrmE^1(E_in^1)),  E_pq^2 = MP(TrmE^2(E_in^2))       Eqs. 8, 9, which print one encoder; the text has two
+    E_pq^k' = Regularizer(E_pq^k)                                   Eqs. 10, 11: `Space.regularize`
+    E_v^1, E_v^2 = Intersection(E_pq_1^1', E_pq_1^2', ...)          Eq. 12: `Space.intersection`
 """
 
 from __future__ import annotations
@@ -15,6 +22,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
+import torch
 from torch import Tensor, nn
 
 from pathformer.models._base import Combine, Model
@@ -22,9 +30,13 @@ from pathformer.models._batch import Bank, Batch, Paths
 from pathformer.nn.fold import LeftFold, MeanPair, MLPPair, SetFold
 from pathformer.nn.mixer import Mixer
 from pathformer.nn.packing import mean_pool
+from pathformer.nn.rows import take_once
+from pathformer.nn.side_by_side import SideBySide
 from pathformer.nn.table import Reading, assemble
 from pathformer.nn.transformer import TransformerEncoder
 from pathformer.spaces import Space
+from pathformer.spaces.beta import Beta
+from pathformer.spaces.box import Box
 from pathformer.spaces.point import Point
 from pathformer.spaces.sphere import Sphere
 
@@ -35,9 +47,9 @@ __all__ = ["METHOD", "Config", "Pathformer"]
 class Config:
     """Symbol and source of each setting; "silent" = no source says it."""
 
-    dim: int = 800  # d, App. B
-    margin: float = 24.0  # gamma, App. B
-    space: Literal["point", "sphere"] = "point"  # Eq. 5; "sphere" (cosine) is ours, for the objective softmax
+    dim: int = 800  # d, App. B; 400 for each parameter of "box" and "beta"
+    margin: float = 24.0  # gamma, App. B; 30 for "box", 60 for "beta"
+    space: Literal["point", "box", "beta", "sphere"] = "point"  # Eq. 5; Table 8; "sphere" (cosine) is ours, for softmax
     temperature: float = 0.05  # of the sphere at first; ours, learned
     combine: Combine = "smallest"  # of a union's disjuncts, as the reference code; "probability" is ours
     layers: int = 6  # k_1, App. B
@@ -63,10 +75,12 @@ class Config:
             raise ValueError("dim, layers, heads and hidden are at least 1")
         if not 0.0 <= self.dropout < 1.0:
             raise ValueError(f"dropout {self.dropout} is not in [0, 1)")
+        if self.space in ("box", "beta") and self.fork != "mlp":
+            raise ValueError(f"fork {self.fork!r} is of no use: space {self.space!r} has its own intersection")
 
 
 class Pathformer(Model):
-    """Two encoders and two tables; the operators' table ends with the token [Negation].
+    """A path and a fork encoder, and two tables; the operators' table ends with the token [Negation].
 
     gain: a path vector is a mean of LayerNorm outputs, each about 1 in size, while entities start within +-R = 26/800.
     With the usual gain of 1 every entity lies about 600 (L1) from every query at first, against a margin of 24, and
@@ -79,43 +93,45 @@ class Pathformer(Model):
 
     def __init__(self, config: Config, entities: int, relations: int) -> None:
         super().__init__(config, entities, relations)
-        c, d = config, config.dim
+        c = config
         self.combine = c.combine
         self.space = _space(c)
         self.entities = self.space.entity_table(entities)
-        self.operators = self.space.relation_table(relations + 1)  # the last row is the token [Negation]
-        self.paths = TransformerEncoder(
-            d,
-            c.layers,
-            c.heads,
-            c.hidden * d,
-            dropout=c.dropout,
-            norm=c.norm,
-            positions=c.positions,
-            window=c.window,
-            causal=c.attention == "causal",
-            bias=c.bias,
-            scale=c.scale,
-            gain=c.margin / d if c.gain == "margin" else 1.0,
-        )
-        self.forks = _fork(c)
+        if self.space.parts > 1:
+            self.negation = False  # the paper trains positive queries only
+        self.operators = self.space.operator_table(relations + 1)  # the last row is the token [Negation]
+        encoders = [_encoder(c) for _ in range(self.space.parts)]
+        self.paths: nn.Module = encoders[0] if len(encoders) == 1 else SideBySide(encoders)
+        own = self.space.intersection()
+        self.forks = _fork(c) if own is None else own
 
     def embed(self, batch: Batch, ids: Tensor, entities: Reading) -> Tensor:
-        """Encode level by level: paths from anchors, forks, paths from variables, ... (I,) -> (D, d)."""
+        """Encode level by level: paths from anchors, forks, paths from variables, ... (I,) -> (D, q)."""
         operators, bank = self.operators.read(), Bank()
         for step in batch.steps:
             if isinstance(step, Paths):
-                tokens = self._tokens(step, ids, entities, operators, bank)  # E_in, packed (T, d)
-                bank.add(mean_pool(self.paths(tokens, step.packing), step.packing))  # E_pq (P, d)
+                tokens = self._tokens(step, ids, entities, operators, bank)  # E_in, packed (T, q)
+                pooled = mean_pool(self.paths(tokens, step.packing), step.packing)  # E_pq (P, q)
+                bank.add(self.space.regularize(pooled))
             else:
-                bank.add(self.forks(bank.take(step.values).split(step.sizes)))  # E_v (F, d)
-        return bank.take(batch.roots)  # v_q (D, d)
+                bank.add(self.forks(bank.take(step.values).split(step.sizes)))  # E_v (F, q)
+        return bank.take(batch.roots)  # v_q (D, q)
 
     def _tokens(self, step: Paths, ids: Tensor, entities: Reading, operators: Reading, bank: Bank) -> Tensor:
-        """The start of each path, an anchor's row or a variable's value, and the rows of its operators: (T, d)."""
+        """The start of each path, an anchor's row or a variable's value, and the rows of its operators: (T, q).
+
+        Rows enter as they are, not regularized (silent): what is added to a whole row is lost in the first LayerNorm.
+        An entity that is a point among boxes has no second parameter: its token has the offset 0, as in Query2box.
+        """
         anchors = ids.index_select(0, step.entity_sources)  # (A,)
         chain = ids.index_select(0, step.operator_sources).masked_fill(step.operator_negated, self.relation_count)
-        variables = (bank.take(step.variable_values), step.variable_places) if len(step.variable_values) else None
+        dtype, variables = operators.weight.dtype, None
+        if len(step.variable_values):
+            variables = (bank.take(step.variable_values).to(dtype), step.variable_places)
+        if self.space.entity_width < self.space.query_width:
+            starts = self.space.anchor(entities.rows(anchors)).to(dtype)
+            rows = [starts, operators.rows(chain), *(() if variables is None else variables[:1])]
+            return take_once(torch.cat(rows), step.order)
         parts = [(entities, anchors, step.entity_places), (operators, chain, step.operator_places)]
         return assemble(parts, variables, step.order, step.rows)
 
@@ -124,8 +140,30 @@ def _space(config: Config) -> Space:
     match config.space:
         case "point":
             return Point(config.dim, config.margin)
+        case "box":
+            return Box(config.dim, config.margin)
+        case "beta":
+            return Beta(config.dim, config.margin)
         case "sphere":
             return Sphere(config.dim, config.margin, config.temperature)
+
+
+def _encoder(config: Config) -> TransformerEncoder:
+    c, d = config, config.dim
+    return TransformerEncoder(
+        d,
+        c.layers,
+        c.heads,
+        c.hidden * d,
+        dropout=c.dropout,
+        norm=c.norm,
+        positions=c.positions,
+        window=c.window,
+        causal=c.attention == "causal",
+        bias=c.bias,
+        scale=c.scale,
+        gain=c.margin / d if c.gain == "margin" else 1.0,
+    )
 
 
 def _fork(config: Config) -> nn.Module:

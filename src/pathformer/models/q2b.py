@@ -36,7 +36,7 @@ class Query2Box(LinkModel):
 
     name: ClassVar[str] = "q2b"
     config_type: ClassVar[type[Config]] = Config
-    negation: ClassVar[bool] = False
+    negation = False
 
     def __init__(self, config: Config, entities: int, relations: int) -> None:
         super().__init__(config, entities, relations)

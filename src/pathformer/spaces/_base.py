@@ -43,8 +43,12 @@ class Space(nn.Module, ABC):
         return Table(count, self.entity_width, -self.range, self.range)
 
     def relation_table(self, count: int) -> Table:
-        """`count` relations or other operators, uniform +-R."""
+        """`count` relations, uniform +-R."""
         return Table(count, self.relation_width, -self.range, self.range)
+
+    def operator_table(self, count: int) -> Table:
+        """`count` operators as wide as a query, for methods that read them as tokens beside it; uniform +-R."""
+        return Table(count, self.query_width, -self.range, self.range)
 
     def anchor(self, entities: Tensor) -> Tensor:
         """Rows of the entity table as queries that hold one entity: (..., e) -> (..., q); a point is its own."""

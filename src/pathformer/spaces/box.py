@@ -41,6 +41,10 @@ class Box(Space):
             table.weight[:, self.dim :].abs_()
         return table
 
+    def operator_table(self, count: int) -> Table:
+        """As `relation_table`."""
+        return self.relation_table(count)
+
     def anchor(self, entities: Tensor) -> Tensor:
         """A box of offset 0: (..., d) -> (..., 2d) float32."""
         entities = entities.float()
