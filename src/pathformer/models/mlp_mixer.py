@@ -46,7 +46,7 @@ class MLPMixer(LinkModel):
 
     name: ClassVar[str] = "mlp-mixer"
     config_type: ClassVar[type[Config]] = Config
-    negation: ClassVar[bool] = False
+    negation = False
 
     def __init__(self, config: Config, entities: int, relations: int) -> None:
         super().__init__(config, entities, relations)
