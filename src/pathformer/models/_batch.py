@@ -15,6 +15,7 @@ import torch
 from torch import Tensor
 
 from pathformer.models._walk import Walk
+from pathformer.models._whole import Whole
 from pathformer.nn.packing import Packing
 from pathformer.nn.rows import take_once
 from pathformer.plan import ForkStep, Layout, PathStep, Token
@@ -95,6 +96,11 @@ class Batch:
     def walks(self) -> tuple[Walk | None, ...]:
         """Its path steps one operator at a time, for link-by-link methods, which alone pay for it; None for forks."""
         return tuple(Walk.of(step, self.device) if isinstance(step, PathStep) else None for step in self.layout.steps)
+
+    @cached_property
+    def whole(self) -> Whole:
+        """Its queries as one sequence each, for methods that read them whole, which alone pay for it."""
+        return Whole.of(self.layout, self.device)
 
     @property
     def device(self) -> torch.device:

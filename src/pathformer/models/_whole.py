@@ -1,0 +1,156 @@
+"""A batch as whole queries: every route from the target to an anchor, one after the other, as one sequence a disjunct.
+
+D disjuncts, T tokens of all of them, A of entities, O of others, M tokens that stand for a target.
+
+    e -r1-> v -r2-> ?x      [MASK] r2 [MASK] r1 e [SEP]
+    2i                      [MASK] r1 e1 [SEP] [MASK] r2 e2 [SEP]
+    ip                      [MASK] r3 [MASK] r1 e1 [SEP] [MASK] r3 [MASK] r2 e2 [SEP]      shared parts are repeated
+
+A token's position counts from the start of its route, the target of each being 0, so routes have no order among each
+other. Like every index tensor of a batch these depend on its layout alone.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch import Tensor
+
+from pathformer.nn.packing import Packing
+from pathformer.plan import Layout
+from pathformer.plan.build import decompose
+from pathformer.query.paths import Fork, Path
+
+__all__ = ["MASK", "SEPARATOR", "Whole", "routes"]
+
+MASK, SEPARATOR = 0, 1  # tokens that are no id, numbered after the relations
+_ENTITY, _RELATION, _MASK, _SEPARATOR = range(4)
+
+Ints = npt.NDArray[np.int64]
+Route = tuple[int, tuple[int, ...]]  # the anchor, and the operators from there to the target
+
+
+def routes(query: Path | Fork) -> list[Route]:
+    """All ways from an anchor to the target, in the order of the query."""
+    if isinstance(query, Fork):
+        return [route for branch in query.branches for route in routes(branch)]
+    if isinstance(query.start, int):
+        return [(query.start, query.operators)]
+    return [(anchor, (*before, *query.operators)) for anchor, before in routes(query.start)]
+
+
+@dataclass(frozen=True, eq=False)
+class Whole:
+    """Whole queries as packed sequences, longest first."""
+
+    packing: Packing
+    entity_sources: Tensor  # (A,) places in the batch's ids
+    other_sources: Tensor  # (O,) places in the batch's ids; 0 for [MASK] and [SEP]
+    specials: Tensor  # (O,) MASK or SEPARATOR, -1 where a relation stands
+    order: Tensor  # (T,) the rank of each token among entities and others one after the other
+    positions: Tensor  # (T,) places within each token's own route
+    longest: int  # tokens of the longest route
+    targets: Tensor  # (M,) the first target of every disjunct, then the second of those that have one, ...
+    sizes: tuple[int, ...]  # how many have a first target, a second, ...: those of most targets come first
+    back: Tensor  # (D,) where each disjunct of the layout stands among those
+
+    @classmethod
+    def of(cls, layout: Layout, device: torch.device) -> Whole:
+        """The tensors of a layout without unions and negations."""
+        return _Builder(layout).build(device)
+
+
+@dataclass(frozen=True, eq=False)
+class _Run:
+    """One disjunct of a structure, for all queries of a block."""
+
+    tokens: tuple[tuple[int, int, int], ...]  # kind, column, position
+    sources: Ints  # (count, tokens) places in the batch's ids
+    points: Ints  # (count,) numbers of the disjuncts in the layout
+
+    @property
+    def targets(self) -> Ints:
+        """Where routes begin."""
+        return np.flatnonzero(np.array([position for _, _, position in self.tokens]) == 0)
+
+
+class _Builder:
+    def __init__(self, layout: Layout) -> None:
+        runs, base, first = [], 0, 0
+        for block in layout.blocks:
+            queries, width = decompose(block.structure, layout.union), len(block.structure.columns)
+            rows = base + np.arange(block.count)[:, None] * width
+            for place, query in enumerate(queries):
+                tokens = _tokens(query)
+                columns = np.array([column for _, column, _ in tokens])
+                runs.append(_Run(tokens, rows + columns, first + np.arange(block.count) * len(queries) + place))
+            base, first = base + block.count * width, first + block.count * len(queries)
+        self.runs = sorted(runs, key=lambda run: -len(run.tokens))
+
+    def build(self, device: torch.device) -> Whole:
+        kinds = self._spread(0)
+        sources = np.concatenate([np.empty(0, np.int64), *(run.sources.reshape(-1) for run in self.runs)])
+        entities, others = np.flatnonzero(kinds == _ENTITY), np.flatnonzero(kinds != _ENTITY)
+        order = np.empty(len(kinds), np.int64)
+        order[np.concatenate([entities, others])] = np.arange(len(kinds))
+        specials = np.array([-1, -1, MASK, SEPARATOR])[kinds[others]]
+        lengths = np.concatenate([np.empty(0, np.int64), *(np.full(len(r.points), len(r.tokens)) for r in self.runs)])
+        positions = self._spread(2)
+        targets, sizes, back = self._targets()
+
+        def tensor(values: npt.NDArray[Any]) -> Tensor:
+            return torch.from_numpy(np.ascontiguousarray(values)).to(device)
+
+        return Whole(
+            Packing.of(lengths, device),
+            tensor(sources[entities]),
+            tensor(np.where(specials < 0, sources[others], 0)),
+            tensor(specials),
+            tensor(order),
+            tensor(positions),
+            int(positions.max(initial=-1)) + 1,
+            tensor(targets),
+            sizes,
+            tensor(back),
+        )
+
+    def _spread(self, field: int) -> Ints:
+        """A field of every token, (T,)."""
+        parts = [np.tile([token[field] for token in run.tokens], len(run.points)) for run in self.runs]
+        return np.concatenate([np.empty(0, np.int64), *parts])
+
+    def _targets(self) -> tuple[Ints, tuple[int, ...], Ints]:
+        """Places of targets, how many disjuncts have so many, and where each disjunct stands."""
+        found, offset = [], 0
+        for run in self.runs:
+            starts = offset + np.arange(len(run.points))[:, None] * len(run.tokens)
+            found.append((starts + run.targets, run.points))
+            offset += len(run.points) * len(run.tokens)
+        found.sort(key=lambda pair: -pair[0].shape[1])
+        widest = max((places.shape[1] for places, _ in found), default=0)
+        columns = [
+            np.concatenate([places[:, column] for places, _ in found if column < places.shape[1]])
+            for column in range(widest)
+        ]
+        points = np.concatenate([np.empty(0, np.int64), *(points for _, points in found)])
+        return (
+            np.concatenate([np.empty(0, np.int64), *columns]),
+            tuple(map(len, columns)),
+            np.argsort(points),
+        )
+
+
+def _tokens(query: Path | Fork) -> tuple[tuple[int, int, int], ...]:
+    """Kind, column and position of every token, route by route."""
+    tokens: list[tuple[int, int, int]] = []
+    for anchor, operators in routes(query):
+        route = [(_MASK, 0)]
+        for operator in reversed(operators):
+            route += [(_RELATION, operator), (_MASK, 0)]
+        route[-1:] = [(_ENTITY, anchor), (_SEPARATOR, 0)]  # the last unknown is no unknown: it is the anchor
+        tokens += [(kind, column, position) for position, (kind, column) in enumerate(route)]
+    return tuple(tokens)

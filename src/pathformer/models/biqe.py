@@ -1,0 +1,100 @@
+"""BIQE: the whole query read at once by a transformer (Kotnis, Lawrence and Niepert, AAAI 2021).
+
+D disjuncts, T tokens, d embedding size.
+
+    tokens        every route from the target to an anchor, ended by [SEP], one after the other (`_whole`)
+    x_t           = token + position within its own route, both learnt
+    H             = TrmE(x), all tokens attend to all
+    v_q           = the mean of H at the [MASK] tokens that stand for the target, one a route
+    Dist(e, q)    = -(<v_q, x_e> + b_e)                     `spaces.inner`
+    loss          = cross-entropy over all entities         the objective `softmax`
+
+The published method scores entities at each such [MASK] and averages the scores; scores are linear in H, so averaging H
+first gives the same numbers. Conjunctive queries only: unions by the normal form, no negation.
+
+Written from the published description. The scheme is patented (US 11,748,356): commercial users should check.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+import torch
+from torch import Tensor
+
+from pathformer.errors import UnsupportedQueryError
+from pathformer.models._base import Model
+from pathformer.models._batch import Batch
+from pathformer.models._whole import Whole
+from pathformer.nn.branches import mean_branch
+from pathformer.nn.rows import take_once
+from pathformer.nn.table import Reading
+from pathformer.nn.transformer import TransformerEncoder
+from pathformer.spaces.inner import Inner
+
+__all__ = ["BIQE", "METHOD", "Config"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Config:
+    """Symbol and source of each setting; this paper reimplemented BIQE and is silent about most of them."""
+
+    dim: int = 800  # d, this paper's for all methods; published: 768 (BERT-base)
+    layers: int = 6  # as this paper's Pathformer; published: 12
+    heads: int = 8  # as this paper's Pathformer here; published: 12
+    hidden: int = 4  # d_ffn / d, published and this paper's
+    dropout: float = 0.1  # published
+    norm: Literal["pre", "post"] = "pre"  # ours, trains without a long warm-up; published: post
+    positions: int = 64  # tokens of the longest route that can be read; silent, 8 suffice for the benchmark
+
+    def __post_init__(self) -> None:
+        if min(self.layers, self.heads, self.hidden, self.dim, self.positions) < 1:
+            raise ValueError("dim, layers, heads, hidden and positions are at least 1")
+        if self.dim % self.heads:
+            raise ValueError(f"dim {self.dim} does not divide into {self.heads} heads")
+        if not 0.0 <= self.dropout < 1.0:
+            raise ValueError(f"dropout {self.dropout} is not in [0, 1)")
+
+
+class BIQE(Model):
+    """One encoder and three tables; that of entities serves anchors and scores, relations end with [MASK] and [SEP]."""
+
+    name: ClassVar[str] = "biqe"
+    config_type: ClassVar[type[Config]] = Config
+    negation = False
+    objective: ClassVar[str] = "softmax"
+
+    def __init__(self, config: Config, entities: int, relations: int) -> None:
+        super().__init__(config, entities, relations)
+        c, d = config, config.dim
+        self.space: Inner = Inner(d)
+        self.entities = self.space.entity_table(entities)
+        self.tokens = self.space.relation_table(relations + 2)  # the last rows are [MASK] and [SEP]
+        self.places = self.space.relation_table(c.positions)
+        self.encoder = TransformerEncoder(
+            d, c.layers, c.heads, c.hidden * d, dropout=c.dropout, norm=c.norm, positions="none"
+        )
+
+    def embed(self, batch: Batch, ids: Tensor, entities: Reading) -> Tensor:
+        """Read every disjunct whole: (I,) -> (D, d)."""
+        whole = batch.whole
+        if whole.longest > self.config.positions:
+            raise UnsupportedQueryError(
+                f"biqe reads routes of at most {self.config.positions} tokens, and one of these queries has "
+                f"{whole.longest}: build the model with a larger 'positions'"
+            )
+        hidden = self.encoder(self._tokens(whole, ids, entities), whole.packing)  # H (T, d)
+        at_targets = take_once(hidden, whole.targets).split(whole.sizes)
+        return take_once(mean_branch(at_targets), whole.back)
+
+    def _tokens(self, whole: Whole, ids: Tensor, entities: Reading) -> Tensor:
+        """x (T, d)."""
+        anchors = self.space.anchor(entities.rows(ids.index_select(0, whole.entity_sources)))  # (A, d)
+        special = whole.specials >= 0
+        others = torch.where(special, whole.specials + self.relation_count, ids.index_select(0, whole.other_sources))
+        tokens = torch.cat([anchors, self.tokens.read().rows(others)])
+        return take_once(tokens, whole.order) + self.places.read().rows(whole.positions)
+
+
+METHOD = BIQE
