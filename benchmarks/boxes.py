@@ -1,46 +1,87 @@
-"""Runs side by side, each in a box of time: `PYTHONPATH=src python benchmarks/boxes.py MINUTES OUT RUN [RUN ...]`.
+"""Runs back to back, each in a box of time: `PYTHONPATH=src python benchmarks/boxes.py MINUTES OUT RUN [RUN ...]`.
 
-A RUN is a run file with settings after it, joined by commas: `fb15k-237-epfo,training.turns=false`. Runs of one dataset
-and query set share what was read. Prints and records a line a run: steps, queries a second, validation and test MRR.
+    --seconds S     stop and save S seconds after the start; the same command goes on
+    --whole         start no run that would be cut
+    --keep          leave the weights of finished runs in OUT/work
+    --set KEY=VALUE settings for all runs; may be repeated
+    --variant WORD  keep the results under this word
+    --commit HASH   what the results say, where this is no checkout
+    --data DIR      the folder that holds datasets
+    --cpu           on the processor
+
+A RUN is a run file (`fb15k-237-epfo-betae`), with its own minutes after `@` (`nell995-epfo@1.25`), other runs that the
+same weights serve after `+` (`fb15k-237-epfo+fb15k-237-q2b`), and settings after commas
+(`fb15k-237-epfo,training.turns=false`). `table:N` means all rows of a table, `table:N:DATASET` those of one dataset.
+Each leaves `OUT/RUN@BUDGET.json`, which `pathformer tables --results OUT` shows and `experiments/results` takes. A run
+whose file is there is passed over. Data are read once; kernels are compiled before a run's clock starts.
 """
 
 from __future__ import annotations
 
-import json
+import argparse
 import sys
+import time
 from pathlib import Path
 
-from _record import record
-
-from pathformer.experiments.run import Material, gather, train_run
-from pathformer.experiments.settings import read_run
+from pathformer.experiments.boxes import Box, fill
+from pathformer.experiments.tables.catalogue import DATASETS, MEASURED
 
 
-def main(minutes: str, out: str, *specifications: str) -> None:
-    """Train every run, one after the other."""
-    shared: dict[tuple[str, str, str], Material] = {}
-    lines: dict[str, dict[str, float]] = {}
-    for number, specification in enumerate(specifications):
-        file, *settings = specification.split(",")
-        run = read_run(file, [*settings, f"training.minutes={minutes}"])
-        key = run.dataset, run.queries, run.trained
-        if key not in shared:
-            shared[key] = gather(run)
-        folder = Path(out) / f"{number:02d}-{Path(file).stem}"
-        outcome = train_run(run, folder, material=shared[key])
-        log = [json.loads(line) for line in (folder / "log.jsonl").read_text(encoding="utf-8").splitlines()]
-        rates = sorted(line["queries_per_second"] for line in log if "queries_per_second" in line)
-        figures = {"steps": outcome.result.step, "queries_per_second": rates[len(rates) // 2]}
-        figures["valid_mrr"] = 100 * (outcome.result.best_mrr or 0.0)
-        for name, report in outcome.reports.items():
-            figures |= {f"{name} {avg}": 100 * scores.mrr for avg, scores in report.averages.items()}
-            figures |= {f"{name} {structure}": 100 * scores.mrr for structure, scores in report.scores.items()}
-        lines[specification] = figures
-        print(specification, {name: round(value, 2) for name, value in figures.items()}, flush=True)
-    print("written to", record("boxes", {"minutes": float(minutes), "runs": lines}, Path(out)))
+def boxes(words: str, minutes: float, settings: list[str], variant: str) -> list[Box]:
+    """The boxes that one argument means."""
+    head, *own = words.split(",")
+    head, *also = head.split("+")
+    head, _, given = head.partition("@")
+    names = [head]
+    if head.startswith("table:"):
+        _, number, *dataset = head.split(":")
+        places = MEASURED[int(number)].places
+        names = [place.run for place in places if not dataset or place.run.startswith(f"{dataset[0]}-")]
+        if not names:
+            raise SystemExit(f"no dataset {dataset[0]!r} in table {number}; there are {', '.join(DATASETS)}")
+    changes = (*settings, *own)
+    return [
+        Box(run=name, minutes=float(given or minutes), settings=changes, variant=variant, also=tuple(also))
+        for name in names
+    ]
+
+
+def main() -> None:
+    """Fill them, one after the other."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("minutes", type=float)
+    parser.add_argument("out", type=Path)
+    parser.add_argument("runs", nargs="+")
+    parser.add_argument("--seconds", type=float)
+    for name in ("whole", "keep", "cpu"):
+        parser.add_argument(f"--{name}", action="store_true")
+    parser.add_argument("--set", action="append", default=[])
+    parser.add_argument("--variant", default="")
+    parser.add_argument("--commit")
+    parser.add_argument("--data", type=Path)
+    args = parser.parse_args()
+    begun = time.monotonic()
+    asked = [box for words in args.runs for box in boxes(words, args.minutes, args.set, args.variant)]
+    unique = {box.name: box for box in asked}.values()
+    todo = [box for box in unique if not (args.out / box.file_name).is_file()]
+    print(f"{len(unique)} runs, {len(unique) - len(todo)} of them done before", flush=True)
+    filled = fill(
+        todo,
+        args.out,
+        args.out / "work",
+        seconds=args.seconds,
+        whole=args.whole,
+        keep=args.keep,
+        data=args.data,
+        device="cpu" if args.cpu else "auto",
+        commit=args.commit,
+    )
+    for name, words in filled.failed.items():
+        print(f"FAILED {name}: {words}")
+    left = ", ".join(box.name for box in filled.left) or "none"
+    print(f"{len(filled.done)} done in {time.monotonic() - begun:.0f} s; left: {left}", flush=True)
+    sys.exit(bool(filled.failed))
 
 
 if __name__ == "__main__":
-    if len(sys.argv) < 4:
-        sys.exit(__doc__)
-    main(*sys.argv[1:])
+    main()

@@ -1,4 +1,4 @@
-"""`pathformer sample`, `verify`, `tables` and `bench` as a user meets them."""
+"""`pathformer sample`, `verify` and `bench` as a user meets them."""
 
 from __future__ import annotations
 
@@ -94,14 +94,6 @@ def test_a_graph_without_splits_gives_training_queries(tmp_path: Path) -> None:
     out = run("sample", graph, "--out", tmp_path / "q", "-s", "2p", "--train-count", 10)
     assert "training queries only" in out
     assert "train  2p" in out
-
-
-def test_tables_of_any_graph(graph: Path) -> None:
-    out = run("tables", "9", "11", "--dataset", graph)
-    assert "Table 9: statistics of small" in out
-    assert "Table 11: hard answers a test query of small" in out
-    assert "| Entities | - | 50 |  |" in run("tables", "9", "--dataset", graph, "--markdown")
-    assert refused("tables", "99").startswith("no table 99; there are 9, 10, 11")
 
 
 def test_bench_lists_and_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

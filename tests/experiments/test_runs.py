@@ -2,51 +2,74 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 import pytest
 
+from pathformer import plugins
 from pathformer.config import to_toml
 from pathformer.errors import ConfigError
 from pathformer.experiments.settings import read_run, run_file, run_names
+from pathformer.experiments.tables.catalogue import MEASURED
 from pathformer.models import build
 from pathformer.query.structures import EPFO, NEGATION_STRUCTURES
 
 OF_THE_PAPER = [name for name in run_names() if read_run(name).paper.tables]
 
+# Averages of the paper that are not those of their rows, beyond rounding: 5.1 7.4 10.2 3.3 3.4 have the mean 5.88.
+PAPERS_OWN = {"nell995-efol-q2p": 6.0}
 
-def test_the_rows_of_the_papers_tables_are_there() -> None:
-    rows: dict[int, list[str]] = {}
-    for name in run_names():
-        for table in read_run(name).paper.tables:
-            rows.setdefault(table, []).append(name)
-    assert {table: len(names) for table, names in rows.items()} == {
-        1: 2,  # FB15k-237, NELL995
-        2: 2,
-        3: 2,
-        4: 4,  # two forks on two graphs
-        5: 2,
-        6: 3,
-        7: 5,
-        12: 4,
-        14: 5,
-    }
-    assert len(OF_THE_PAPER) == 17
+# Small enough to be built in a moment, whatever the method; what a method has no setting for is left out.
+TINY = {"dim": 16, "hidden": 8, "bases": 3, "layers": 1, "heads": 2, "channels": 4, "token_hidden": 4}
+
+
+def test_every_row_of_every_table_has_one_run_and_every_run_its_rows() -> None:
+    rows = {table.number: Counter(place.run for place in table.places) for table in MEASURED.values()}
+    assert {number: len(runs) for number, runs in rows.items()} == {
+        1: 20, 2: 4, 3: 14, 4: 4, 5: 2, 6: 3, 7: 6, 8: 8, 12: 4, 13: 8, 14: 6,
+    }  # fmt: skip
+    for number, runs in rows.items():
+        assert set(runs.values()) == {1}
+        assert set(runs) == {name for name in OF_THE_PAPER if number in read_run(name).paper.tables}, number
+
+
+def test_every_method_of_the_paper_has_a_run() -> None:
+    methods = {read_run(name).method for name in OF_THE_PAPER}
+    assert methods == {
+        "pathformer", "gqe", "q2b", "betae", "cone", "mlp", "mlp-mixer", "fuzzqe", "gammae", "q2p", "biqe",
+    }  # fmt: skip
+    assert methods <= set(plugins.names("pathformer.models"))
 
 
 @pytest.mark.parametrize("name", OF_THE_PAPER)
 def test_a_run_file_reads_and_its_figures_agree(name: str) -> None:
     run = read_run(name)
     mrr = run.paper.mrr
-    assert run.method == "pathformer"
-    assert run.model.dim == 800  # type: ignore[attr-defined]
     group, average = (EPFO, "avg") if run.trained == "epfo" else (NEGATION_STRUCTURES, "avg negation")
+    assert all(0 < value < 100 for value in mrr.values())
     if len(mrr) > 1:
         assert set(mrr) == {*group, average}
+        mean = sum(mrr[s] for s in group) / len(group)
         # Figures are rounded to one decimal, the average was taken before.
-        assert sum(mrr[s] for s in group) / len(group) == pytest.approx(mrr[average], abs=0.1)
+        assert (abs(mean - mrr[average]) > 0.1001) == (name in PAPERS_OWN)
     assert set(run.trained_structures).isdisjoint({"ip", "pi", "2u", "up"})
+    assert name.startswith(run.dataset)
+    assert ("efol" in name) == (run.trained == "efol")
 
 
-@pytest.mark.parametrize("name", [name for name in run_names() if read_run(name).paper.parameters is not None])
+@pytest.mark.parametrize("name", OF_THE_PAPER)
+def test_the_model_of_a_run_builds_at_a_tiny_size(name: str) -> None:
+    run = read_run(name)
+    settings = run.model_settings
+    small = {key: min(value, TINY[key]) if key in TINY else value for key, value in settings.items()}
+    model = build(run.method, small, entities=7, relations=4)
+    assert model.name == run.method
+    assert model.negation or run.trained == "epfo"
+    composition = run.training.composition(run.trained_structures)
+    assert tuple(composition) == run.trained_structures
+
+
+@pytest.mark.parametrize("name", [name for name in OF_THE_PAPER if read_run(name).paper.parameters is not None])
 def test_sizes_are_those_of_table_7(name: str) -> None:
     run = read_run(name)
     model = build(run.method, run.model_settings, entities=3, relations=2)

@@ -2,83 +2,213 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
-    from pathformer.experiments.tables.view import View
-    from pathformer.kg import KnowledgeGraph
+    from pathformer.experiments.tables.measured import Choice
+    from pathformer.experiments.tables.view import Sheet, View
 
 __all__ = ["command"]
 
-AVAILABLE = (9, 10, 11)
-
 
 def command(
-    numbers: Annotated[list[int] | None, typer.Argument(help="Which tables; all that there are by default.")] = None,
+    numbers: Annotated[list[int] | None, typer.Argument(help="Which tables, 1 to 15; all by default.")] = None,
+    format: Annotated[str, typer.Option(help="text, markdown, json or csv.")] = "text",
+    svg: Annotated[
+        Path | None,
+        typer.Option(help="Draw the one table, of 1 to 8 or 12 to 14, into a file.", show_default=False),
+    ] = None,
+    weights: Annotated[str, typer.Option(help="last, as the reference code reports, or best on validation.")] = "last",
+    minutes: Annotated[
+        float | None,
+        typer.Option(help="The budget of a row: the one to show (that of most rows by default), or to run."),
+    ] = None,
+    variant: Annotated[str, typer.Option(help="Runs with other settings that were kept under this word.")] = "",
+    results: Annotated[
+        Path, typer.Option(help="A folder of results, read beside those of the package; where --run keeps its own.")
+    ] = Path("runs/tables"),
+    run: Annotated[bool, typer.Option("--run", help="First run the rows that have no result, --minutes each.")] = False,
+    only: Annotated[
+        list[str] | None,
+        typer.Option(help="With --run: a row by its model (BetaE) or run file; may be repeated.", show_default=False),
+    ] = None,
+    total: Annotated[
+        float | None, typer.Option(help="With --run: minutes for all rows together; what is cut goes on next time.")
+    ] = None,
+    set_: Annotated[
+        list[str] | None,
+        typer.Option("--set", help="With --run: a setting, key=value; may be repeated.", show_default=False),
+    ] = None,
+    device: Annotated[str, typer.Option(help="With --run: cuda, cuda:1, cpu, or auto.")] = "auto",
+    add: Annotated[
+        Path | None, typer.Option(help="Keep the result of a folder that `train` has finished.", show_default=False)
+    ] = None,
     dataset: Annotated[
-        list[str] | None, typer.Option("--dataset", "-d", help="fb15k-237 and nell995 by default; may be repeated.")
+        list[str] | None, typer.Option("--dataset", "-d", help="9 to 11: fb15k-237 and nell995 by default.")
     ] = None,
     queries: Annotated[
-        Path | None, typer.Option(help="A folder of queries of the one dataset; otherwise they are drawn now.")
+        Path | None, typer.Option(help="10, 11: a folder of queries of the one dataset; otherwise they are drawn now.")
     ] = None,
-    markdown: Annotated[bool, typer.Option("--markdown", help="Print Markdown.")] = False,
     data: Annotated[Path | None, typer.Option(help="The folder that holds datasets.", show_default=False)] = None,
 ) -> None:
-    """Print tables of the paper from the data at hand, with the paper's figures beside them.
+    """Print tables of the paper with our figures beside the paper's.
 
-    9: statistics of the graphs, 10: numbers of queries, 11: answers a query. 10 and 11 draw the benchmark by its
-    protocol with seed 0 unless --queries names a folder.
+    1 to 8 and 12 to 14 show the results of runs, those that come with the package and those of --results: how long each
+    was trained, which queries were ranked, and which rows have no run yet are said below a table. 9 (statistics of the
+    graphs), 10 (numbers of queries) and 11 (answers a query) are counted on the data; 10 and 11 draw the benchmark by
+    its protocol with seed 0 unless --queries names a folder. 15 shows what `pathformer bench train --model all` left.
+
+    --run trains the rows of the tables that have no result of --minutes yet, one after the other, --minutes each, in
+    the order of the tables; Ctrl-C or the end of --total stops it, and the same command goes on.
 
     Examples:
 
-        $ pathformer tables 9
+        $ pathformer tables 1 3
 
-        $ pathformer tables 10 11 --dataset fb15k-237 --queries fb-queries
+        $ pathformer tables 1 --format markdown --weights best --svg table-1.svg
+
+        $ pathformer tables 9 10 11 --dataset fb15k-237 --queries fb-queries
+
+        $ pathformer tables --run 1 --minutes 5 --only BetaE --total 60
     """
-    from rich.console import Console
-
     from pathformer.errors import InputError
-    from pathformer.kg.datasets import load
+    from pathformer.experiments.tables import render
+    from pathformer.experiments.tables.catalogue import TITLES
+    from pathformer.experiments.tables.measured import Choice
 
-    chosen = tuple(numbers or AVAILABLE)
-    if unknown := [n for n in chosen if n not in AVAILABLE]:
-        raise InputError(f"no table {unknown[0]}; there are {', '.join(map(str, AVAILABLE))}")
-    names = dataset or ["fb15k-237", "nell995"]
-    if queries is not None and len(names) != 1:
+    chosen = tuple(dict.fromkeys(numbers or TITLES))
+    if unknown := [number for number in chosen if number not in TITLES]:
+        raise InputError(f"no table {unknown[0]}; there are 1 to {max(TITLES)}")
+    _check("format", format, render.FORMATS)
+    _check("weights", weights, ("last", "best"))
+    if queries is not None and len(dataset or ()) != 1:
         raise InputError("--queries belongs to one graph: name it with --dataset")
-    console = Console()
-    for name in names:
-        for view in _views(chosen, load(name, data), queries):
-            _print(console, view, markdown)
+    if add is not None:
+        _add(add, results, variant)
+    if run:
+        _run(chosen, minutes, variant, results, only, total, set_, device, data)
+    choice = Choice(weights=weights, minutes=minutes, variant=variant)
+    sheets = list(_sheets(chosen, choice, results, dataset, queries, data, named=bool(numbers)))
+    if svg is not None:
+        _draw(sheets, svg)
+    match format:
+        case "json":
+            typer.echo(render.to_json(sheets))
+        case "csv":
+            typer.echo(render.to_csv(sheets), nl=False)
+        case _:
+            show = render.to_markdown if format == "markdown" else render.to_text
+            typer.echo("\n\n".join(map(show, sheets)))
 
 
-def _views(chosen: tuple[int, ...], kg: KnowledgeGraph, queries: Path | None) -> list[View]:
+def _check(what: str, value: str, known: Sequence[str]) -> None:
+    from pathformer.errors import InputError
+
+    if value not in known:
+        raise InputError(f"{what} {value!r} is not one of {', '.join(known)}")
+
+
+def _sheets(
+    chosen: Sequence[int],
+    choice: Choice,
+    results: Path,
+    dataset: Sequence[str] | None,
+    queries: Path | None,
+    data: Path | None,
+    *,
+    named: bool,
+) -> Iterator[Sheet]:
+    """The tables in their order; those of the data need it only where they were asked for by number."""
+    from pathformer.errors import DatasetError
+    from pathformer.experiments.records import PACKAGED, read_records
+    from pathformer.experiments.tables.catalogue import COUNTED, MEASURED
+    from pathformer.experiments.tables.data import printed_only
+    from pathformer.experiments.tables.measured import grid
+    from pathformer.experiments.tables.timed import running_time, speeds
+
+    folders = (PACKAGED, results)
+    records = read_records(folders)
+    counted: dict[int, list[View]] = {}
+    wanted = tuple(number for number in chosen if number in COUNTED)
+    for name in (dataset or ["fb15k-237", "nell995"]) if wanted else ():
+        try:
+            for view in _count(wanted, name, queries, data):
+                counted.setdefault(view.number, []).append(view)
+        except DatasetError as error:
+            if named and dataset:
+                raise
+            for number in wanted:
+                counted.setdefault(number, []).append(printed_only(number, name, str(error)))
+    for number in chosen:
+        if number in MEASURED:
+            yield grid(number, records, choice)
+        elif number in COUNTED:
+            yield from counted[number]
+        else:
+            yield running_time(speeds(folders))
+
+
+def _count(wanted: Sequence[int], name: str, queries: Path | None, data: Path | None) -> list[View]:
+    """Tables 9 to 11 of one dataset."""
     from pathformer.experiments.tables.data import answers, counts, statistics
+    from pathformer.kg.datasets import load
     from pathformer.symbolic import Benchmark, sample_benchmark
 
-    views = [statistics(kg)] if 9 in chosen else []
-    if {10, 11} & set(chosen):
-        splits = ("train", "valid", "test") if 10 in chosen else ("test",)
+    kg = load(name, data)
+    views = [statistics(kg)] if 9 in wanted else []
+    if {10, 11} & set(wanted):
+        splits = ("train", "valid", "test") if 10 in wanted else ("test",)
         drawn = Benchmark.read(queries, kg, splits) if queries else sample_benchmark(kg, splits=splits)
-        views += [counts(drawn)] if 10 in chosen else []
-        views += [answers(drawn)] if 11 in chosen else []
+        views += [counts(drawn)] if 10 in wanted else []
+        views += [answers(drawn)] if 11 in wanted else []
     return views
 
 
-def _print(console: Console, view: View, markdown: bool) -> None:
-    from rich.table import Table
+def _add(folder: Path, results: Path, variant: str) -> None:
+    from pathformer.experiments.keep import record_of
 
-    if markdown:
-        typer.echo(f"{view.to_markdown()}\n")
-        return
-    table = Table("", box=None, pad_edge=False)
-    for column in ("paper", "ours", "difference"):
-        table.add_column(column, justify="right")
-    for row in view.rows:
-        table.add_row(*row.cells())
-    console.print(f"[bold]Table {view.number}: {view.title}[/bold]", table, "", sep="\n")
+    typer.echo(f"kept as {record_of(folder, variant=variant).write(results)}", err=True)
+
+
+def _run(
+    chosen: Sequence[int],
+    minutes: float | None,
+    variant: str,
+    results: Path,
+    only: Sequence[str] | None,
+    total: float | None,
+    settings: Sequence[str] | None,
+    device: str,
+    data: Path | None,
+) -> None:
+    """Run what the tables lack."""
+    from pathformer.errors import InputError
+    from pathformer.experiments.boxes import Box, fill
+    from pathformer.experiments.records import PACKAGED, read_records
+    from pathformer.experiments.tables.measured import rows_to_run
+
+    if minutes is None:
+        raise InputError("--run needs --minutes: the training time of each row")
+    runs = rows_to_run(chosen, read_records((PACKAGED, results)), minutes, variant, only)
+    boxes = [Box(run=name, minutes=minutes, settings=tuple(settings or ()), variant=variant) for name in runs]
+    seconds = None if total is None else 60 * total
+    filled = fill(boxes, results, results / "work", seconds=seconds, data=data, device=device)
+    for name, words in filled.failed.items():
+        typer.secho(f"{name} failed: {words}", fg=typer.colors.RED, err=True)
+    if filled.left:
+        typer.echo(f"{len(filled.left)} rows are left; the same command goes on", err=True)
+
+
+def _draw(sheets: Sequence[Sheet], path: Path) -> None:
+    from pathformer.errors import InputError
+    from pathformer.experiments.tables.chart import chart
+    from pathformer.experiments.tables.view import Grid
+
+    grids = [sheet for sheet in sheets if isinstance(sheet, Grid) and sheet.number != 15]
+    if len(grids) != 1:
+        raise InputError(f"--svg draws one table of MRR, found {len(grids)}: name one of 1 to 8 and 12 to 14")
+    path.write_text(chart(grids[0]), encoding="utf-8")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -182,19 +182,19 @@ def _some(queries: Queries, count: int | None) -> Queries:
 
 def _test(run: Run, task: Task, result: Result, sets: QuerySets, folder: Path) -> dict[str, Report]:
     """Figures of the last weights, which the reference code reports, and of the best on validation."""
-    reports = {}
+    reports: dict[str, Report] = {}
+    ranked: dict[int, Report] = {}  # by step: where the last weights are the best ones, they are ranked once
     for name, path in (("last", result.last), ("best", result.best)):
         if path is None:
             continue
         saved = checkpoint.read(path)
-        task.model.load_state_dict(saved.weights())
-        about = {
-            "dataset": run.dataset,
-            "split": "test",
-            "queries": sets.origin_of("test"),
-            "weights": f"{name}, step {saved.facts['step']:,}",
-        }
-        reports[name] = evaluate(ModelRanker(task.model), sets["test"], about=about, paper=run.paper.mrr)
+        step = int(saved.facts["step"])
+        if step not in ranked:
+            task.model.load_state_dict(saved.weights())
+            about = {"dataset": run.dataset, "split": "test", "queries": sets.origin_of("test"), "weights": ""}
+            ranked[step] = evaluate(ModelRanker(task.model), sets["test"], about=about, paper=run.paper.mrr)
+        report = ranked[step]
+        reports[name] = replace(report, about={**report.about, "weights": f"{name}, step {step:,}"})
         (folder / f"test-{name}.json").write_text(reports[name].json() + "\n", encoding="utf-8")
         (folder / f"test-{name}.md").write_text(reports[name].markdown(), encoding="utf-8")
     return reports

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from pathformer.experiments.tables.catalogue import TITLES
 from pathformer.experiments.tables.paper import MEAN_ANSWERS, QUERY_COUNTS, STATISTICS
 from pathformer.experiments.tables.view import Row, View
 from pathformer.kg import KnowledgeGraph
 from pathformer.query.structures import STRUCTURES
 from pathformer.symbolic import Benchmark, Queries
 
-__all__ = ["answers", "counts", "statistics"]
+__all__ = ["answers", "counts", "printed_only", "statistics"]
 
 
 def statistics(kg: KnowledgeGraph) -> View:
@@ -24,7 +25,7 @@ def statistics(kg: KnowledgeGraph) -> View:
         "Test Edges": edges.get("test", 0),
         "Total Edges": sum(edges.values()),
     }
-    return _compare(9, f"statistics of {kg.name}", STATISTICS.get(kg.name, {}), ours)
+    return _compare(9, f"statistics of {kg.name}", kg.name, STATISTICS.get(kg.name, {}), ours)
 
 
 def counts(benchmark: Benchmark) -> View:
@@ -35,7 +36,8 @@ def counts(benchmark: Benchmark) -> View:
             ours.setdefault(_group(split, queries), len(queries))
             if ours[_group(split, queries)] != len(queries):  # the paper has one figure for a group
                 ours[f"{split} {name}"] = len(queries)
-    return _compare(10, f"queries of {benchmark.graph}", QUERY_COUNTS.get(benchmark.graph, {}), ours)
+    name = benchmark.graph
+    return _compare(10, f"queries of {name}", name, QUERY_COUNTS.get(name, {}), ours)
 
 
 def _group(split: str, queries: Queries) -> str:
@@ -47,9 +49,18 @@ def _group(split: str, queries: Queries) -> str:
 def answers(benchmark: Benchmark) -> View:
     """Table 11: mean hard answers a test query. The paper cuts its figures off after one decimal, we do not."""
     ours = {name: round(float(queries.hard.counts.mean()), 2) for name, queries in benchmark["test"].items()}
-    return _compare(11, f"hard answers a test query of {benchmark.graph}", MEAN_ANSWERS.get(benchmark.graph, {}), ours)
+    name = benchmark.graph
+    return _compare(11, f"hard answers a test query of {name}", name, MEAN_ANSWERS.get(name, {}), ours)
 
 
-def _compare(number: int, title: str, paper: Mapping[str, float], ours: Mapping[str, float]) -> View:
+def printed_only(number: int, name: str, why: str) -> View:
+    """The paper's figures alone, with the reason why there are none of ours."""
+    tables: dict[int, Mapping[str, Mapping[str, float]]] = {9: STATISTICS, 10: QUERY_COUNTS, 11: MEAN_ANSWERS}
+    paper = tables[number].get(name, {})
+    rows = tuple(Row(label, value, None) for label, value in paper.items())
+    return View(number, f"{TITLES[number]}, {name}", rows, name, (f"Not counted here: {why}",))
+
+
+def _compare(number: int, title: str, name: str, paper: Mapping[str, float], ours: Mapping[str, float]) -> View:
     labels = [*ours, *(label for label in paper if label not in ours)]
-    return View(number, title, tuple(Row(label, paper.get(label), ours.get(label)) for label in labels))
+    return View(number, title, tuple(Row(label, paper.get(label), ours.get(label)) for label in labels), name)

@@ -1,10 +1,42 @@
-"""A table of the paper as a view of what was measured: paper | ours | difference."""
+"""A table of the paper as a view of what was measured: paper | ours | difference.
+
+Two shapes: a `View` has one figure a line (Tables 9 to 11), a `Grid` one model in three lines (all others). Both print
+as text, Markdown, JSON and CSV through `render`, which needs what `Sheet` names.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
 
-__all__ = ["Row", "View"]
+__all__ = ["Grid", "Line", "Row", "Sheet", "View"]
+
+
+class Sheet(Protocol):
+    """What `render` needs of a table."""
+
+    @property
+    def number(self) -> int:
+        """Of the table."""
+
+    @property
+    def title(self) -> str:
+        """In a few words."""
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What must be known to read it: budget, queries, rows that are missing."""
+
+    @property
+    def header(self) -> tuple[str, ...]:
+        """Names of the columns; those of words are empty or come first."""
+
+    def cells(self) -> list[tuple[str, ...]]:
+        """The lines, as shown."""
+
+    def records(self) -> list[dict[str, Any]]:
+        """One entry a figure, for programs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,17 +61,104 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """A numbered table."""
+    """A table of single figures of one dataset."""
 
     number: int
     title: str
     rows: tuple[Row, ...]
+    dataset: str = ""
+    notes: tuple[str, ...] = ()
 
-    def to_markdown(self) -> str:
-        """As Markdown."""
-        lines = [f"**Table {self.number}: {self.title}**", "", "| | paper | ours | difference |", "|---|--:|--:|--:|"]
-        return "\n".join(lines + [f"| {' | '.join(row.cells())} |" for row in self.rows])
+    @property
+    def header(self) -> tuple[str, ...]:
+        """The four columns."""
+        return ("", "paper", "ours", "difference")
+
+    def cells(self) -> list[tuple[str, ...]]:
+        """A line a figure."""
+        return [row.cells() for row in self.rows]
+
+    def records(self) -> list[dict[str, Any]]:
+        """A figure a record."""
+        return [
+            {"table": self.number, "dataset": self.dataset, "column": row.label, "paper": row.paper, "ours": row.ours}
+            for row in self.rows
+        ]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Line:
+    """One model: the paper's figures, and ours where there is a run."""
+
+    dataset: str
+    model: str
+    run: str
+    paper: Mapping[str, float]
+    ours: Mapping[str, float] | None = None
+    about: Mapping[str, Any] = field(default_factory=dict)  # budget, weights, queries, device, ... of ours
+
+    def difference(self, column: str) -> float | None:
+        """Ours less the paper's."""
+        paper, ours = self.paper.get(column), (self.ours or {}).get(column)
+        return None if paper is None or ours is None else ours - paper
+
+
+@dataclass(frozen=True, kw_only=True)
+class Grid:
+    """A table with a line a model."""
+
+    number: int
+    title: str
+    columns: tuple[str, ...]
+    lines: tuple[Line, ...]
+    notes: tuple[str, ...] = ()
+    digits: int = 1  # as in the paper
+
+    @property
+    def header(self) -> tuple[str, ...]:
+        """Dataset, model, whose figures, then the columns; the average of the negation table is called avg there."""
+        return ("dataset", "model", "", *(column.removesuffix(" negation") for column in self.columns))
+
+    def cells(self) -> list[tuple[str, ...]]:
+        """The paper's line, and where there is a run ours and the difference below it."""
+        shown: list[tuple[str, ...]] = []
+        before = ""
+        for line in self.lines:
+            dataset, before = ("" if line.dataset == before else line.dataset), line.dataset
+            shown.append((dataset, line.model, "paper", *self._figures(line.paper)))
+            if line.ours is not None:
+                differences = {column: line.difference(column) for column in self.columns}
+                shown.append(("", "", "ours", *self._figures(line.ours)))
+                shown.append(
+                    ("", "", "diff", *("" if d is None else f"{d:+.{self.digits}f}" for d in differences.values()))
+                )
+        return shown
+
+    def records(self) -> list[dict[str, Any]]:
+        """A figure a record."""
+        return [
+            {
+                "table": self.number,
+                "dataset": line.dataset,
+                "model": line.model,
+                "run": line.run,
+                "column": column,
+                "paper": line.paper.get(column),
+                "ours": _rounded((line.ours or {}).get(column)),
+                "difference": _rounded(line.difference(column)),
+                **line.about,
+            }
+            for line in self.lines
+            for column in self.columns
+        ]
+
+    def _figures(self, figures: Mapping[str, float]) -> Sequence[str]:
+        return ["" if column not in figures else f"{figures[column]:.{self.digits}f}" for column in self.columns]
 
 
 def _figure(value: float | None) -> str:
     return "-" if value is None else f"{value:,}"
+
+
+def _rounded(value: float | None) -> float | None:
+    return None if value is None else round(value, 3)

@@ -1,0 +1,137 @@
+"""A run's folder to the record that the tables read."""
+
+from __future__ import annotations
+
+import json
+import platform
+import statistics
+import tomllib
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from pathformer.errors import InputError
+from pathformer.evaluation.metrics import HITS
+from pathformer.evaluation.report import Report
+from pathformer.experiments.machine import commit as commit_here
+from pathformer.experiments.machine import machine
+from pathformer.experiments.records import Record
+from pathformer.experiments.settings import Run, flat, read_run, run_names
+from pathformer.models import build
+from pathformer.training import checkpoint
+
+__all__ = ["figures_of", "record_of", "run_of"]
+
+_MINUTES = "training.minutes"
+
+
+def record_of(
+    folder: Path,
+    *,
+    run: str | None = None,
+    variant: str = "",
+    device: torch.device | None = None,
+    commit: str | None = None,
+    note: str = "",
+) -> Record:
+    """The record of a run that was trained and ranked in `folder`.
+
+    run: the run file's name, found by its settings if not given; device: where it ran, if that was here and now.
+    """
+    reports = {name: Report.from_json(path.read_text(encoding="utf-8")) for name, path in _reports(folder).items()}
+    if not reports:
+        raise InputError(f"{folder}: no test-last.json or test-best.json; has the run finished, with its test?")
+    settings = read_run(folder / "settings.toml")
+    stored = _plain(tomllib.loads((folder / "settings.toml").read_text(encoding="utf-8")))
+    name = run or run_of(settings)
+    log = [json.loads(line) for line in (folder / "log.jsonl").read_text(encoding="utf-8").splitlines()]
+    rates = [line["queries_per_second"] for line in log if "queries_per_second" in line]
+    facts = _facts(folder / "last.safetensors")
+    return Record(
+        run=name,
+        variant=variant,
+        minutes=settings.training.minutes,
+        steps=max(line["step"] for line in log),
+        seconds=round(max(line["seconds"] for line in log), 1),
+        queries_per_second=round(statistics.median(rates)) if rates else None,
+        queries=next(iter(reports.values())).about["queries"],
+        trained_on=_trained_on(facts),
+        parameters=_size(settings, facts),
+        **figures_of(reports),
+        weights={kind: _step(report) for kind, report in reports.items()},
+        changes=_changes(name, stored),
+        settings=stored,
+        machine=_machine(device) if device is not None else {},
+        commit=(commit or commit_here()) if device is not None else (commit or "unknown"),
+        date=datetime.now(UTC).date().isoformat(),
+        note=note,
+    )
+
+
+def figures_of(reports: Mapping[str, Report]) -> dict[str, Any]:
+    """`mrr` and `hits` of a record, in percent, from reports by weights."""
+    mrr, hits = {}, {}
+    for kind, report in reports.items():
+        mrr[kind] = {name: round(100 * scores.mrr, 3) for name, scores in report.scores.items()}
+        hits[kind] = {name: tuple(round(100 * s.hits[k], 3) for k in HITS) for name, s in report.scores.items()}
+    return {"mrr": mrr, "hits": hits}
+
+
+def run_of(settings: Run) -> str:
+    """The run file that a run was made from, known by what it says of the paper."""
+    for name in run_names():
+        known = read_run(name)
+        if (known.dataset, known.method, known.paper) == (settings.dataset, settings.method, settings.paper):
+            return name
+    raise InputError(f"no run file is of {settings.dataset} with the row {settings.paper.row!r}: name it")
+
+
+def _reports(folder: Path) -> dict[str, Path]:
+    found = {name: folder / f"test-{name}.json" for name in ("last", "best")}
+    return {name: path for name, path in found.items() if path.is_file()}
+
+
+def _facts(last: Path) -> dict[str, Any] | None:
+    return checkpoint.read_facts(last) if last.is_file() else None
+
+
+def _trained_on(facts: Mapping[str, Any] | None) -> str:
+    """The origins of the training queries in one phrase."""
+    if facts is None:
+        return "unknown"
+    found: dict[str, list[str]] = {}
+    for part, words in facts["origin"].items():
+        if part.startswith("train "):
+            found.setdefault(words, []).append(part.removeprefix("train "))
+    return "; ".join(f"{' '.join(names)}: {words}" for words, names in found.items())
+
+
+def _size(settings: Run, facts: Mapping[str, Any] | None) -> int:
+    """Trainable numbers outside the tables."""
+    relations = 2 if facts is None else int(facts["relations"])
+    return build(settings.method, settings.model_settings, entities=2, relations=relations).sizes()["network"]
+
+
+def _step(report: Report) -> int:
+    """Of "best, step 53,595"."""
+    return int(str(report.about["weights"]).rpartition("step ")[2].replace(",", ""))
+
+
+def _changes(name: str, stored: Mapping[str, Any]) -> dict[str, Any]:
+    """What differs from the run file, minutes apart: those are the budget."""
+    before = checkpoint.as_stored(_plain(read_run(name).plain()))
+    return {key: value for key, value in stored.items() if value != before.get(key) and key != _MINUTES}
+
+
+def _plain(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """All settings but what is said beside them, with dotted names."""
+    return flat({key: value for key, value in settings.items() if key not in ("note", "paper")})
+
+
+def _machine(device: torch.device) -> dict[str, Any]:
+    cuda = device.type == "cuda"
+    name = torch.cuda.get_device_name(device) if cuda else machine()["cpu"]
+    return {"device": name, **machine(), "python": platform.python_version(), "torch": str(torch.__version__)}

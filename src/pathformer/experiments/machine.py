@@ -1,0 +1,50 @@
+"""On what a figure was measured: processor, memory, device, versions, commit."""
+
+from __future__ import annotations
+
+import os
+import platform
+import subprocess
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+__all__ = ["commit", "machine", "version_of"]
+
+_ROOT = Path(__file__).parents[3]
+
+
+def machine() -> dict[str, Any]:
+    """Processor model, cores this process may use, and memory in GB."""
+    pages = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    return {"cpu": _cpu_model(), "cores": len(os.sched_getaffinity(0)), "memory_gb": round(pages / 1e9, 1)}
+
+
+def commit(root: Path = _ROOT) -> str:
+    """The commit of a checkout, with `+` after it when package or benchmarks differ from it; "unknown" outside one."""
+    hash_ = _git(root, "rev-parse", "--short=12", "HEAD")
+    changed = _git(root, "status", "--porcelain", "--untracked-files=no", "--", "src", "benchmarks/*.py")
+    return f"{hash_ or 'unknown'}{'+' if changed else ''}"
+
+
+def version_of(library: str) -> str | None:
+    """The installed version of a library."""
+    try:
+        return version(library)
+    except PackageNotFoundError:
+        return None
+
+
+def _git(root: Path, *arguments: str) -> str:
+    try:
+        done = subprocess.run(["git", *arguments], cwd=root, capture_output=True, text=True, check=False)
+    except OSError:  # a bare node has no git
+        return ""
+    return done.stdout.strip()
+
+
+def _cpu_model() -> str:
+    info = Path("/proc/cpuinfo")
+    lines = info.read_text(encoding="utf-8").splitlines() if info.exists() else []
+    models = (line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
+    return next(models, platform.processor())

@@ -1,0 +1,129 @@
+"""What a finished run leaves for the tables: one small JSON file, with all that its figures depend on.
+
+`results/` holds those that come with the package, so the tables print on any machine; a folder of somebody's own runs
+is read beside it. A file is named after its run and its budget: `fb15k-237-epfo@5min.json`. A run may be there with
+several budgets, and under a `variant` name with other settings than its file has.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from pathformer.errors import InputError
+from pathformer.query.structures import EPFO, NEGATION_STRUCTURES
+
+__all__ = ["PACKAGED", "Record", "budget_words", "read_records", "record_name"]
+
+PACKAGED = Path(__file__).parent / "results"
+_GROUPS = {"avg": EPFO, "avg negation": NEGATION_STRUCTURES}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Record:
+    """A run that was trained and ranked."""
+
+    run: str  # the run file's name
+    variant: str = ""  # a word for settings that differ from the run file's on purpose; empty: the paper's row
+    minutes: float | None  # the box of time; none: the run went by steps
+    steps: int
+    seconds: float  # of training, validation included
+    queries_per_second: float | None = None  # median over the run
+    queries: str  # which test queries were ranked
+    trained_on: str  # which queries it was trained on
+    parameters: int | None = None  # trainable numbers, tables not counted
+    mrr: Mapping[str, Mapping[str, float]]  # "last" or "best" weights -> structure -> MRR in percent
+    hits: Mapping[str, Mapping[str, tuple[float, ...]]] = field(default_factory=dict)  # likewise, Hits@1, 3, 10
+    weights: Mapping[str, int] = field(default_factory=dict)  # "last" or "best" -> the step that they are of
+    changes: Mapping[str, Any] = field(default_factory=dict)  # settings that differ from the run file's
+    settings: Mapping[str, Any] = field(default_factory=dict)  # all of them, flat
+    machine: Mapping[str, Any] = field(default_factory=dict)  # device, processor, versions
+    commit: str = "unknown"
+    date: str = ""
+    note: str = ""
+
+    def figures(self, weights: str) -> dict[str, float]:
+        """MRR in percent by structure, with the averages of groups that are there in full; "best" may be missing."""
+        found = dict(self.mrr[self.kind(weights)])
+        for name, group in _GROUPS.items():
+            if set(group) <= found.keys():
+                found[name] = sum(found[structure] for structure in group) / len(group)
+        if self.parameters is not None:
+            found["Parameters"] = self.parameters / 1e6
+        return found
+
+    def kind(self, weights: str) -> str:
+        """The asked weights where they were ranked, otherwise those that were."""
+        return weights if weights in self.mrr else next(iter(self.mrr))
+
+    @property
+    def budget(self) -> str:
+        """How long it trained, in words."""
+        return budget_words(self.minutes, self.steps)
+
+    @property
+    def file_name(self) -> str:
+        """Under which it is kept."""
+        return record_name(self.run, self.minutes, self.steps, self.variant)
+
+    def write(self, folder: Path) -> Path:
+        """Keep it in a folder, at once or not at all."""
+        folder.mkdir(parents=True, exist_ok=True)
+        path = folder / self.file_name
+        part = path.with_suffix(".part")
+        part.write_text(_dump(dataclasses.asdict(self)) + "\n", encoding="utf-8")
+        return part.replace(path)
+
+    @classmethod
+    def read(cls, path: Path) -> Record:
+        """The record that `write` kept."""
+        try:
+            table = json.loads(path.read_text(encoding="utf-8"))
+            known = {one.name for one in dataclasses.fields(cls)}
+            if unknown := [name for name in table if name not in known]:
+                raise ValueError(f"no field {unknown[0]!r}")
+            return cls(**table)
+        except (ValueError, TypeError, OSError) as error:
+            raise InputError(f"{path}: not the record of a run: {error}") from None
+
+
+def budget_words(minutes: float | None, steps: int) -> str:
+    """A budget as people say it.
+
+    >>> [budget_words(5.0, 9), budget_words(1.25, 9), budget_words(None, 450_000)]
+    ['5 min', '75 s', '450,000 steps']
+    """
+    if minutes is None:
+        return f"{steps:,} steps"
+    return f"{minutes:g} min" if minutes == int(minutes) else f"{60 * minutes:g} s"
+
+
+def record_name(run: str, minutes: float | None, steps: int, variant: str = "") -> str:
+    """The file of a record.
+
+    >>> record_name("nell995-epfo", 1.25, 0)
+    'nell995-epfo@75s.json'
+    """
+    box = budget_words(minutes, steps).replace(" ", "").replace(",", "")
+    return f"{run}@{box}{f'-{variant}' if variant else ''}.json"
+
+
+def read_records(folders: Iterable[Path] = (PACKAGED,)) -> list[Record]:
+    """All records of some folders; where two are of one name, the later folder's counts. A folder may be missing."""
+    paths = {path.name: path for folder in folders for path in sorted(folder.glob("*@*.json"))}
+    return [Record.read(path) for _, path in sorted(paths.items())]
+
+
+def _dump(value: Any, depth: int = 0) -> str:
+    """JSON with one line for each figure's structure, not for each number."""
+    if not isinstance(value, Mapping) or depth > 2 or not value:
+        return json.dumps(value)
+    if depth and not any(isinstance(inner, Mapping) for inner in value.values()):
+        return json.dumps(value)
+    pad = " " * (depth + 1)
+    lines = (f"{pad}{json.dumps(key)}: {_dump(inner, depth + 1)}" for key, inner in value.items())
+    return "{\n" + ",\n".join(lines) + "\n" + pad[:-1] + "}"

@@ -1,0 +1,153 @@
+"""Tables of MRR (1 to 8, 12 to 14): the paper's figures from the run files, ours from the records of runs.
+
+Methods are compared at one budget of time: of the records of a table's dataset the budget that most rows have, or the
+one that was asked for. A row without it shows what it has and says so; a row without any record has no run yet.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from pathformer.errors import InputError, closest
+from pathformer.experiments.records import Record
+from pathformer.experiments.tables.catalogue import MEASURED, TITLES, Place
+from pathformer.experiments.tables.order import order_notes
+from pathformer.experiments.tables.view import Grid, Line
+
+__all__ = ["QUERY_SETS", "Choice", "grid", "printed", "rows_to_run"]
+
+_RUNS = Path(__file__).parents[1] / "runs"
+
+QUERY_SETS = {  # what `experiments.queries` calls them -> how they relate to the paper's
+    "released Query2box queries": "released Query2box queries, the paper's own",
+    "released BetaE queries": "released BetaE queries, the paper's own",
+    "betae-protocol draw, not the released queries": "betae-protocol draw, in place of the released BetaE queries",
+    "drawn by the protocol, seed 0": "our own draw by the protocol, seed 0, in place of the released BetaE queries",
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Choice:
+    """Which records a table shows."""
+
+    weights: str = "last"  # "last", as the reference code reports, or "best" on validation
+    minutes: float | None = None  # the budget; none: the one that most rows have
+    variant: str = ""
+
+
+@cache
+def printed(run: str) -> Mapping[str, float]:
+    """What the paper prints for a run: structure, "avg", "avg negation" or "Parameters" -> figure.
+
+    Read from the run file as it stands, so that a table prints without loading any method.
+    """
+    paper = tomllib.loads((_RUNS / f"{run}.toml").read_text(encoding="utf-8"))["paper"]
+    size = {"Parameters": paper["parameters"]} if "parameters" in paper else {}
+    return {**paper["mrr"], **size}
+
+
+def grid(number: int, records: Sequence[Record], choice: Choice | None = None) -> Grid:
+    """A table of MRR from whatever records there are."""
+    table, choice = MEASURED[number], choice or Choice()
+    found = {place: _record(place, number, records, choice) for place in table.places}
+    lines = tuple(_line(place, table.columns, record, choice) for place, record in found.items())
+    notes = [*_budget_notes(found, choice), *_gaps(found), *order_notes(lines, _average(table.columns))]
+    return Grid(number=number, title=TITLES[number], columns=table.columns, lines=lines, notes=tuple(notes))
+
+
+def rows_to_run(
+    numbers: Sequence[int],
+    records: Sequence[Record],
+    minutes: float,
+    variant: str = "",
+    only: Sequence[str] | None = None,
+) -> list[str]:
+    """The run files of these tables that have no record of this budget, in the order of the tables, each once.
+
+    only: names of models as a table writes them, or of run files.
+    """
+    places = [place for number in numbers if number in MEASURED for place in MEASURED[number].places]
+    if not places:
+        raise InputError(f"no table of {', '.join(map(str, numbers))} is made of runs; those are 1 to 8 and 12 to 14")
+    names = {name.casefold() for place in places for name in (place.model, place.run)}
+    for name in only or ():
+        if name.casefold() not in names:
+            near = closest(name, {place.model for place in places} | {place.run for place in places})
+            raise InputError(f"no row {name!r} in these tables; closest: {', '.join(map(repr, near)) or 'none'}")
+    wanted = {name.casefold() for name in only or names}
+    there = {record.run for record in records if record.minutes == minutes and record.variant == variant}
+    asked = (place.run for place in places if {place.model.casefold(), place.run.casefold()} & wanted)
+    return [run for run in dict.fromkeys(asked) if run not in there]
+
+
+def _record(place: Place, number: int, records: Sequence[Record], choice: Choice) -> Record | None:
+    """The record of the shared budget, else the longest."""
+    own = [record for record in records if record.run == place.run and record.variant == choice.variant]
+    if not own:
+        return None
+    shared = choice.minutes if choice.minutes is not None else _shared(place.dataset, number, records, choice)
+    return next((record for record in own if record.minutes == shared), max(own, key=lambda record: record.seconds))
+
+
+def _shared(dataset: str, number: int, records: Sequence[Record], choice: Choice) -> float | None:
+    """The budget that most rows of a dataset have; of several the longest."""
+    runs = {place.run for place in MEASURED[number].places if place.dataset == dataset}
+    counts = Counter(r.minutes for r in records if r.run in runs and r.variant == choice.variant)
+    return max(counts, key=lambda minutes: (counts[minutes], minutes or float("inf")), default=None)
+
+
+def _line(place: Place, columns: Sequence[str], record: Record | None, choice: Choice) -> Line:
+    paper = {column: value for column, value in printed(place.run).items() if column in columns}
+    if record is None:
+        return Line(dataset=place.dataset, model=place.model, run=place.run, paper=paper)
+    kind = record.kind(choice.weights)
+    about: dict[str, Any] = {
+        "budget": record.budget,
+        "minutes": record.minutes,
+        "weights": kind,
+        "queries": record.queries,
+        "device": record.machine.get("device", "unknown"),
+        "commit": record.commit,
+    }
+    ours = {column: value for column, value in record.figures(kind).items() if column in columns}
+    return Line(dataset=place.dataset, model=place.model, run=place.run, paper=paper, ours=ours, about=about)
+
+
+def _budget_notes(found: Mapping[Place, Record | None], choice: Choice) -> list[str]:
+    """A sentence for each way of having been trained and ranked, with the rows it holds for."""
+    groups: dict[tuple[str, str], list[str]] = {}
+    for place, record in found.items():
+        if record is not None:
+            where = record.machine.get("device", "unknown device")
+            queries = QUERY_SETS.get(record.queries, record.queries)
+            kind = record.kind(choice.weights)
+            how = f"{record.budget} of training each on {where}, {kind} weights; ranked on: {queries}"
+            groups.setdefault((place.dataset, how), []).append(place.model)
+    ours: dict[str, int] = Counter(dataset for dataset, _ in groups)
+    return [
+        f"Ours, {dataset}{_among(models) if ours[dataset] > 1 else ''}: {how}."
+        for (dataset, how), models in groups.items()
+    ]
+
+
+def _among(models: Sequence[str]) -> str:
+    return f" ({', '.join(models)})"
+
+
+def _gaps(found: Mapping[Place, Record | None]) -> list[str]:
+    gaps: dict[str, list[str]] = {}
+    for place, record in found.items():
+        if record is None:
+            gaps.setdefault(place.dataset, []).append(place.model)
+    words = "; ".join(f"{dataset}: {', '.join(models)}" for dataset, models in gaps.items())
+    return [f"No run yet: {words}."] if words else []
+
+
+def _average(columns: Sequence[str]) -> str:
+    return next(column for column in columns if column.startswith("avg"))

@@ -1,0 +1,63 @@
+"""Tables as text for a terminal, as Markdown for documents, as JSON and CSV for programs."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Sequence
+
+from pathformer.experiments.tables.view import Sheet
+
+__all__ = ["FORMATS", "to_csv", "to_json", "to_markdown", "to_text"]
+
+FORMATS = ("text", "markdown", "json", "csv")
+
+
+def to_text(sheet: Sheet) -> str:
+    """Columns padded with blanks; words to the left, figures to the right."""
+    lines = [sheet.header, *sheet.cells()]
+    words = _word_columns(sheet)
+    widths = [max(len(line[place]) for line in lines) for place in range(len(sheet.header))]
+    shown = [
+        "  ".join(f"{cell:<{w}}" if n < words else f"{cell:>{w}}" for n, (cell, w) in enumerate(zip(line, widths)))  # noqa: B905
+        for line in lines
+    ]
+    return "\n".join([f"Table {sheet.number}: {sheet.title}", *(line.rstrip() for line in shown), *sheet.notes])
+
+
+def to_markdown(sheet: Sheet) -> str:
+    """A pipe table with its title before it and its notes after it."""
+    words = _word_columns(sheet)
+    rule = ["---" if place < words else "--:" for place in range(len(sheet.header))]
+    rows = [f"| {' | '.join(line)} |" for line in (sheet.header, rule, *sheet.cells())]
+    title = f"**Table {sheet.number}: {sheet.title}**"
+    return "\n".join([title, "", *rows, *(f"\n{note}" for note in sheet.notes)])
+
+
+def to_json(sheets: Sequence[Sheet]) -> str:
+    """A list of tables, each with its figures and notes."""
+    return json.dumps(
+        [
+            {"table": sheet.number, "title": sheet.title, "notes": list(sheet.notes), "figures": sheet.records()}
+            for sheet in sheets
+        ],
+        indent=2,
+        ensure_ascii=False,
+    )
+
+
+def to_csv(sheets: Sequence[Sheet]) -> str:
+    """One line a figure, all tables together."""
+    records = [record for sheet in sheets for record in sheet.records()]
+    columns = list(dict.fromkeys(name for record in records for name in record))
+    text = io.StringIO()
+    writer = csv.DictWriter(text, columns, lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(records)
+    return text.getvalue()
+
+
+def _word_columns(sheet: Sheet) -> int:
+    """How many columns hold words: all up to the unnamed one."""
+    return sheet.header.index("") + 1

@@ -1,0 +1,56 @@
+"""Table 15: seconds for 100 training steps, the paper's beside those of a benchmark of speed.
+
+`pathformer bench train --model all` leaves a file for a machine; the newest of each device that is there is shown.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from pathformer.errors import InputError
+from pathformer.experiments.records import PACKAGED
+from pathformer.experiments.tables.catalogue import TITLES
+from pathformer.experiments.tables.paper import RUNNING_TIME
+from pathformer.experiments.tables.view import Grid, Line
+
+__all__ = ["running_time", "speeds"]
+
+_COLUMNS = {"EPFO Queries": "epfo", "FOL Queries": "efol"}
+
+
+def speeds(folders: Iterable[Path] = (PACKAGED,)) -> list[dict[str, Any]]:
+    """What `speed` left in some folders: `speed-DEVICE.json`; of one name the later folder's counts."""
+    paths = {path.name: path for folder in folders for path in sorted(folder.glob("speed-*.json"))}
+    found = []
+    for _, path in sorted(paths.items()):
+        try:
+            found.append(json.loads(path.read_text(encoding="utf-8")))
+        except ValueError as error:
+            raise InputError(f"{path}: not the figures of a benchmark: {error}") from None
+    return found
+
+
+def running_time(measured: Iterable[Mapping[str, Any]]) -> Grid:
+    """The paper's four methods, and below them those that it does not time; one block a device."""
+    lines, notes = [], []
+    for one in measured:
+        device = str(one["machine"]["device"])
+        methods = one["methods"]
+        for model in [*RUNNING_TIME, *(name for name in methods if name not in RUNNING_TIME)]:
+            ours = {
+                column: methods[model][key]["seconds_per_100_steps"]
+                for column, key in _COLUMNS.items()
+                if key in methods.get(model, {})
+            }
+            about = {"device": device, "commit": one["commit"]}
+            paper = RUNNING_TIME.get(model, {})
+            lines.append(Line(dataset=device, model=model, run="", paper=paper, ours=ours or None, about=about))
+        notes.append(f"{device}: {one['about']}; commit {one['commit']}.")
+    if not lines:
+        lines = [Line(dataset="", model=model, run="", paper=figures) for model, figures in RUNNING_TIME.items()]
+        notes = ["No benchmark yet: pathformer bench train --model all."]
+    notes.append("The paper's are of an NVIDIA GTX 1080 Ti; a step is one batch of 512 of each trained structure.")
+    return Grid(number=15, title=TITLES[15], columns=tuple(_COLUMNS), lines=tuple(lines), notes=tuple(notes), digits=2)

@@ -1,0 +1,108 @@
+"""`pathformer tables` as a user meets it: printed in four ways, drawn, and run."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from pathformer.cli import app
+from pathformer.errors import InputError
+from pathformer.experiments.boxes import Filled
+from pathformer.kg import KnowledgeGraph
+
+
+@pytest.fixture
+def graph(small_graph_triples: dict[str, list[tuple[str, str, str]]], tmp_path: Path) -> Path:
+    parts = (small_graph_triples[split] for split in ("train", "valid", "test"))
+    return KnowledgeGraph.from_triples(*parts, name="small").save(tmp_path / "graph")
+
+
+def run(*arguments: object) -> str:
+    result = CliRunner().invoke(app, ["tables", *map(str, arguments)], catch_exceptions=False)
+    assert result.exit_code == 0, result.output
+    return result.stdout
+
+
+def refused(*arguments: object) -> str:
+    result = CliRunner().invoke(app, ["tables", *map(str, arguments)])
+    assert isinstance(result.exception, InputError), result.exception
+    return str(result.exception)
+
+
+def test_the_tables_of_the_data_of_any_graph(graph: Path) -> None:
+    out = run(9, 11, "--dataset", graph)
+    assert "Table 9: statistics of small" in out
+    assert "Table 11: hard answers a test query of small" in out
+    assert "| Entities | - | 50 |  |" in run(9, "--dataset", graph, "--format", "markdown")
+    entry = json.loads(run(9, "--dataset", graph, "--format", "json"))[0]
+    assert entry["figures"][0] == {"table": 9, "dataset": "small", "column": "Entities", "paper": None, "ours": 50}
+
+
+def test_all_fifteen_print_without_any_data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("PATHFORMER_DATA", raising=False)
+    out = run("--data", tmp_path)
+    titles = [line for line in out.splitlines() if line.startswith("Table ")]
+    numbers = [int(line.split()[1].rstrip(":")) for line in titles]
+    assert list(dict.fromkeys(numbers)) == list(range(1, 16))
+    assert "Not counted here: " in out
+    assert "149,689" in out  # the paper's own figures stand there all the same
+
+
+def test_one_table_in_every_format(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    text = run(1)
+    assert "FB15k-237  GQE" in text
+    assert "ranked on: betae-protocol draw, in place of the released BetaE queries" in text
+    assert "| FB15k-237 | GQE | paper | 35.0 | 7.2 |" in run(1, "--format", "markdown")
+    entries = json.loads(run(1, "--format", "json"))
+    assert entries[0]["table"] == 1
+    lines = list(csv.DictReader(io.StringIO(run(1, 2, "--format", "csv"))))
+    assert len(lines) == 200 + 40
+    first = lines[0]
+    assert [first[key] for key in ("table", "dataset", "model", "column", "paper")] == [
+        "1",
+        "FB15k-237",
+        "GQE",
+        "1p",
+        "35.0",
+    ]
+    run(1, "--svg", tmp_path / "one.svg")
+    assert (tmp_path / "one.svg").read_text().startswith("<svg")
+
+
+def test_what_cannot_be_shown_is_said_in_a_sentence(graph: Path, tmp_path: Path) -> None:
+    assert refused(99) == "no table 99; there are 1 to 15"
+    assert refused(1, "--format", "xml") == "format 'xml' is not one of text, markdown, json, csv"
+    assert refused(1, "--weights", "first") == "weights 'first' is not one of last, best"
+    assert refused(10, "--queries", tmp_path) == "--queries belongs to one graph: name it with --dataset"
+    assert refused(1, 2, "--svg", tmp_path / "x.svg").startswith("--svg draws one table of MRR, found 2")
+    assert refused(15, "--svg", tmp_path / "x.svg").startswith("--svg draws one table of MRR, found 0")
+    assert refused("--run", 1) == "--run needs --minutes: the training time of each row"
+    assert refused("--run", 9, "--minutes", 1).startswith("no table of 9 is made of runs")
+    assert refused("--run", 1, "--minutes", 1, "--only", "BetaF").startswith(
+        "no row 'BetaF' in these tables; closest: 'BetaE'"
+    )
+    assert "no test-last.json or test-best.json" in refused("--add", tmp_path)
+
+
+def test_run_asks_for_the_rows_that_are_missing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[object] = []
+
+    def fill(boxes, out, work, **options):  # type: ignore[no-untyped-def]
+        asked.append((boxes, out, work, options))
+        return Filled([], list(boxes), {})
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("pathformer.experiments.boxes.fill", fill)
+    run("--run", 1, 3, "--minutes", 17, "--only", "pathformer", "--total", 2, "--set", "training.turns=false")
+    ((boxes, out, work, options),) = asked
+    # fb15k-237-epfo has its 17 minutes among the results of the package.
+    assert [box.run for box in boxes] == ["nell995-epfo", "fb15k-237-efol", "nell995-efol"]
+    assert {(box.minutes, box.settings) for box in boxes} == {(17.0, ("training.turns=false",))}
+    assert (out, work, options["seconds"]) == (Path("runs/tables"), Path("runs/tables/work"), 120.0)
