@@ -311,3 +311,22 @@ def test_adam(low: bool) -> None:
         close(one.second, other.second, torch.float32)
         close(one.working.detach(), one.master, torch.bfloat16)
     assert torch.equal(fast.slots[3].master, start[3])
+
+
+@dtypes
+@pytest.mark.parametrize("smoothing", [0.0, 0.2])
+def test_cross_entropy_of_products(monkeypatch: pytest.MonkeyPatch, dtype: torch.dtype, smoothing: float) -> None:
+    from pathformer.nn import cross_entropy
+
+    monkeypatch.setattr(cross_entropy, "fused", lambda tensor: True)
+    targets = torch.stack([torch.randperm(5000, device=DEVICE)[:3] for _ in range(6)])
+    shares = torch.tensor([[1.0, 0.0, 0.0], [0.5, 0.5, 0.0], [0.2, 0.3, 0.5]] * 2, device=DEVICE)
+    inputs = [random(6, 8, dtype=dtype), random(5000, 8, dtype=dtype)]
+
+    def plain(left: Tensor, right: Tensor) -> tuple[Tensor, ...]:
+        return (cross_entropy.cross_entropy(left @ right.t(), targets, shares, smoothing),)
+
+    def kernel(left: Tensor, right: Tensor) -> tuple[Tensor, ...]:
+        return (cross_entropy.product_cross_entropy(left, right, targets, shares, smoothing),)
+
+    same(kernel, plain, inputs)

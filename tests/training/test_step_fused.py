@@ -17,7 +17,8 @@ from pathformer.models.pathformer import Config, Pathformer
 from pathformer.nn.backend import plain
 from pathformer.training import bench
 from pathformer.training.data import TrainingSet
-from pathformer.training.step import StepConfig, TrainingStep
+from pathformer.training.options import SoftmaxOptions, StepConfig
+from pathformer.training.step import TrainingStep
 
 INTERPRETED = os.environ.get("TRITON_INTERPRET") == "1"
 DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
@@ -34,10 +35,10 @@ def _kernels(monkeypatch: pytest.MonkeyPatch) -> None:
     if not INTERPRETED:
         pytest.skip("no CUDA device, and TRITON_INTERPRET is not 1")
     pytest.importorskip("triton")
-    from pathformer.nn import attention, backend, draw, noise, packing, table, transformer
+    from pathformer.nn import attention, backend, cross_entropy, draw, noise, packing, table, transformer
     from pathformer.training import adam
 
-    for module in (attention, draw, noise, packing, table, transformer, adam):
+    for module in (attention, cross_entropy, draw, noise, packing, table, transformer, adam):
         monkeypatch.setattr(module, "fused", lambda tensor: not backend._PLAIN.get())
 
 
@@ -81,6 +82,20 @@ def test_the_same_weights_in_float32(data: TrainingSet, variant: str) -> None:
     assert furthest(fused, usual) < 1e-5
 
 
+def test_the_same_weights_by_softmax_over_all_entities(data: TrainingSet) -> None:
+    config = Config(**{**SMALL, "space": "sphere"})
+    options = SoftmaxOptions(targets=4, smoothing=0.1)
+    step = StepConfig(
+        objective="softmax", softmax=options, ema=0.5, precision="fp32", capture=False, rate=1e-3, epsilon=1e-3
+    )
+    fused, usual = train(data, config, step, 3, True), train(data, config, step, 3, False)
+    assert fused.losses().mean == pytest.approx(usual.losses().mean, rel=1e-4)
+    assert furthest(fused, usual) < 1e-5
+    assert fused.average is not None
+    assert usual.average is not None
+    torch.testing.assert_close(fused.average.state(), usual.average.state(), rtol=1e-4, atol=1e-5)
+
+
 def test_bfloat16_follows_float32(data: TrainingSet) -> None:
     low = train(data, Config(**SMALL), StepConfig(negatives=7, precision="bf16", capture=False), 3, True)
     high = train(data, Config(**SMALL), StepConfig(negatives=7, precision="fp32", capture=False), 3, True)
@@ -94,12 +109,13 @@ def test_bfloat16_follows_float32(data: TrainingSet) -> None:
 
 @pytest.mark.skipif(DEVICE == "cpu", reason="no CUDA device to capture on")
 @pytest.mark.parametrize("precision", ["bf16", "fp32"])
-def test_a_captured_run_is_the_uncaptured_one_bit_for_bit(data: TrainingSet, precision: str) -> None:
-    config = Config(**{**SMALL, "dropout": 0.2})
-    runs = [
-        train(data, config, StepConfig(negatives=7, precision=precision, capture=capture), 9, True)
-        for capture in (True, False)
-    ]
+@pytest.mark.parametrize(("objective", "space"), [("margin", "point"), ("softmax", "sphere"), ("bpr", "point")])
+def test_a_captured_run_is_the_uncaptured_one_bit_for_bit(
+    data: TrainingSet, precision: str, objective: str, space: str
+) -> None:
+    config = Config(**{**SMALL, "dropout": 0.2, "space": space})
+    step = {"objective": objective, "negatives": 7, "precision": precision, "ema": 0.9}
+    runs = [train(data, config, StepConfig(**step, capture=capture), 9, True) for capture in (True, False)]
     assert runs[0].losses() == runs[1].losses()
     assert furthest(*runs) == 0.0
 
