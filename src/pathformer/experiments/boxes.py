@@ -45,7 +45,7 @@ _GRACE = 15.0  # seconds that saving may take when the time is up
 class Box:
     """A run with its time."""
 
-    run: str
+    run: str  # a run file, by name or path
     minutes: float
     settings: tuple[str, ...] = ()  # key=value, after the run file's
     variant: str = ""
@@ -57,13 +57,10 @@ class Box:
 
     def runs(self) -> list[Run]:
         """Its own and those that are ranked with its weights; they must train alike."""
-        own, others = self.read(), [read_run(name) for name in self.also]
-        for name, other in zip(self.also, others, strict=True):
-            if (own.dataset, own.trained, own.method, own.model_settings) != (
-                other.dataset, other.trained, other.method, other.model_settings
-            ):  # fmt: skip
+        for name in self.also:
+            if _training_of(name) != _training_of(self.run):
                 raise ConfigError(f"{name} does not train as {self.run} does: its weights are others")
-        return [own, *others]
+        return [self.read(), *map(read_run, self.also)]
 
     @property
     def name(self) -> str:
@@ -73,7 +70,12 @@ class Box:
     @property
     def file_name(self) -> str:
         """Of its record."""
-        return record_name(self.run, self.minutes, 0, self.variant)
+        return record_name(Path(self.run).stem, self.minutes, 0, self.variant)
+
+
+def _training_of(file: str) -> tuple[object, ...]:
+    run = read_run(file)
+    return run.dataset, run.trained, run.method, run.model_settings, run.training
 
 
 @dataclass
@@ -163,7 +165,7 @@ def _rank_also(record: Record, other: Run, name: str, shelf: Shelf, folder: Path
         reports[kind] = evaluate(ModelRanker(model), queries["test"])
     return dataclasses.replace(
         record,
-        run=name,
+        run=Path(name).stem,
         queries=queries.origin_of("test"),
         **figures_of(reports),
         changes={**record.changes, "queries": record.settings["queries"]},

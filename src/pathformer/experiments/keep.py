@@ -39,19 +39,19 @@ def record_of(
 ) -> Record:
     """The record of a run that was trained and ranked in `folder`.
 
-    run: the run file's name, found by its settings if not given; device: where it ran, if that was here and now.
+    run: the run file, by name or path, found by its settings if not given; device: where it ran, if here and now.
     """
     reports = {name: Report.from_json(path.read_text(encoding="utf-8")) for name, path in _reports(folder).items()}
     if not reports:
         raise InputError(f"{folder}: no test-last.json or test-best.json; has the run finished, with its test?")
     settings = read_run(folder / "settings.toml")
     stored = _plain(tomllib.loads((folder / "settings.toml").read_text(encoding="utf-8")))
-    name = run or run_of(settings)
+    file = run or run_of(settings)
     log = [json.loads(line) for line in (folder / "log.jsonl").read_text(encoding="utf-8").splitlines()]
     rates = [line["queries_per_second"] for line in log if "queries_per_second" in line]
     facts = _facts(folder / "last.safetensors")
     return Record(
-        run=name,
+        run=Path(file).stem,
         variant=variant,
         minutes=settings.training.minutes,
         steps=max(line["step"] for line in log),
@@ -62,7 +62,7 @@ def record_of(
         parameters=_size(settings, facts),
         **figures_of(reports),
         weights={kind: _step(report) for kind, report in reports.items()},
-        changes=_changes(name, stored),
+        changes=_changes(file, stored),
         settings=stored,
         machine=_machine(device) if device is not None else {},
         commit=(commit or commit_here()) if device is not None else (commit or "unknown"),
@@ -120,9 +120,9 @@ def _step(report: Report) -> int:
     return int(str(report.about["weights"]).rpartition("step ")[2].replace(",", ""))
 
 
-def _changes(name: str, stored: Mapping[str, Any]) -> dict[str, Any]:
+def _changes(file: str, stored: Mapping[str, Any]) -> dict[str, Any]:
     """What differs from the run file, minutes apart: those are the budget."""
-    before = checkpoint.as_stored(_plain(read_run(name).plain()))
+    before = checkpoint.as_stored(_plain(read_run(file).plain()))
     return {key: value for key, value in stored.items() if value != before.get(key) and key != _MINUTES}
 
 

@@ -1,0 +1,153 @@
+"""Runs back to back in boxes of time: kept at once, cut and continued, and one that fails does not stop the others."""
+
+from __future__ import annotations
+
+import io
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+from rich.console import Console
+
+from pathformer.errors import ConfigError, InputError
+from pathformer.experiments import boxes
+from pathformer.experiments.boxes import Box, fill
+from pathformer.experiments.keep import record_of, run_of
+from pathformer.experiments.records import Record, read_records
+from pathformer.experiments.settings import read_run
+from pathformer.experiments.shelf import Shelf
+from pathformer.kg import KnowledgeGraph
+from pathformer.query.structures import EPFO, EPFO_TRAINED, NEGATION_STRUCTURES
+from pathformer.training.display import Display
+
+SMALL = """
+dataset = "{graph}"
+queries = "drawn"
+method = "{method}"
+trained = "{trained}"
+
+[model]
+dim = 8
+
+[training]
+batch = 8
+update = {{ rate = 0.01, negatives = 4 }}
+"""
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A graph, and run files of GQE, Query2box and MLP over it."""
+    path = tmp_path_factory.mktemp("boxes")
+    rng = np.random.default_rng(0)
+    rows = {(int(h), int(r), int(5 * k + (h + r + 1) % 5)) for h, r, k in rng.integers(0, [40, 3, 8], (400, 3))}
+    triples = [(f"e{h}", f"r{r}", f"e{t}") for h, r, t in sorted(rows)]
+    order = rng.permutation(len(triples))
+    parts = [[triples[i] for i in order[a:b]] for a, b in ((0, -50), (-50, -25), (-25, None))]
+    KnowledgeGraph.from_triples(*parts, name="forty").save(path / "graph")
+    for method, trained in (("gqe", "epfo"), ("q2b", "epfo"), ("mlp", "efol")):
+        text = SMALL.format(graph=path / "graph", method=method, trained=trained)
+        (path / f"{method}.toml").write_text(text)
+    return path
+
+
+@pytest.fixture
+def quiet() -> Display:
+    return Display(Console(file=io.StringIO()))
+
+
+def box(folder: Path, method: str, minutes: float = 0.005, **more: object) -> Box:
+    return Box(run=str(folder / f"{method}.toml"), minutes=minutes, **more)  # type: ignore[arg-type]
+
+
+def test_runs_leave_records_and_no_weights(folder: Path, tmp_path: Path, quiet: Display) -> None:
+    asked = [box(folder, "gqe"), box(folder, "mlp", settings=("training.batch=16",), variant="wide")]
+    filled = fill(asked, tmp_path / "out", tmp_path / "work", device="cpu", display=quiet, commit="abc")
+    assert (filled.left, filled.failed) == ([], {})
+    records = read_records([tmp_path / "out"])
+    assert [record.file_name for record in records] == ["gqe@0.3s.json", "mlp@0.3s-wide.json"]
+    gqe, mlp = records
+    assert set(gqe.mrr) == {"last", "best"}
+    assert set(gqe.mrr["last"]) == set(EPFO)
+    assert set(mlp.mrr["last"]) == {*EPFO, *NEGATION_STRUCTURES}
+    assert (gqe.queries, gqe.commit, gqe.minutes) == ("drawn by the protocol, seed 0", "abc", 0.005)
+    assert gqe.trained_on == "1p 2p 3p 2i 3i: drawn by the protocol, seed 0"
+    assert gqe.steps == gqe.weights["last"] > 0
+    assert gqe.machine["device"] == gqe.machine["cpu"]
+    assert mlp.changes["training.batch"] == 16
+    assert "training.minutes" not in mlp.changes
+    assert mlp.settings["training.minutes"] == 0.005
+    assert not list((tmp_path / "work").glob("*/*.safetensors"))
+
+
+def test_a_run_that_fails_is_told_and_the_next_one_runs(
+    folder: Path, tmp_path: Path, quiet: Display, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = boxes.train_run
+
+    def sometimes(run, *arguments, **options):  # type: ignore[no-untyped-def]
+        if run.method == "gqe":
+            raise RuntimeError("out of memory")
+        return real(run, *arguments, **options)
+
+    monkeypatch.setattr(boxes, "train_run", sometimes)
+    asked = [box(folder, "gqe"), box(folder, "q2b")]
+    filled = fill(asked, tmp_path / "out", tmp_path / "work", device="cpu", display=quiet)
+    assert filled.failed == {"gqe@0.3s": "RuntimeError: out of memory"}
+    assert [record.run for record in filled.done] == ["q2b"]
+    assert filled.left == []
+
+
+def test_what_is_cut_goes_on(folder: Path, tmp_path: Path, quiet: Display, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(boxes, "_GRACE", 0.0)
+    asked = [box(folder, "gqe", minutes=0.05), box(folder, "q2b")]  # three seconds
+    start = time.monotonic()
+    cut = fill(asked, tmp_path / "out", tmp_path / "work", seconds=1.5, device="cpu", display=quiet)
+    assert time.monotonic() - start < 30
+    assert ([b.run for b in cut.left], cut.done) == ([b.run for b in asked], [])
+    assert (tmp_path / "work" / asked[0].name / "last.safetensors").is_file()
+    rest = fill(cut.left, tmp_path / "out", tmp_path / "work", device="cpu", display=quiet)
+    assert [record.run for record in rest.done] == ["gqe", "q2b"]
+    assert rest.done[0].seconds == pytest.approx(3.0, abs=1.5)
+
+
+def test_with_whole_none_is_started_that_would_be_cut(folder: Path, tmp_path: Path, quiet: Display) -> None:
+    asked = [box(folder, "gqe", minutes=5.0)]
+    filled = fill(asked, tmp_path / "out", tmp_path / "work", seconds=60.0, whole=True, device="cpu", display=quiet)
+    assert filled.left == asked
+    assert not (tmp_path / "work").exists()
+
+
+def test_the_same_weights_serve_another_query_set(folder: Path, tmp_path: Path, quiet: Display) -> None:
+    (tmp_path / "gqe-again.toml").write_text((folder / "gqe.toml").read_text())
+    asked = [box(folder, "gqe", also=(str(tmp_path / "gqe-again.toml"),))]
+    fill(asked, tmp_path / "out", tmp_path / "work", device="cpu", display=quiet)
+    again, own = read_records([tmp_path / "out"])
+    assert (again.run, own.run) == ("gqe-again", "gqe")
+    assert again.mrr == own.mrr
+    assert "weights of gqe@0.3s" in again.note
+    with pytest.raises(ConfigError, match=r"mlp\.toml does not train as .*gqe\.toml does: its weights are others"):
+        fill([box(folder, "gqe", also=(str(folder / "mlp.toml"),))], tmp_path, tmp_path, display=quiet)
+
+
+def test_material_is_read_once_and_cut_to_size(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    runs = [read_run(folder / f"{method}.toml") for method in ("gqe", "q2b", "mlp")]
+    shelf = Shelf(runs)
+    materials = [shelf.material(run) for run in runs]
+    assert materials[0].kg is materials[2].kg
+    assert materials[0].sets["train"]["2i"] is materials[2].sets["train"]["2i"]
+    assert tuple(materials[0].sets["train"]) == EPFO_TRAINED
+    assert tuple(materials[2].sets["test"]) == (*EPFO, *NEGATION_STRUCTURES)
+    assert not any("2in" in part for part in materials[0].sets.origin)
+
+
+def test_a_folder_of_train_becomes_a_record(folder: Path, tmp_path: Path, quiet: Display) -> None:
+    fill([box(folder, "gqe")], tmp_path / "out", tmp_path / "work", device="cpu", display=quiet, keep=True)
+    work = tmp_path / "work" / "gqe@0.3s"
+    again = record_of(work, run=str(folder / "gqe.toml"))
+    assert again.mrr == Record.read(tmp_path / "out" / "gqe@0.3s.json").mrr
+    assert (again.machine, again.commit) == ({}, "unknown")  # where it ran is not known from a folder
+    with pytest.raises(InputError, match=r"no run file is of .*: name it"):
+        record_of(work)
+    assert run_of(read_run("nell995-efol-cone", ["training.minutes=3"])) == "nell995-efol-cone"
