@@ -39,7 +39,7 @@ class Config:
 
     dim: int = 400  # d of a particle; a query is P d = 800 numbers, and the paper's row is the published one
     particles: int = 2  # P
-    dropout: float = 0.1  # (0.3)
+    dropout: float = 0.1  # (0.3); with offsets that start at 0 it alone parts the particles of an anchor
 
     def __post_init__(self) -> None:
         if min(self.dim, self.particles) < 1:

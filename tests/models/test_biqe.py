@@ -1,0 +1,164 @@
+"""BIQE: the tokens of a query, written out by hand, and its score against the published average of scores."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from torch import Tensor
+
+from pathformer.errors import UnsupportedQueryError
+from pathformer.models import Batch, build
+from pathformer.models._whole import MASK, SEPARATOR, Whole
+from pathformer.models.biqe import BIQE, Config
+from pathformer.nn.packing import Packing
+from pathformer.plan import Plan, build_plan
+from pathformer.query.computation import Anchor, Intersection, Projection, Tree
+from pathformer.query.dnf import to_dnf
+from pathformer.query.structures import STRUCTURES, structure
+
+ENTITIES, RELATIONS = 30, 30
+POSITIVE = [shape for shape in STRUCTURES.values() if not shape.negated]
+
+
+def sequences(plan: Plan) -> list[tuple[list[str], list[int]]]:
+    """Tokens as text and their positions, for every disjunct of the layout."""
+    whole = Whole.of(plan.layout, torch.device("cpu"))
+    entities = [f"e{plan.ids[source]}" for source in whole.entity_sources]
+    special = {MASK: "M", SEPARATOR: "S"}
+    others = [
+        special[int(mark)] if mark >= 0 else f"r{plan.ids[source]}"
+        for source, mark in zip(whole.other_sources, whole.specials, strict=True)
+    ]
+    tokens = [(entities + others)[place] for place in whole.order]
+    bounds = whole.packing.offsets.tolist()
+    found = [(tokens[a:b], whole.positions[a:b].tolist()) for a, b in pairwise(bounds)]
+    firsts = whole.targets[: whole.sizes[0]].tolist()
+    return [found[bounds.index(firsts[place])] for place in whole.back]
+
+
+@pytest.mark.parametrize(
+    ("name", "row", "tokens"),
+    [
+        ("1p", (1, 2), ["M r2 e1 S"]),
+        ("2p", (1, 2, 3), ["M r3 M r2 e1 S"]),
+        ("3p", (1, 2, 3, 4), ["M r4 M r3 M r2 e1 S"]),
+        ("2i", (1, 2, 3, 4), ["M r2 e1 S M r4 e3 S"]),
+        ("pi", (1, 2, 3, 4, 5), ["M r3 M r2 e1 S M r5 e4 S"]),
+        ("ip", (1, 2, 3, 4, 5), ["M r5 M r2 e1 S M r5 M r4 e3 S"]),
+        ("2u", (1, 2, 3, 4), ["M r2 e1 S", "M r4 e3 S"]),
+        ("up", (1, 2, 3, 4, 5), ["M r5 M r2 e1 S", "M r5 M r4 e3 S"]),
+    ],
+)
+def test_tokens_of_the_benchmark(name: str, row: tuple[int, ...], tokens: list[str]) -> None:
+    plan = build_plan([(STRUCTURES[name], np.array([row]))])
+    found = sequences(plan)
+    assert [" ".join(text) for text, _ in found] == tokens
+    for text, positions in found:
+        assert positions == [
+            place for route in " ".join(text).split("S")[:-1] for place in range(len(route.split()) + 1)
+        ]
+
+
+def test_a_mixed_batch_keeps_every_query_apart() -> None:
+    rng = np.random.default_rng(0)
+    parts = [(shape, rng.integers(30, size=(3, len(shape.columns)))) for shape in POSITIVE]
+    alone = [s for shape, table in parts for row in table for s in sequences(build_plan([(shape, row[None])]))]
+    assert sequences(build_plan(parts)) == alone
+
+
+def make(**settings: object) -> BIQE:
+    torch.manual_seed(0)
+    small = {"dim": 16, "heads": 2, "layers": 2, "positions": 16, **settings}
+    return BIQE(Config(**small), ENTITIES, RELATIONS).eval()  # type: ignore[arg-type]
+
+
+def read(made: BIQE, tree: Tree) -> list[Tensor]:
+    """What stands at each target [MASK] after reading the tree as one sequence."""
+    rows, starts = [], []
+
+    def route(tree: Tree, after: list[Tensor]) -> None:
+        """From the target down: `after` are the tokens between the target and this set."""
+        match tree:
+            case Anchor(entity):
+                tokens = [*after[:-1], made.entities.weight[entity][:16], made.tokens.weight[RELATIONS + 1]]
+                starts.append(len(rows))
+                rows.extend(token + made.places.weight[place] for place, token in enumerate(tokens))
+            case Projection(relation, of):
+                route(of, [*after, made.tokens.weight[relation], made.tokens.weight[RELATIONS]])
+            case Intersection(branches):
+                for branch in branches:
+                    route(branch, after)
+            case _:
+                raise AssertionError(tree)
+
+    route(tree, [made.tokens.weight[RELATIONS]])
+    hidden = made.encoder(torch.stack(rows), Packing.of([len(rows)]))
+    return [hidden[start] for start in starts]
+
+
+@torch.no_grad()
+def test_scores_are_the_average_over_the_routes() -> None:
+    made = make()
+    deep = structure("(((((e,(r,)),(e,(r,r))),(r,r)),(e,(r,)),((e,(r,)),(e,(r,)),(u,))),(r,))")
+    rng = np.random.default_rng(0)
+    shapes = [*POSITIVE, deep]
+    plan = build_plan([(shape, rng.integers(30, size=(2, len(shape.columns)))) for shape in shapes])
+    candidates = torch.arange(ENTITIES).repeat(plan.layout.queries, 1)
+    found = made.distances(Batch.of(plan.layout), torch.from_numpy(plan.ids), candidates)
+    trees, base = [], 0
+    for block in plan.layout.blocks:
+        width = len(block.structure.columns)
+        trees += [block.structure.tree(row.tolist()) for row in plan.ids[base:][: 2 * width].reshape(2, width)]
+        base += 2 * width
+    for query, tree in enumerate(trees):
+        scores = []
+        for disjunct in to_dnf(tree):
+            per_route = [
+                made.entities.weight[:, :16] @ mask + made.entities.weight[:, 16] for mask in read(made, disjunct)
+            ]
+            scores.append(torch.stack(per_route).mean(dim=0))
+        torch.testing.assert_close(found[query], -torch.stack(scores).amax(dim=0), rtol=1e-4, atol=1e-4)
+
+
+@given(st.permutations(range(3)))
+def test_routes_have_no_order(order: list[int]) -> None:
+    made, branches = make(), np.array([[1, 2], [3, 4], [5, 6]])
+    plans = [build_plan([(STRUCTURES["3i"], rows.reshape(1, 6))]) for rows in (branches, branches[order])]
+    one, other = (made.encode(Batch.of(plan.layout), torch.from_numpy(plan.ids)) for plan in plans)
+    torch.testing.assert_close(one, other, rtol=1e-4, atol=1e-5)
+
+
+def test_every_token_counts() -> None:
+    made = make()
+    row = [1, 2, 3, 4, 5]
+    rows = [row, *([*row[:place], 9, *row[place + 1 :]] for place in range(5))]
+    plan = build_plan([(STRUCTURES["ip"], np.array(rows))])
+    first, *others = made.encode(Batch.of(plan.layout), torch.from_numpy(plan.ids))
+    assert all(not torch.allclose(first, other, atol=1e-4) for other in others)
+
+
+def test_what_it_cannot_read_is_refused() -> None:
+    made = make(positions=7)
+    with pytest.raises(UnsupportedQueryError, match=r"^biqe cannot take a negation \(in 2in\); methods that can: "):
+        made.encode(*_batch("2in"))
+    with pytest.raises(UnsupportedQueryError, match="routes of at most 7 tokens, and one of these queries has 8"):
+        made.encode(*_batch("3p"))
+    assert len(made.encode(*_batch("2p"))) == 1
+
+
+def _batch(name: str) -> tuple[Batch, Tensor]:
+    shape = STRUCTURES[name]
+    plan = build_plan([(shape, np.zeros((1, len(shape.columns)), np.int32))])
+    return Batch.of(plan.layout), torch.from_numpy(plan.ids)
+
+
+def test_size_is_that_of_pathformers_encoder() -> None:
+    with torch.device("meta"):
+        made = build("biqe", {}, entities=14_505, relations=474)
+    assert made.sizes()["network"] / 1e6 == pytest.approx(46.1, abs=0.05)
+    assert made.sizes()["tables"] == 14_505 * 801 + (474 + 2 + 64) * 800
