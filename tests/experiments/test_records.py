@@ -1,0 +1,85 @@
+"""Records of runs: written and read back, refused when they are none, and those of the package are whole."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from pathlib import Path
+
+import pytest
+
+from pathformer.errors import InputError
+from pathformer.evaluation.report import Report
+from pathformer.experiments.records import PACKAGED, Record, read_records
+from pathformer.experiments.settings import run_names
+from pathformer.experiments.tables.measured import QUERY_SETS
+from pathformer.query.structures import EPFO, NEGATION_STRUCTURES
+
+ROOT = Path(__file__).parents[2]
+
+
+def a_record(**more: object) -> Record:
+    plain: dict[str, object] = {
+        "run": "fb15k-237-epfo", "minutes": 5.0, "steps": 9, "seconds": 300.2,
+        "queries": "released Query2box queries", "trained_on": "drawn",
+        "mrr": {"last": {name: float(n) for n, name in enumerate(EPFO)}},
+    }  # fmt: skip
+    return Record(**{**plain, **more})  # type: ignore[arg-type]
+
+
+def test_a_record_reads_back(tmp_path: Path) -> None:
+    record = a_record(hits={"last": {"1p": [1.0, 2.0, 3.0]}}, machine={"device": "H200"}, parameters=12)
+    path = record.write(tmp_path / "new")
+    assert path.name == "fb15k-237-epfo@5min.json"
+    assert Record.read(path) == record
+    assert json.loads(path.read_text())["machine"] == {"device": "H200"}
+    assert not list(path.parent.glob("*.part"))
+
+
+def test_averages_are_of_whole_groups_only() -> None:
+    figures = a_record(parameters=12_200_000).figures("best")
+    assert figures["avg"] == pytest.approx(sum(range(9)) / 9)
+    assert figures["Parameters"] == 12.2
+    assert "avg negation" not in figures
+    some = a_record(mrr={"best": dict.fromkeys(NEGATION_STRUCTURES, 2.0) | {"1p": 5.0}})
+    assert (some.kind("last"), some.figures("last")["avg negation"]) == ("best", 2.0)
+    assert "avg" not in some.figures("last")
+
+
+def test_what_is_no_record_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "a@5min.json").write_text("[]")
+    with pytest.raises(InputError, match=r"a@5min\.json: not the record of a run"):
+        read_records([tmp_path])
+    entry = dataclasses.asdict(a_record()) | {"extra": 1}
+    (tmp_path / "a@5min.json").write_text(json.dumps(entry))
+    with pytest.raises(InputError, match="no field 'extra'"):
+        read_records([tmp_path])
+
+
+def test_a_later_folder_counts_and_a_missing_one_is_none(tmp_path: Path) -> None:
+    a_record(steps=1).write(tmp_path / "a")
+    a_record(steps=2).write(tmp_path / "b")
+    a_record(minutes=1.25).write(tmp_path / "a")
+    found = read_records([tmp_path / "a", tmp_path / "b", tmp_path / "none"])
+    assert [(record.minutes, record.steps) for record in found] == [(5.0, 2), (1.25, 9)]
+
+
+@pytest.mark.parametrize("path", sorted(PACKAGED.glob("*@*.json")), ids=lambda path: path.stem)
+def test_the_records_of_the_package_are_whole(path: Path) -> None:
+    record = Record.read(path)
+    assert record.file_name == path.name
+    assert record.run in run_names()
+    assert record.queries in QUERY_SETS
+    assert record.commit != "unknown"
+    assert record.machine["device"]
+    assert record.settings["dataset"]
+    assert all(0.0 <= value <= 100.0 for scores in record.mrr.values() for value in scores.values())
+    assert path.stat().st_size < 20_000
+
+
+def test_the_first_record_is_the_run_that_was_recorded() -> None:
+    record = Record.read(PACKAGED / "fb15k-237-epfo@17min.json")
+    folder = ROOT / "benchmarks" / "runs" / "fb15k-237-epfo-17min"
+    for kind in ("last", "best"):
+        report = Report.from_json((folder / f"test-{kind}.json").read_text(encoding="utf-8"))
+        assert record.mrr[kind] == {name: round(100 * scores.mrr, 3) for name, scores in report.scores.items()}

@@ -1,0 +1,155 @@
+"""Tables as views: which record a row shows, what is said below, what is drawn."""
+
+from __future__ import annotations
+
+import json
+import xml.etree.ElementTree as ET
+from pathlib import Path
+
+import pytest
+
+from pathformer.errors import InputError
+from pathformer.experiments.records import Record
+from pathformer.experiments.tables import paper, render
+from pathformer.experiments.tables.catalogue import COUNTED, MEASURED, TIMED, TITLES
+from pathformer.experiments.tables.chart import chart
+from pathformer.experiments.tables.data import printed_only
+from pathformer.experiments.tables.measured import Choice, grid, printed, rows_to_run
+from pathformer.experiments.tables.order import order_notes
+from pathformer.experiments.tables.timed import running_time, speeds
+from pathformer.experiments.tables.view import Line
+from pathformer.query.structures import EPFO
+
+
+def made(run: str, minutes: float, value: float = 20.0, **more: object) -> Record:
+    plain: dict[str, object] = {
+        "steps": 1, "seconds": 60 * minutes, "trained_on": "", "mrr": {"last": dict.fromkeys(EPFO, value)},
+        "queries": "betae-protocol draw, not the released queries", "machine": {"device": "card"},
+    }  # fmt: skip
+    return Record(run=run, minutes=minutes, **{**plain, **more})  # type: ignore[arg-type]
+
+
+def line(table: int, model: str, records: list[Record], choice: Choice | None = None) -> Line:
+    return next(line for line in grid(table, records, choice).lines if line.model == model)
+
+
+def test_the_fifteen_tables_are_of_three_kinds() -> None:
+    assert sorted([*MEASURED, *COUNTED, *TIMED]) == list(range(1, 16)) == sorted(TITLES)
+
+
+def test_the_short_tables_are_the_averages_of_the_long_ones() -> None:
+    for short, long in ((4, 12), (7, 14), (8, 13)):
+        assert MEASURED[short].places == MEASURED[long].places
+
+
+def test_every_figure_of_a_table_is_there() -> None:
+    for table in MEASURED.values():
+        for place in table.places:
+            assert set(table.columns) <= printed(place.run).keys(), (table.number, place)
+    assert sum(len(table.columns) * len(table.places) for table in MEASURED.values()) == 539
+
+
+def test_methods_are_shown_at_the_budget_that_most_rows_have() -> None:
+    records = [
+        made("fb15k-237-epfo", 17.0, 22.0),
+        made("fb15k-237-epfo", 5.0, 21.0),
+        made("fb15k-237-epfo-gqe", 5.0, 10.0),
+        made("fb15k-237-epfo-mlp", 30.0, 23.0),
+    ]
+    table = grid(1, records)
+    shown = {line.model: line.about.get("budget") for line in table.lines if line.ours is not None}
+    assert shown == {"GQE": "5 min", "MLP": "30 min", "Pathformer": "5 min"}
+    assert any("(MLP): 30 min" in note for note in table.notes)
+    long = line(1, "Pathformer", records, Choice(minutes=17.0))
+    assert long.ours is not None
+    assert long.ours["avg"] == pytest.approx(22.0)
+
+
+def test_weights_and_variants_are_chosen() -> None:
+    records = [
+        made("fb15k-237-epfo", 5.0, mrr={"last": dict.fromkeys(EPFO, 1.0), "best": dict.fromkeys(EPFO, 2.0)}),
+        made("fb15k-237-epfo", 5.0, 3.0, variant="mine"),
+    ]
+    values = [
+        line(6, "Pathformer", records, choice).ours
+        for choice in (Choice(), Choice(weights="best"), Choice(variant="mine"))
+    ]
+    assert [round((ours or {})["avg"], 6) for ours in values] == [1.0, 2.0, 3.0]
+
+
+def test_below_a_table_stands_what_is_needed_to_read_it() -> None:
+    notes = grid(6, [made("fb15k-237-epfo", 5.0), made("fb15k-237-relative", 5.0, queries="something else")]).notes
+    assert notes == (
+        "Ours, FB15k-237 (Pathformer): 5 min of training each on card, last weights; "
+        "ranked on: betae-protocol draw, in place of the released BetaE queries.",
+        "Ours, FB15k-237 (Pathformer w/ RPE): 5 min of training each on card, last weights; ranked on: something else.",
+        "No run yet: FB15k-237: Pathformer w/o PE.",
+    )
+
+
+def test_differences_are_ours_less_the_papers() -> None:
+    row = line(7, "Pathformer(2)", [made("fb15k-237-layers-2", 5.0, 23.0, parameters=19_870_000)])
+    assert row.difference("avg") == pytest.approx(-0.7)
+    assert row.difference("Parameters") == pytest.approx(0.07)
+    assert row.difference("1p") is None
+    text = render.to_text(grid(7, [made("fb15k-237-layers-2", 5.0, 23.0)]))
+    assert "ours   23.0" in text
+    assert "diff   -0.7" in text
+
+
+def test_the_order_of_methods_is_compared() -> None:
+    def one(model: str, papers: float, ours: float | None) -> Line:
+        figures = None if ours is None else {"avg": ours}
+        return Line(dataset="D", model=model, run="", paper={"avg": papers}, ours=figures)
+
+    lines = [one("A", 3.0, 30.0), one("B", 2.0, 10.0), one("C", 1.0, 20.0), one("E", 1.0, 5.0), one("F", 9.0, None)]
+    assert order_notes(lines, "avg") == [
+        "Order by avg, D: 4 of 5 pairs as in the paper; the paper has B above C, here it is the other way round."
+    ]
+    assert order_notes(lines[:2], "avg") == []
+
+
+def test_a_picture_holds_every_model_and_both_figures() -> None:
+    table = grid(1, [made("fb15k-237-epfo", 5.0), made("nell995-epfo-gqe", 1.25)])
+    root = ET.fromstring(chart(table))
+    circles = [node for node in root.iter() if node.tag.endswith("circle")]
+    hollow = [node for node in circles if node.get("fill") == "none"]
+    assert (len(hollow), len(circles) - len(hollow)) == (200, 20)
+    words = {node.text for node in root.iter() if node.tag.endswith("text")}
+    assert {"FB15k-237", "NELL995", "MLP-Mixer", "2u", "avg"} <= words
+    width = float(root.get("width", "0"))
+    assert all(0 < float(node.get("cx", "0")) < width for node in circles)
+
+
+def test_rows_are_run_in_the_order_of_the_tables_each_once() -> None:
+    assert rows_to_run([7, 1], [], 5.0, only=["MLP", "pathformer(6)"]) == [
+        "fb15k-237-epfo-mlp", "fb15k-237-epfo", "nell995-epfo-mlp",
+    ]  # fmt: skip
+    there = [made("fb15k-237-epfo-mlp", 5.0), made("nell995-epfo-mlp", 1.0)]
+    assert rows_to_run([1], there, 5.0, only=["MLP"]) == ["nell995-epfo-mlp"]
+    assert len(rows_to_run(list(MEASURED), [], 5.0)) == 53
+    with pytest.raises(InputError, match="no table of 9, 15 is made of runs"):
+        rows_to_run([9, 15], [], 5.0)
+
+
+def test_speeds_stand_beside_the_papers(tmp_path: Path) -> None:
+    entry = {
+        "about": "made up", "commit": "abc", "machine": {"device": "card"},
+        "methods": {"MLP": {"epfo": {"seconds_per_100_steps": 0.5}}, "GQE": {"epfo": {"seconds_per_100_steps": 0.25}}},
+    }  # fmt: skip
+    (tmp_path / "speed-card.json").write_text(json.dumps(entry))
+    table = running_time(speeds([tmp_path]))
+    text = render.to_text(table)
+    assert "MLP         paper         20.00        60.00" in text
+    assert "ours           0.50\n" in text
+    assert [line.model for line in table.lines] == [*paper.RUNNING_TIME, "GQE"]
+    assert "No benchmark yet" in running_time([]).notes[0]
+    (tmp_path / "speed-card.json").write_text("{")
+    with pytest.raises(InputError, match="not the figures of a benchmark"):
+        speeds([tmp_path])
+
+
+def test_without_data_the_papers_figures_stand_alone() -> None:
+    view = printed_only(11, "nell995", "there is no such folder")
+    assert view.records()[0] == {"table": 11, "dataset": "nell995", "column": "1p", "paper": 1.6, "ours": None}
+    assert view.notes == ("Not counted here: there is no such folder",)
