@@ -13,7 +13,7 @@ from torch import Tensor
 
 from pathformer.errors import UnsupportedQueryError
 from pathformer.models import Batch, build
-from pathformer.models._whole import MASK, SEPARATOR, Whole
+from pathformer.models._whole import MARKS, Whole
 from pathformer.models.biqe import BIQE, Config
 from pathformer.nn.packing import Packing
 from pathformer.plan import Plan, build_plan
@@ -28,15 +28,16 @@ POSITIVE = [shape for shape in STRUCTURES.values() if not shape.negated]
 def sequences(plan: Plan) -> list[tuple[list[str], list[int]]]:
     """Tokens as text and their positions, for every disjunct of the layout."""
     whole = Whole.of(plan.layout, torch.device("cpu"))
-    entities = [f"e{plan.ids[source]}" for source in whole.entity_sources]
-    special = {MASK: "M", SEPARATOR: "S"}
-    others = [
-        special[int(mark)] if mark >= 0 else f"r{plan.ids[source]}"
-        for source, mark in zip(whole.other_sources, whole.specials, strict=True)
-    ]
-    tokens = [(entities + others)[place] for place in whole.order]
+    tokens = [{(1, 0): "M", (0, 1): "S", (0, 0): "?"}[int(mask), int(end)] for mask, end in whole.marks[:, :MARKS]]
+    named = [f"e{plan.ids[source]}" for source in whole.entity_sources]
+    named += [f"r{plan.ids[source]}" for source in whole.relation_sources]
+    for place, name in zip(whole.places, named, strict=True):
+        assert tokens[place] == "?"
+        tokens[place] = name
+    assert (whole.marks[:, MARKS:].sum(dim=1) == 1).all()
+    positions = whole.marks[:, MARKS:].argmax(dim=1)
     bounds = whole.packing.offsets.tolist()
-    found = [(tokens[a:b], whole.positions[a:b].tolist()) for a, b in pairwise(bounds)]
+    found = [(tokens[a:b], positions[a:b].tolist()) for a, b in pairwise(bounds)]
     firsts = whole.targets[: whole.sizes[0]].tolist()
     return [found[bounds.index(firsts[place])] for place in whole.back]
 
@@ -85,18 +86,18 @@ def read(made: BIQE, tree: Tree) -> list[Tensor]:
         """From the target down: `after` are the tokens between the target and this set."""
         match tree:
             case Anchor(entity):
-                tokens = [*after[:-1], made.entities.weight[entity][:16], made.tokens.weight[RELATIONS + 1]]
+                tokens = [*after[:-1], made.entities.weight[entity][:16], made.marks.weight[1]]
                 starts.append(len(rows))
-                rows.extend(token + made.places.weight[place] for place, token in enumerate(tokens))
+                rows.extend(token + made.marks.weight[MARKS + place] for place, token in enumerate(tokens))
             case Projection(relation, of):
-                route(of, [*after, made.tokens.weight[relation], made.tokens.weight[RELATIONS]])
+                route(of, [*after, made.relations.weight[relation], made.marks.weight[0]])
             case Intersection(branches):
                 for branch in branches:
                     route(branch, after)
             case _:
                 raise AssertionError(tree)
 
-    route(tree, [made.tokens.weight[RELATIONS]])
+    route(tree, [made.marks.weight[0]])
     hidden = made.encoder(torch.stack(rows), Packing.of([len(rows)]))
     return [hidden[start] for start in starts]
 

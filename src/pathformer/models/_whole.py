@@ -1,13 +1,14 @@
 """A batch as whole queries: every route from the target to an anchor, one after the other, as one sequence a disjunct.
 
-D disjuncts, T tokens of all of them, A of entities, O of others, M tokens that stand for a target.
+D disjuncts, T tokens of all of them, A of entities, O of relations, M that stand for a target; L tokens of a route.
 
     e -r1-> v -r2-> ?x      [MASK] r2 [MASK] r1 e [SEP]
     2i                      [MASK] r1 e1 [SEP] [MASK] r2 e2 [SEP]
     ip                      [MASK] r3 [MASK] r1 e1 [SEP] [MASK] r3 [MASK] r2 e2 [SEP]      shared parts are repeated
 
 A token's position counts from the start of its route, the target of each being 0, so routes have no order among each
-other. Like every index tensor of a batch these depend on its layout alone.
+other. Like every index tensor of a batch these depend on its layout alone, and so do [MASK], [SEP] and positions: what
+they add to the tokens is one product with a matrix of zeros and ones.
 """
 
 from __future__ import annotations
@@ -25,9 +26,9 @@ from pathformer.plan import Layout
 from pathformer.plan.build import decompose
 from pathformer.query.paths import Fork, Path
 
-__all__ = ["MASK", "SEPARATOR", "Whole", "routes"]
+__all__ = ["MARKS", "Whole", "routes"]
 
-MASK, SEPARATOR = 0, 1  # tokens that are no id, numbered after the relations
+MARKS = 2  # [MASK] and [SEP], which stand before the positions
 _ENTITY, _RELATION, _MASK, _SEPARATOR = range(4)
 
 Ints = npt.NDArray[np.int64]
@@ -49,11 +50,10 @@ class Whole:
 
     packing: Packing
     entity_sources: Tensor  # (A,) places in the batch's ids
-    other_sources: Tensor  # (O,) places in the batch's ids; 0 for [MASK] and [SEP]
-    specials: Tensor  # (O,) MASK or SEPARATOR, -1 where a relation stands
-    order: Tensor  # (T,) the rank of each token among entities and others one after the other
-    positions: Tensor  # (T,) places within each token's own route
-    longest: int  # tokens of the longest route
+    relation_sources: Tensor  # (O,) places in the batch's ids
+    places: Tensor  # (A + O,) tokens of entities, then those of relations
+    marks: Tensor  # (T, MARKS + L) float32: 1 for [MASK], for [SEP], and for the position of the token in its route
+    longest: int  # L of the longest route
     targets: Tensor  # (M,) the first target of every disjunct, then the second of those that have one, ...
     sizes: tuple[int, ...]  # how many have a first target, a second, ...: those of most targets come first
     back: Tensor  # (D,) where each disjunct of the layout stands among those
@@ -94,12 +94,13 @@ class _Builder:
     def build(self, device: torch.device) -> Whole:
         kinds = self._spread(0)
         sources = np.concatenate([np.empty(0, np.int64), *(run.sources.reshape(-1) for run in self.runs)])
-        entities, others = np.flatnonzero(kinds == _ENTITY), np.flatnonzero(kinds != _ENTITY)
-        order = np.empty(len(kinds), np.int64)
-        order[np.concatenate([entities, others])] = np.arange(len(kinds))
-        specials = np.array([-1, -1, MASK, SEPARATOR])[kinds[others]]
+        entities, relations = np.flatnonzero(kinds == _ENTITY), np.flatnonzero(kinds == _RELATION)
         lengths = np.concatenate([np.empty(0, np.int64), *(np.full(len(r.points), len(r.tokens)) for r in self.runs)])
         positions = self._spread(2)
+        longest = int(positions.max(initial=-1)) + 1
+        marks = np.zeros((len(kinds), MARKS + longest), np.float32)
+        marks[:, 0], marks[:, 1] = kinds == _MASK, kinds == _SEPARATOR
+        marks[np.arange(len(kinds)), MARKS + positions] = 1.0
         targets, sizes, back = self._targets()
 
         def tensor(values: npt.NDArray[Any]) -> Tensor:
@@ -108,11 +109,10 @@ class _Builder:
         return Whole(
             Packing.of(lengths, device),
             tensor(sources[entities]),
-            tensor(np.where(specials < 0, sources[others], 0)),
-            tensor(specials),
-            tensor(order),
-            tensor(positions),
-            int(positions.max(initial=-1)) + 1,
+            tensor(sources[relations]),
+            tensor(np.concatenate([entities, relations])),
+            tensor(marks),
+            longest,
             tensor(targets),
             sizes,
             tensor(back),

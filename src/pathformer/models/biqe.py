@@ -26,7 +26,7 @@ from torch import Tensor
 from pathformer.errors import UnsupportedQueryError
 from pathformer.models._base import Model
 from pathformer.models._batch import Batch
-from pathformer.models._whole import Whole
+from pathformer.models._whole import MARKS, Whole
 from pathformer.nn.branches import mean_branch
 from pathformer.nn.rows import take_once
 from pathformer.nn.table import Reading
@@ -58,7 +58,7 @@ class Config:
 
 
 class BIQE(Model):
-    """One encoder and three tables; that of entities serves anchors and scores, relations end with [MASK] and [SEP]."""
+    """One encoder and three tables: entities, for anchors and scores; relations; and [MASK], [SEP] and positions."""
 
     name: ClassVar[str] = "biqe"
     config_type: ClassVar[type[Config]] = Config
@@ -70,8 +70,8 @@ class BIQE(Model):
         c, d = config, config.dim
         self.space: Inner = Inner(d)
         self.entities = self.space.entity_table(entities)
-        self.tokens = self.space.relation_table(relations + 2)  # the last rows are [MASK] and [SEP]
-        self.places = self.space.relation_table(c.positions)
+        self.relations = self.space.relation_table(relations)
+        self.marks = self.space.relation_table(MARKS + c.positions)
         self.encoder = TransformerEncoder(
             d, c.layers, c.heads, c.hidden * d, dropout=c.dropout, norm=c.norm, positions="none"
         )
@@ -91,10 +91,9 @@ class BIQE(Model):
     def _tokens(self, whole: Whole, ids: Tensor, entities: Reading) -> Tensor:
         """x (T, d)."""
         anchors = self.space.anchor(entities.rows(ids.index_select(0, whole.entity_sources)))  # (A, d)
-        special = whole.specials >= 0
-        others = torch.where(special, whole.specials + self.relation_count, ids.index_select(0, whole.other_sources))
-        tokens = torch.cat([anchors, self.tokens.read().rows(others)])
-        return take_once(tokens, whole.order) + self.places.read().rows(whole.positions)
+        relations = self.relations.read().rows(ids.index_select(0, whole.relation_sources))  # (O, d)
+        marks = self.marks.weight[: MARKS + whole.longest]
+        return (whole.marks.to(marks.dtype) @ marks).index_add(0, whole.places, torch.cat([anchors, relations]))
 
 
 METHOD = BIQE

@@ -52,8 +52,12 @@ class Inner(Bilinear):
         return -F.pad(queries.float(), (0, 1), value=1.0), torch.zeros_like(queries[..., 0], dtype=torch.float32)
 
     def products(self, queries: Tensor, entities: Tensor) -> tuple[Tensor, Tensor] | None:
-        """[v_q; 1] and [x_e; b_e], in the precision that they have: their product is -Dist."""
-        return F.pad(queries, (0, 1), value=1.0), entities
+        """[v_q; 1] and [x_e; b_e], in the precision that they have: their product is -Dist.
+
+        Both are filled up with zeros: matrix units read rows of whole words.
+        """
+        spare = -self.entity_width % 8
+        return F.pad(F.pad(queries, (0, 1), value=1.0), (0, spare)), F.pad(entities, (0, spare))
 
 
 SPACE = Inner
