@@ -3,26 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest
 import torch
+from contract_cases import CASES, IDS, make, shapes
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
-from pathformer.models import Batch
+from pathformer.models import Batch, find
 from pathformer.models._links import LinkModel
 from pathformer.models.gqe import GQE, Config
 from pathformer.nn.rows import take_once
 from pathformer.plan import build_layout, build_plan, plan_trees
 from pathformer.plan.layout import Block
 from pathformer.query.computation import Anchor, Intersection, Negation, Projection, Tree, Union
-from pathformer.query.dnf import to_dnf
+from pathformer.query.dnf import to_demorgan, to_dnf
 from pathformer.query.structures import STRUCTURES, structure
 from pathformer.spaces.point import Point
 
+LINKED = [case for case in CASES if issubclass(find(case[0]), LinkModel)]
 ENTITIES, RELATIONS, DIM = 20, 20, 3
 DEEP = "(((((e,(r,)),(e,(r,n))),(r,r)),(((e,(r,)),(e,(r,)),(e,(r,)),(e,(r,r))),(n,)),(e,(r,))),(r,n,r))"
 
@@ -134,6 +136,20 @@ def test_native_unions_meet_where_they_stand(weave: Weave) -> None:
     assert len(points) == len(trees)
     for place, tree in enumerate(trees):
         torch.testing.assert_close(points[plan.order[place]], walk(weave, tree))
+
+
+@pytest.mark.parametrize(("name", "variant"), LINKED, ids=[IDS[CASES.index(case)] for case in LINKED])
+def test_every_link_by_link_method_is_the_recursion_over_its_tree(name: str, variant: dict[str, Any]) -> None:
+    made, rng = make(name, variant), np.random.default_rng(0)
+    assert isinstance(made, LinkModel)
+    trees = [shape.tree([int(rng.integers(6)) for _ in shape.columns]) for shape in shapes(made) for _ in range(2)]
+    plan = plan_trees(trees, made.union)
+    points = made.encode(Batch.of(plan.layout), torch.from_numpy(plan.ids))
+    rewritten = {"dnf": to_dnf, "native": lambda tree: (tree,), "demorgan": lambda tree: (to_demorgan(tree),)}
+    for place, tree in enumerate(trees):
+        rows = points[torch.from_numpy(plan.layout.owners == plan.order[place])]
+        expected = torch.stack([walk(made, part) for part in rewritten[made.union](tree)])
+        torch.testing.assert_close(rows, expected, rtol=1e-3, atol=1e-4)
 
 
 def test_index_tensors_are_made_once_and_hold_no_ids() -> None:

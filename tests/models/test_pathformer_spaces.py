@@ -1,0 +1,90 @@
+"""Pathformer in spaces of two parameters (App. B, Eqs. 8 to 12) against a recursion, and where its settings end."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+from torch import Tensor
+
+from pathformer.config import from_mapping
+from pathformer.errors import ConfigError
+from pathformer.models import Batch
+from pathformer.models.pathformer import Config, Pathformer
+from pathformer.nn.packing import Packing
+from pathformer.nn.side_by_side import SideBySide
+from pathformer.plan import plan_trees
+from pathformer.query.dnf import to_dnf
+from pathformer.query.paths import Fork, Path, to_paths
+from pathformer.query.structures import STRUCTURES, structure
+
+DIM, ENTITIES, RELATIONS = 8, 30, 30
+DEEP = "(((((e,(r,)),(e,(r,))),(r,r)),(e,(r,)),(e,(r,r)),(e,(r,))),(r,))"
+two_parameters = pytest.mark.parametrize(("space", "margin"), [("box", 30.0), ("beta", 60.0)])
+
+
+def model(space: str, margin: float) -> Pathformer:
+    torch.manual_seed(3)
+    config = Config(dim=DIM, heads=2, layers=1, space=space, margin=margin)  # type: ignore[arg-type]
+    return Pathformer(config, ENTITIES, RELATIONS).eval()
+
+
+def encode(made: Pathformer, query: Path | Fork) -> Tensor:
+    """A vector (2d,): first parameters, then second ones."""
+    if isinstance(query, Fork):
+        return made.forks([encode(made, branch)[None] for branch in query.branches])[0]  # Eq. 12
+    if isinstance(query.start, Fork):
+        start = encode(made, query.start)
+    else:
+        start = made.entities.weight[query.start]
+        if made.config.space == "box":
+            start = torch.cat([start, torch.zeros(DIM)])  # a point has no offset
+    tokens = torch.stack([start, *(made.operators.weight[o] for o in query.operators)])
+    assert isinstance(made.paths, SideBySide)
+    first, second = (
+        encoder(tokens[:, k * DIM : (k + 1) * DIM].contiguous(), Packing.of([len(tokens)])).mean(dim=0)
+        for k, encoder in enumerate(made.paths.encoders)
+    )  # Eqs. 8, 9
+    if made.config.space == "box":
+        return torch.cat([first, second.abs()])  # Eqs. 10, 11
+    return (torch.cat([first, second]) + 1).clamp(0.05, 1e9)
+
+
+@two_parameters
+def test_every_positive_structure_is_the_recursion_of_the_paper(space: str, margin: float) -> None:
+    made, rng = model(space, margin), np.random.default_rng(0)
+    shapes = [shape for shape in STRUCTURES.values() if not shape.negated] + [structure(DEEP)]
+    trees = [shape.tree(rng.permutation(30)[: len(shape.columns)].tolist()) for shape in shapes for _ in range(2)]
+    plan = plan_trees(trees)
+    points = made.encode(Batch.of(plan.layout), torch.from_numpy(plan.ids))
+    for place, tree in enumerate(trees):
+        rows = points[torch.from_numpy(plan.layout.owners == plan.order[place])]
+        expected = torch.stack([encode(made, to_paths(disjunct)) for disjunct in to_dnf(tree)])
+        torch.testing.assert_close(rows, expected, rtol=1e-4, atol=1e-5)
+
+
+@two_parameters
+def test_the_two_encoders_share_nothing(space: str, margin: float) -> None:
+    made = model(space, margin)
+    assert isinstance(made.paths, SideBySide)
+    one, two = ({p.data_ptr() for p in encoder.parameters()} for encoder in made.paths.encoders)
+    assert not one & two
+    rows, packing = torch.randn(4, 2 * DIM), Packing.of([2, 2])
+    before = made.paths(rows, packing)
+    rows[:, DIM:] += 1 + torch.randn(4, DIM)  # the second parameters alone
+    after = made.paths(rows, packing)
+    assert torch.equal(before[:, :DIM], after[:, :DIM])
+    assert not torch.equal(before[:, DIM:], after[:, DIM:])
+
+
+@two_parameters
+def test_a_fork_network_beside_the_spaces_own_is_refused(space: str, margin: float) -> None:
+    with pytest.raises(ConfigError, match=f"fork 'mixer' is of no use: space '{space}' has its own intersection"):
+        from_mapping(Config, {"space": space, "fork": "mixer", "margin": margin})
+
+
+def test_in_a_space_of_one_parameter_there_is_one_encoder_and_negation() -> None:
+    made = Pathformer(Config(dim=DIM, heads=2, layers=1), ENTITIES, RELATIONS)
+    assert not isinstance(made.paths, SideBySide)
+    assert made.negation
+    assert Pathformer.negation
