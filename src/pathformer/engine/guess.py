@@ -20,7 +20,7 @@ import torch
 
 from pathformer.engine.encode import Encoder
 from pathformer.engine.proof import Reason, Sets, Step
-from pathformer.engine.search import distances_to, nearest
+from pathformer.engine.search import nearest
 from pathformer.engine.variables import Place
 from pathformer.index import Index
 from pathformer.query.computation import Anchor, Intersection, Negation, Projection, Tree, Union
@@ -35,6 +35,7 @@ Hop = tuple[int, int]  # head, directed relation
 _POOL = 48  # candidates of a variable
 _NEAR = 16  # of them at most from any one source
 _SAMPLE = 4096  # reference entities for ranks
+_SAME = 1e-5  # distances that differ by less, relatively, are one: they were added up in another order
 _RULED_OUT = 1e6  # the cost of a binding that the graph refutes
 
 
@@ -96,13 +97,22 @@ class Guesser:
 
     def _ranks(self, heads: Ids, relation: int, at: Ids) -> npt.NDArray[np.int64]:
         """About where each entity of `at` stands after each head, from 1; 0 where the graph has the edge: (V, U)."""
+        near = self._distances([self._rows[head, relation] for head in heads.tolist()], at)
         ranks = np.empty((len(heads), len(at)), np.int64)
         for row, head in enumerate(heads.tolist()):
-            near = distances_to(self.encoder, self._rows[head, relation], at)
-            nearer = np.searchsorted(self._hops[head, relation], near)
+            nearer = np.searchsorted(self._hops[head, relation], near[row] - _SAME * np.abs(near[row]))
             ranks[row] = 1 + nearer * self.entities // len(self._reference)
             ranks[row, np.isin(at, self.sets.graph.tails_of(head, relation))] = 0
         return ranks
+
+    def _distances(self, points: Sequence[torch.Tensor], at: Ids) -> Floats:
+        """The distance of every entity to the nearest point of each group of points: (groups, U)."""
+        model = self.encoder.model
+        with torch.inference_mode():
+            rows = model.entities.weight.index_select(0, torch.from_numpy(at).to(self.encoder.device)).float()
+            near = model.space.distance_to_all(torch.cat(list(points)), rows).cpu().numpy()
+        starts = np.cumsum([0, *map(len, points)])[:-1]
+        return np.minimum.reduceat(near, starts, axis=0).astype(np.float64)
 
     @cached_property
     def _reference(self) -> Ids:
@@ -115,15 +125,11 @@ class Guesser:
         wanted = sorted(hops - self._rows.keys())
         if not wanted:
             return
-        points = self.encoder.points([Projection(relation, Anchor(head)) for head, relation in wanted])
-        model = self.encoder.model
-        with torch.inference_mode():
-            ids = torch.from_numpy(self._reference).to(self.encoder.device)
-            rows = model.entities.weight.index_select(0, ids).float()
-            near = model.space.distance_to_all(points.rows, rows).cpu().numpy()
-        for number, hop in enumerate(wanted):
-            self._rows[hop] = points.of(number)
-            self._hops[hop] = np.sort(near[points.ptr[number] : points.ptr[number + 1]].min(axis=0))
+        encoded = self.encoder.points([Projection(relation, Anchor(head)) for head, relation in wanted])
+        points = [encoded.of(number) for number in range(len(wanted))]
+        near = np.sort(self._distances(points, self._reference))
+        self._rows |= dict(zip(wanted, points, strict=True))
+        self._hops |= dict(zip(wanted, near, strict=True))
 
     def _pools(self, tree: Tree, answers: Ids) -> dict[Place, Ids]:
         """The candidates of every variable outside negations."""

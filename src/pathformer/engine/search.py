@@ -35,6 +35,8 @@ _ROWS = 1 << 14  # known answers whose distance is computed at once
 
 def search(trees: Sequence[Tree], graph: Graph, encoder: Encoder, index: Index, top: int) -> list[Candidates]:
     """The known answers on `graph` and the `top` nearest other entities of every tree."""
+    if not trees:
+        return []
     known = [answer(tree, graph) for tree in trees]
     barred = [np.union1d(found, refuted(tree, graph)) for tree, found in zip(trees, known, strict=True)]
     points = encoder.points(trees)

@@ -21,7 +21,6 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from torch import Tensor
 from torch.overrides import TorchFunctionMode
 
 from pathformer.engine.calibrate import Calibration
@@ -37,6 +36,7 @@ __all__ = ["EXTRAS", "HEADER", "Parts", "is_engine", "open_parts", "save_parts"]
 EXTRAS = ("report.json", "report.md", "calibration.svg")
 
 HEADER, _FORMAT, _VERSION = "engine.json", "pathformer engine", 1
+_DRAWS = frozenset({"uniform_", "normal_", "trunc_normal_", "kaiming_uniform_", "kaiming_normal_"})  # fill at random
 _WEIGHTS, _GRAPH, _INDEX, _CALIBRATION = "model.safetensors", "graph", "index", "calibration.json"
 
 
@@ -134,6 +134,9 @@ def _open_model(path: Path, device: torch.device | str) -> Model:
     with _NoDraws():
         model = build(facts["method"], facts["model"], entities=facts["entities"], relations=facts["relations"])
     model.load_state_dict(saved.part("model"), assign=True)
+    for buffer in set(model.buffers()) - set(model.state_dict(keep_vars=True).values()):
+        if buffer.is_floating_point():  # made anew, in float32: weights may be saved in less
+            buffer.data = buffer.to(model.entities.weight.dtype)
     return model.to(device).eval().requires_grad_(False)
 
 
@@ -141,6 +144,6 @@ class _NoDraws(TorchFunctionMode):
     """Leaves memory as it is where an initialiser would draw numbers that are about to be replaced."""
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        if func in (Tensor.uniform_, Tensor.normal_):
-            return args[0]
+        if getattr(func, "__name__", "") in _DRAWS:
+            return args[0] if args else kwargs["tensor"]
         return func(*args, **(kwargs or {}))

@@ -1,0 +1,149 @@
+"""`pathformer ask` and `pathformer models` as people meet them."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from pathlib import Path
+
+import pytest
+import torch
+from typer.testing import CliRunner, Result
+
+from pathformer import cli, plugins
+from pathformer.engine.engine import Engine
+from pathformer.errors import EngineError, InputError, UnknownNameError, UnknownPluginError
+from pathformer.index import build as build_index
+from pathformer.kg.knowledge import KnowledgeGraph
+from pathformer.models import build
+
+TWO_HOPS = "?x : directed(Fellini, ?f) & stars(?f, ?x)"
+
+
+@pytest.fixture(scope="module")
+def films(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """The folder of an engine whose model was never trained."""
+    triples = [("Fellini", "directed", "8½"), ("Fellini", "directed", "Amarcord"), ("8½", "stars", "Mastroianni")]
+    kg = KnowledgeGraph.from_triples(
+        [*triples, ("Leone", "directed", "West"), ("West", "stars", "[Fonda]")], name="films"
+    )
+    torch.manual_seed(0)
+    model = build(
+        "pathformer",
+        {"dim": 8, "layers": 1, "heads": 2},
+        entities=kg.vocabulary.entity_count,
+        relations=kg.vocabulary.relation_count,
+    )
+    engine = Engine(kg, model, build_index("exact", model.entities.weight.detach(), model.space))
+    return str(engine.save(tmp_path_factory.mktemp("engines") / "films"))
+
+
+def ask(*arguments: str, error: type[Exception] | None = None, text: str = "") -> Result:
+    result = CliRunner().invoke(cli.app, ["ask", *arguments], input=text or None)
+    if error is None:
+        assert result.exit_code == 0, result.exception
+    else:
+        assert isinstance(result.exception, error)
+    return result
+
+
+def test_known_answers_stand_before_predicted_ones(films: str) -> None:
+    lines = ask(films, TWO_HOPS, "--top", "2").output.splitlines()
+    assert lines[0].split() == ["1", "Mastroianni", "known", "100", "%"]
+    assert lines[1].strip() == "?f = 8½; directed(Fellini, 8½) & stars(8½, Mastroianni)"
+    assert sum("predicted" in line for line in lines) == 2
+    assert "assuming" in "".join(lines)
+    plain = ask(films, TWO_HOPS, "--top", "2", "--no-why").output
+    assert "directed" not in plain
+
+
+def test_names_that_look_like_markup_are_printed_as_they_are(films: str) -> None:
+    assert "[Fonda]" in ask(films, "?x : directed(Leone, ?f) & stars(?f, ?x)", "--known").output
+
+
+def test_json_is_one_object(films: str) -> None:
+    read = json.loads(ask(films, TWO_HOPS, "--json", "--top", "1").output)
+    assert [answer["known"] for answer in read["answers"]] == [True, False]
+    assert set(read["answers"][0]) == {"entity", "label", "rank", "score", "probability", "known", "why"}
+    assert read["answers"][1]["why"]["edges"]
+
+
+def test_json_of_several_questions_is_an_object_a_line(films: str) -> None:
+    lines = ask(films, TWO_HOPS, "?x : directed(Fellini, ?x)", "--json").output.splitlines()
+    assert [json.loads(line)["question"] for line in lines] == [TWO_HOPS, "?x : directed(Fellini, ?x)"]
+
+
+def test_csv(films: str) -> None:
+    rows = list(csv.DictReader(io.StringIO(ask(films, TWO_HOPS, "--csv", "--known").output)))
+    assert [row["entity"] for row in rows] == ["Mastroianni"]
+    several = list(csv.DictReader(io.StringIO(ask(films, TWO_HOPS, TWO_HOPS, "--csv", "--known").output)))
+    assert [row["question"] for row in several] == [TWO_HOPS] * 2
+
+
+def test_a_file_of_questions(films: str, tmp_path: Path) -> None:
+    file = tmp_path / "questions.txt"
+    file.write_text(f"# two\n{TWO_HOPS}\n\n  ?x : directed(Leone, ?x)\n", encoding="utf-8")
+    output = ask(films, "--file", str(file), "--known").output
+    assert TWO_HOPS in output
+    assert output.index("Mastroianni") < output.index("?x : directed(Leone, ?x)") < output.index("West")
+    assert ask(films, "--file", "-", "--known", text=file.read_text(encoding="utf-8")).output == output
+    query = tmp_path / "one.rq"
+    query.write_text("SELECT ?x\n{ :Fellini :directed/:stars ?x }\n")
+    assert "Mastroianni" in ask(films, "--file", str(query), "--known").output
+
+
+def test_predicted_alone_and_cuts(films: str) -> None:
+    assert "known" not in ask(films, TWO_HOPS, "--predicted", "--no-why").output
+    none = ask(films, TWO_HOPS, "--predicted", "--min-probability", "0.99").output
+    assert none.startswith("no answer is left by --top, --known, --predicted or a probability")
+    assert len(ask(films, TWO_HOPS, "--precision", "0.9", "--no-why").output.splitlines()) == 1
+
+
+def test_an_empty_result_says_which_branch_is_empty(films: str) -> None:
+    output = ask(films, "?x : directed(Fellini, ?f) & stars(?f, ?g) & stars(?g, ?x)", "--known").output
+    assert " ".join(output.split()) == (
+        "no answer: the graph states nothing for directed(Fellini, ?f) & stars(?f, ?g) & stars(?g, ?x): "
+        "the one of directed(Fellini, ?f) & stars(?f, ?g) is the subject of no stars"
+    )
+
+
+def test_explain_shows_how_the_question_is_read(films: str) -> None:
+    output = ask(films, TWO_HOPS, "--explain").output
+    assert "computation tree: 2p" in output
+    assert output.index("└─ Fellini") < output.index("Mastroianni")
+
+
+def test_errors_are_sentences(films: str, tmp_path: Path) -> None:
+    unknown = ask(films, "?x : directed(Felini, ?x)", error=UnknownNameError)
+    assert str(unknown.exception) == "no entity 'Felini'; closest: 'Fellini'"
+    second = ask(films, TWO_HOPS, "?x : directd(Fellini, ?x)", error=InputError)
+    assert str(second.exception) == (
+        "question 2, ?x : directd(Fellini, ?x): no relation 'directd'; closest: 'directed'"
+    )
+    assert "make one with `pathformer fit" in str(ask(str(tmp_path), TWO_HOPS, error=EngineError).exception)
+    for arguments, message in (
+        ((films,), "no question: write one after the engine"),
+        ((films, TWO_HOPS, "--known", "--predicted"), "--known and --predicted exclude each other"),
+        ((films, TWO_HOPS, "--json", "--csv"), "--json and --csv exclude each other"),
+        ((films, "--file", str(tmp_path / "none.txt")), "none.txt cannot be read: No such file"),
+    ):
+        assert message in str(ask(*arguments, error=InputError).exception)
+
+
+def test_models_are_listed_with_what_they_can() -> None:
+    output = CliRunner().invoke(cli.app, ["models"]).output
+    for name in plugins.names("pathformer.models"):
+        assert f"\n{name} " in output
+    assert output.splitlines()[0].split() == ["name", "or", "not", "what", "it", "is"]
+    row = next(line for line in output.splitlines() if line.startswith("gqe "))
+    assert row.split()[:3] == ["gqe", "dnf", "no"]
+
+
+def test_the_settings_of_one_model() -> None:
+    output = CliRunner().invoke(cli.app, ["models", "pathformer"]).output
+    assert output.startswith("pathformer: Pathformer: paths read by a transformer")
+    assert "model.dim" in output
+    wrong = CliRunner().invoke(cli.app, ["models", "pathfromer"])
+    assert isinstance(wrong.exception, UnknownPluginError)
+    assert "no model 'pathfromer'; closest: 'pathformer'" in str(wrong.exception)

@@ -1,0 +1,186 @@
+"""Answers as data: filters, cuts, tables, JSON, CSV, colours."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import sys
+
+import pytest
+from rich.console import Console
+
+from pathformer.engine.answers import COLUMNS, Answer, Answers, to_csv
+from pathformer.engine.show import percent
+from pathformer.engine.why import Edge, Named, Why
+from pathformer.errors import InputError, MissingExtraError
+
+FILM = Named("8½", "Otto e mezzo")
+REASON = Why({"f": FILM}, (Edge(FILM, Named("stars", "stars"), Named("m", "Mastroianni <1>"), False, 3),))
+
+
+def one(rank: int, name: str, known: bool, probability: float, why: Why | None = None) -> Answer:
+    return Answer(rank, name, name.title(), known, probability, -float(rank), why)
+
+
+@pytest.fixture
+def answers() -> Answers:
+    return Answers(
+        "?x : r(a, ?x)",
+        (
+            one(1, "ada", True, 1.0),
+            one(2, "bob", True, 1.0),
+            one(3, "cleo", False, 0.95, REASON),
+            one(4, "dan", False, 0.8),
+            one(5, "eve", False, 0.4),
+        ),
+    )
+
+
+def names(answers: Answers) -> list[str]:
+    return [answer.entity for answer in answers]
+
+
+def test_they_are_a_sequence(answers: Answers) -> None:
+    assert len(answers) == 5
+    assert answers[2].entity == "cleo"
+    assert answers[2].predicted
+    assert names(answers[1:3]) == ["bob", "cleo"]
+    assert isinstance(answers[1:3], Answers)
+    assert repr(answers) == "<Answers: 2 known, 3 predicted; ?x : r(a, ?x)>"
+
+
+def test_filters(answers: Answers) -> None:
+    assert names(answers.known) == ["ada", "bob"]
+    assert names(answers.predicted) == ["cleo", "dan", "eve"]
+    assert names(answers.at_least(0.8)) == ["ada", "bob", "cleo", "dan"]
+    assert names(answers.where(lambda answer: "a" in answer.entity)) == ["ada", "dan"]
+    assert answers.predicted[0].rank == 3
+    with pytest.raises(InputError, match="a probability lies between 0 and 1, got 7"):
+        answers.at_least(7)
+
+
+@pytest.mark.parametrize(
+    ("precision", "kept"),
+    [
+        (1.0, 0),
+        (0.95, 1),
+        (0.9, 1),
+        (0.875, 2),  # (0.95 + 0.8) / 2
+        (0.8, 2),
+        (0.716, 3),  # (0.95 + 0.8 + 0.4) / 3 = 0.7167
+        (0.0, 3),
+    ],
+)
+def test_a_cut_at_a_precision_expects_it_of_the_predicted_ones(answers: Answers, precision: float, kept: int) -> None:
+    cut = answers.at_precision(precision)
+    assert names(cut) == names(answers)[: 2 + kept]
+    expected = [answer.probability for answer in cut.predicted]
+    assert not expected or sum(expected) / len(expected) >= precision - 1e-9
+    with pytest.raises(InputError, match=r"a precision lies between 0 and 1, got -0\.1"):
+        answers.at_precision(-0.1)
+
+
+def test_json_has_the_fields_that_are_promised(answers: Answers) -> None:
+    read = json.loads(answers.to_json())
+    assert read["question"] == "?x : r(a, ?x)"
+    assert [set(answer) for answer in read["answers"]] == [
+        {"entity", "label", "rank", "score", "probability", "known", "why"}
+    ] * 5
+    assert read["answers"][0]["why"] is None
+    assert read["answers"][2]["why"] == {
+        "text": "?f = Otto e mezzo; assuming stars(Otto e mezzo, Mastroianni <1>)",
+        "bindings": {"f": {"entity": "8½", "label": "Otto e mezzo"}},
+        "edges": [
+            {
+                "subject": "8½",
+                "relation": "stars",
+                "object": "m",
+                "text": "stars(Otto e mezzo, Mastroianni <1>)",
+                "exists": False,
+                "rank": 3,
+            }
+        ],
+        "absent": [],
+    }
+    assert "\n" not in answers.to_json(indent=None)
+
+
+def test_csv(answers: Answers) -> None:
+    rows = list(csv.DictReader(io.StringIO(answers.to_csv())))
+    assert list(rows[0]) == list(COLUMNS)
+    assert [row["entity"] for row in rows] == names(answers)
+    assert rows[2]["why"] == str(REASON)
+    several = list(csv.DictReader(io.StringIO(to_csv([answers, answers[:1]]))))
+    assert [row["entity"] for row in several] == [*names(answers), "ada"]
+    assert {row["question"] for row in several} == {"?x : r(a, ?x)"}
+
+
+def test_tables_of_other_libraries(answers: Answers) -> None:
+    pandas, polars = pytest.importorskip("pandas"), pytest.importorskip("polars")
+    frame = answers.to_pandas()
+    assert isinstance(frame, pandas.DataFrame)
+    assert list(frame.columns) == list(COLUMNS)
+    assert frame["known"].tolist() == [True, True, False, False, False]
+    table = answers.to_polars()
+    assert isinstance(table, polars.DataFrame)
+    assert table.columns == list(COLUMNS)
+    assert table["probability"].to_list() == [1.0, 1.0, 0.95, 0.8, 0.4]
+    assert answers[:0].to_polars().schema == table.schema
+    assert list(answers[:0].to_pandas().columns) == list(COLUMNS)
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars"])
+def test_a_library_that_is_missing_is_named(answers: Answers, library: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, library, None)
+    with pytest.raises(
+        MissingExtraError, match=rf"to_{library} needs {library}: pip install 'pathformer\[{library}\]'"
+    ):
+        getattr(answers, f"to_{library}")()
+
+
+def printed(answers: Answers, colour: bool = False, **options: bool) -> str:
+    console = Console(width=100, file=io.StringIO(), force_terminal=colour, color_system="standard" if colour else None)
+    console.print(answers.table(**options))
+    return console.file.getvalue()
+
+
+def test_the_terminal_shows_known_and_predicted_in_different_colours(answers: Answers) -> None:
+    green, yellow = "\x1b[32m", "\x1b[33m"
+    lines = printed(answers, colour=True, why=False).splitlines()
+    assert [green in line for line in lines] == [True, True, False, False, False]
+    assert [yellow in line for line in lines] == [False, False, True, True, True]
+
+
+def test_the_terminal_shows_reasons_and_notes(answers: Answers) -> None:
+    text = printed(answers)
+    assert "3  Cleo (cleo)  predicted    95 %" in text
+    assert "     ?f = Otto e mezzo; assuming stars(Otto e mezzo, Mastroianni <1>)" in text
+    assert "?f" not in printed(answers, why=False)
+    noted = Answers(answers.question, answers.items, "nothing there", calibrated=False)
+    assert "nothing there\nprobabilities are a mere habit" in printed(noted)
+    assert "habit" not in printed(noted.known)
+    assert printed(answers[:0]).strip() == ""
+
+
+def test_a_notebook_shows_a_table_with_every_sign_escaped(answers: Answers) -> None:
+    html = answers._repr_html_()
+    assert html.count("<tr>") == 6
+    assert "Mastroianni &lt;1&gt;" in html
+    assert "<1>" not in html
+    assert html.count("#1a7f37") == 4  # name and kind of two known answers
+    assert "<code>?x : r(a, ?x)</code>" in html
+
+
+@pytest.mark.parametrize(
+    ("known", "probability", "text"),
+    [
+        (True, 1.0, "100 %"),
+        (False, 1.0, "> 99 %"),
+        (False, 0.993, "> 99 %"),
+        (False, 0.5, "50 %"),
+        (False, 0.0, "< 1 %"),
+    ],
+)
+def test_a_prediction_is_never_shown_as_certain(known: bool, probability: float, text: str) -> None:
+    assert percent(one(1, "a", known, probability)) == text

@@ -1,0 +1,124 @@
+"""An engine's folder: saved whole, opened as it was, refused with a sentence where it is not one."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+import torch
+
+import pathformer as pf
+from pathformer.engine.engine import Engine
+from pathformer.errors import CheckpointError, EngineError, InputError
+from pathformer.index import build as build_index
+from pathformer.kg.knowledge import KnowledgeGraph
+from pathformer.models import build
+
+FELLINI = "?x : directed(Fellini, ?f) & !won(?f, Oscar) & stars(?f, ?x)"
+
+
+@pytest.fixture
+def folder(engine: Engine, tmp_path: Path) -> Path:
+    return engine.save(tmp_path / "films")
+
+
+def test_what_is_opened_answers_as_what_was_saved(engine: Engine, folder: Path) -> None:
+    opened = pf.load(folder)
+    assert opened.ask(FELLINI) == engine.ask(FELLINI)
+    assert opened.about == {"note": "toy"}
+    assert repr(opened) == repr(engine) == "<Engine 'films': 18 entities, 20 triples, pathformer, exact index>"
+    assert not any(p.requires_grad for p in opened.model.parameters())
+    again = pf.load(opened.save(folder.parent / "copy"))
+    assert again.ask(FELLINI) == engine.ask(FELLINI)
+
+
+def test_the_folder_is_as_described(folder: Path) -> None:
+    header = json.loads((folder / "engine.json").read_text())
+    assert header["format"] == "pathformer engine"
+    assert (header["entities"], header["relations"], header["triples"]) == (18, 8, 20)
+    assert (header["method"], header["index"], header["model"]["dim"]) == ("pathformer", "exact", 16)
+    assert {path.name for path in folder.iterdir()} == {
+        "engine.json",
+        "graph",
+        "model.safetensors",
+        "index",
+        "calibration.json",
+    }
+
+
+def test_reports_are_kept(engine: Engine, tmp_path: Path) -> None:
+    with_report = Engine(engine.kg, engine.model, engine.index, files={"report.md": b"# films\n"})
+    opened = pf.load(with_report.save(tmp_path / "films"))
+    assert opened.files == {"report.md": b"# films\n"}
+
+
+def test_loading_draws_no_numbers_and_maps_the_weights(folder: Path) -> None:
+    torch.manual_seed(5)
+    before = torch.random.get_rng_state()
+    opened = pf.load(folder)
+    assert torch.equal(before, torch.random.get_rng_state())
+    assert opened.model.paths.positions is not None  # what is not saved is there too
+    assert bool(torch.isfinite(opened.model.paths.positions).all())
+
+
+def test_weights_keep_their_precision(films: KnowledgeGraph, tmp_path: Path) -> None:
+    vocabulary = films.vocabulary
+    settings = {"dim": 16, "layers": 1, "heads": 2}
+    model = build("pathformer", settings, entities=vocabulary.entity_count, relations=vocabulary.relation_count)
+    model = model.to(torch.bfloat16)
+    half = Engine(films, model, build_index("exact", model.entities.weight.detach(), model.space))
+    opened = pf.load(half.save(tmp_path / "half"))
+    assert {p.dtype for p in opened.model.parameters()} == {torch.bfloat16}
+    assert opened.ask(FELLINI) == half.ask(FELLINI)
+
+
+def test_an_engine_is_not_overwritten_unless_it_is_said(engine: Engine, folder: Path) -> None:
+    with pytest.raises(InputError, match="exists already: choose another place, or replace it with --force"):
+        engine.save(folder)
+    engine.save(folder, force=True)
+    (folder.parent / "mine").mkdir()
+    (folder.parent / "mine" / "letter.txt").write_text("dear")
+    with pytest.raises(InputError, match="was not made by this command"):
+        engine.save(folder.parent / "mine", force=True)
+
+
+def test_what_fails_while_saving_leaves_nothing(
+    engine: Engine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(engine.index, "save", lambda *_: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        engine.save(tmp_path / "films")
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("content", "complaint"),
+    [
+        ("{", "is not JSON"),
+        ("[]", "holds no JSON object"),
+        ('{"format": "something"}', "is not the header of an engine"),
+        ('{"format": "pathformer engine", "version": 99}', "has version 99, this reads 1: fit the engine again"),
+    ],
+)
+def test_a_damaged_header_is_refused(folder: Path, content: str, complaint: str) -> None:
+    (folder / "engine.json").write_text(content)
+    with pytest.raises(EngineError, match=complaint):
+        pf.load(folder)
+
+
+def test_a_folder_that_is_no_engine_is_refused(folder: Path, tmp_path: Path) -> None:
+    with pytest.raises(EngineError, match="nowhere does not exist: make one with `pathformer fit TRIPLES --out"):
+        pf.load(tmp_path / "nowhere")
+    with pytest.raises(EngineError, match="graph holds no engine"):
+        pf.load(folder / "graph")
+    (folder / "calibration.json").unlink()
+    with pytest.raises(EngineError, match=r"calibration\.json cannot be read .*: the engine is not whole"):
+        pf.load(folder)
+
+
+def test_parts_that_do_not_belong_together_are_refused(engine: Engine, folder: Path) -> None:
+    other = KnowledgeGraph.from_triples([("a", "r", "b")])
+    other.save(folder / "graph", force=True)
+    with pytest.raises(CheckpointError, match="was trained on another graph"):
+        pf.load(folder)
