@@ -15,7 +15,8 @@ from torch import Tensor
 from pathformer.errors import InputError
 from pathformer.index import Measure, build, load
 from pathformer.nn.kernels.l1_rank import l1_distances_plain
-from pathformer.nn.kernels.scan import BLOCK, as_stored, lay_out, nearest, widened
+from pathformer.nn.kernels.scan import BLOCK, lay_out, nearest
+from pathformer.nn.kernels.stored import as_stored, widened
 from pathformer.spaces import Space
 from pathformer.spaces.point import Point
 from pathformer.spaces.sphere import Sphere

@@ -54,16 +54,20 @@ class Index(ABC):
     def __init__(self, measure: Measure, config: Any, width: int, alive: Keep) -> None:
         self.measure, self.config = measure, config
         self._width, self._alive = width, alive  # e; which ids are still there
+        self.about: dict[str, Any] = {}  # what was chosen and measured when it was built
 
     @classmethod
-    def build(cls, vectors: Tensor, metric: str | Space = "l1", **options: Any) -> Self:
+    def build(
+        cls, vectors: Tensor, metric: str | Space = "l1", *, points: Tensor | None = None, **options: Any
+    ) -> Self:
         """Index entity rows (N, e), kept in bf16 if they are given so, else in float32.
 
-        metric: "l1", "cosine", or a space: its own distance, with its scale.
+        metric: "l1", "cosine", or a space: its own distance, with its scale; points (some, q): such as will be asked,
+        for a backend that measures its recall when it is built; options: the backend's `Config`.
         """
         config = from_mapping(cls.config_type, options)
         _check_rows(vectors)
-        return cls._build(vectors.detach(), Measure.of(metric), config)
+        return cls._build(vectors.detach(), Measure.of(metric), config, points)
 
     def search(self, points: Tensor, k: int, allowed: Entities | None = None) -> Found:
         """The k nearest entities of points (b, q), among `allowed` (ids, or a bool an entity) if given.
@@ -111,6 +115,7 @@ class Index(ABC):
                 "width": self._width,
                 **self.measure.facts,
                 "config": dataclasses.asdict(self.config),
+                "about": self.about,
             }
             (target / _HEADER).write_text(json.dumps(header, indent=2) + "\n", encoding="utf-8")
         return Path(folder)
@@ -130,14 +135,15 @@ class Index(ABC):
         index = cls._open(arrays, measure, from_mapping(cls.config_type, header["config"]), torch.device(device))
         if index.rows != header["rows"] or index._width != header["width"]:
             raise InputError(f"{path} is not a whole index: {index.rows:,} rows where {header['rows']:,} were saved")
+        index.about = header["about"]
         return index
 
     # --- what a backend gives -----------------------------------------------------------------------------------------
 
     @classmethod
     @abstractmethod
-    def _build(cls, vectors: Tensor, measure: Measure, config: Any) -> Self:
-        """Index finite rows."""
+    def _build(cls, vectors: Tensor, measure: Measure, config: Any, points: Tensor | None) -> Self:
+        """Index finite rows; points: to tune by."""
 
     @abstractmethod
     def _search(self, points: Tensor, k: int, keep: Keep) -> tuple[Tensor, Tensor]:
@@ -189,9 +195,11 @@ def find(name: str) -> type[Index]:
     return backend
 
 
-def build(name: str, vectors: Tensor, metric: str | Space = "l1", **options: Any) -> Index:
-    """An index of a backend, by name, over entity rows (N, e)."""
-    return find(name).build(vectors, metric, **options)
+def build(
+    name: str, vectors: Tensor, metric: str | Space = "l1", *, points: Tensor | None = None, **options: Any
+) -> Index:
+    """An index of a backend, by name, over entity rows (N, e): `Index.build`."""
+    return find(name).build(vectors, metric, points=points, **options)
 
 
 def load(folder: str | Path, *, space: Space | None = None, device: torch.device | str = "cpu") -> Index:

@@ -62,6 +62,12 @@ class Measure:
             raise InputError(f"this index measures by a model's {facts['space']} space: give the space to load it")
         return cls("space", space=space)
 
+    def check_vector_metric(self, backend: str) -> None:
+        """Refuse a space whose distance is not that of two vectors, for a backend that knows nothing else."""
+        if self.space is not None:
+            name = type(self.space).__name__
+            raise InputError(f"{backend} knows the L1 norm and the cosine only; {name} has its own distance: use exact")
+
     def width(self, entity_width: int) -> int:
         """Numbers of a point."""
         return entity_width if self.space is None else self.space.query_width

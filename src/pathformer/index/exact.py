@@ -20,7 +20,8 @@ from torch import Tensor
 
 from pathformer.index._base import Arrays, Index, Keep
 from pathformer.index._measure import Measure
-from pathformer.nn.kernels.scan import BLOCK, as_stored, lay_out, nearest
+from pathformer.nn.kernels.scan import BLOCK, lay_out, nearest
+from pathformer.nn.kernels.stored import as_stored, as_tensor
 
 __all__ = ["INDEX", "Config", "Exact"]
 
@@ -49,7 +50,7 @@ class Exact(Index):
         self._table = table
 
     @classmethod
-    def _build(cls, vectors: Tensor, measure: Measure, config: Config) -> Self:
+    def _build(cls, vectors: Tensor, measure: Measure, config: Config, points: Tensor | None) -> Self:
         alive = np.ones(len(vectors), np.bool_)
         if vectors.is_cuda or measure.metric == "space":
             return cls(measure, config, _Dense(vectors.clone(), measure, config.memory), alive)
@@ -71,11 +72,11 @@ class Exact(Index):
     ) -> Self:
         alive = np.array(arrays["alive"])
         if measure.metric == "space":
-            return cls(measure, config, _Dense(_tensor(arrays["rows"]).to(device), measure, config.memory), alive)
+            return cls(measure, config, _Dense(as_tensor(arrays["rows"]).to(device), measure, config.memory), alive)
         if device.type == "cpu":
             factors = arrays["factors"] if measure.metric == "cosine" else None
             return cls(measure, config, _Blocks(arrays["blocks"], len(alive), factors), alive)
-        rows = _tensor(_unblocked(arrays["blocks"], len(alive)))
+        rows = as_tensor(_unblocked(arrays["blocks"], len(alive)))
         return cls(measure, config, _Dense(rows.to(device), measure, config.memory), alive)
 
 
@@ -102,7 +103,7 @@ class _Blocks:
         self._blocks = np.concatenate([self._blocks[:full], lay_out(np.concatenate([rest, new]))])
         self._count += len(vectors)
         if self._factors is not None:
-            self._factors = np.concatenate([self._factors, _numbers(measure.factors(_tensor(new)))])
+            self._factors = np.concatenate([self._factors, _numbers(measure.factors(as_tensor(new)))])
 
     def arrays(self) -> Arrays:
         return {"blocks": self._blocks} | ({} if self._factors is None else {"factors": self._factors})
@@ -157,12 +158,6 @@ class _Dense:
 def _unblocked(blocks: npt.NDArray[Any], count: int) -> npt.NDArray[Any]:
     """The rows (count, e) that `lay_out` was given."""
     return blocks.transpose(0, 2, 1).reshape(-1, blocks.shape[1])[:count]
-
-
-def _tensor(stored: npt.NDArray[Any]) -> Tensor:
-    """What `as_stored` made an array of."""
-    tensor = torch.from_numpy(np.array(stored))
-    return tensor.view(torch.bfloat16) if tensor.dtype is torch.uint16 else tensor
 
 
 def _numbers(tensor: Tensor | None) -> Any:

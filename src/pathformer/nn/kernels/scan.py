@@ -12,34 +12,16 @@ One core of an AMD EPYC, 63,361 x 800: 3.6 ms a point in bf16 and 7.4 in float32
 
 from __future__ import annotations
 
-from typing import Any
-
 import numba
 import numpy as np
 import torch
-from numba import types
-from numba.extending import intrinsic
-from torch import Tensor
 
+from pathformer.nn.kernels.stored import wide
 from pathformer.nn.kernels.threads import share
 
-__all__ = ["BLOCK", "as_stored", "lay_out", "merged", "nearest", "widened"]
+__all__ = ["BLOCK", "lay_out", "merged", "nearest"]
 
 BLOCK = 128  # entities a block: 200 kB of 800 dimensions in bf16
-
-
-def as_stored(table: Tensor) -> np.ndarray:
-    """A table (N, D) as plain numbers: bf16 as the upper halves of float32 (uint16), everything else as float32."""
-    if table.dtype is torch.bfloat16:
-        return table.detach().cpu().contiguous().view(torch.uint16).numpy()
-    return table.detach().float().cpu().contiguous().numpy()
-
-
-def widened(stored: np.ndarray) -> np.ndarray:
-    """What `as_stored` gave, as float32."""
-    if stored.dtype == np.uint16:
-        return (stored.astype(np.uint32) << 16).view(np.float32)
-    return stored
 
 
 def lay_out(stored: np.ndarray) -> np.ndarray:
@@ -81,22 +63,6 @@ def merged(ids: np.ndarray, distances: np.ndarray, k: int) -> tuple[np.ndarray, 
     return np.take_along_axis(ids, order, axis=1), np.take_along_axis(distances, order, axis=1)
 
 
-def _widening(typing, number):
-    """A stored number as float32: uint16 is the upper half of its bits."""
-    if number == types.float32:
-        return types.float32(types.float32), lambda context, builder, signature, arguments: arguments[0]
-
-    def upper_half(context, builder, signature, arguments):
-        word = builder.zext(arguments[0], context.get_value_type(types.uint32))
-        shifted = builder.shl(word, context.get_constant(types.uint32, 16))
-        return builder.bitcast(shifted, context.get_value_type(types.float32))
-
-    return types.float32(types.uint16), upper_half
-
-
-_wide: Any = intrinsic(_widening)
-
-
 @numba.njit(nogil=True, cache=True)
 def _scan(points, blocks, keep, dot, factors, first, last, distances, ids):
     rows, count, size = len(points), len(keep), blocks.shape[2]
@@ -126,10 +92,10 @@ def _add_one(point, block, dot, sums):
         p, entities = point[k], block[k]
         if dot:
             for n in range(size):
-                sums[n] -= p * _wide(entities[n])
+                sums[n] -= p * wide(entities[n])
         else:
             for n in range(size):
-                sums[n] += abs(p - _wide(entities[n]))
+                sums[n] += abs(p - wide(entities[n]))
 
 
 @numba.njit(nogil=True, cache=True)
@@ -141,14 +107,14 @@ def _add_four(points, block, dot, sums):
         entities = block[k]
         if dot:
             for n in range(size):
-                e = _wide(entities[n])
+                e = wide(entities[n])
                 a[n] -= pa * e
                 b[n] -= pb * e
                 c[n] -= pc * e
                 d[n] -= pd * e
         else:
             for n in range(size):
-                e = _wide(entities[n])
+                e = wide(entities[n])
                 a[n] += abs(pa - e)
                 b[n] += abs(pb - e)
                 c[n] += abs(pc - e)

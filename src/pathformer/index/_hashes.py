@@ -1,0 +1,102 @@
+"""Codes whose differing bits estimate a distance: thresholds for L1, planes for the angle.
+
+N rows, d dimensions, B bits in words of 64.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch import Tensor
+
+from pathformer.nn.kernels.hamming import pack, threshold_codes
+
+__all__ = ["Planes", "Thresholds"]
+
+_ROWS = 4096  # rows in float32 at once
+
+
+@dataclass(frozen=True, eq=False)
+class Thresholds:
+    """Bit b is [x[dimensions[b]] > thresholds[b]]."""
+
+    dimensions: npt.NDArray[np.int64]  # (B,)
+    thresholds: npt.NDArray[np.float32]  # (B,)
+
+    @classmethod
+    def drawn(cls, vectors: Tensor, bits: int, seed: int) -> Self:
+        """Evenly over the ranges of all dimensions, laid end to end, each from a random start; then shuffled.
+
+        Shuffled, the first bits of a code are a shorter code of the same kind.
+        """
+        rng = np.random.default_rng(seed)
+        low, high = (end.float().cpu().numpy().astype(np.float64) for end in torch.aminmax(vectors, dim=0))
+        step = max((high - low).sum() / bits, np.finfo(np.float32).tiny)
+        starts = low + step * rng.random(len(low))
+        counts = np.maximum(np.ceil((high - starts) / step), 0).astype(np.int64)
+        dimensions = np.repeat(np.arange(len(low)), counts)
+        within = np.arange(len(dimensions)) - np.repeat(np.cumsum(counts) - counts, counts)
+        thresholds = starts[dimensions] + step * within
+        missing = rng.integers(len(low), size=max(0, bits - len(dimensions)))  # the count is B up to chance
+        dimensions = np.concatenate([dimensions, missing])
+        thresholds = np.concatenate([thresholds, rng.uniform(low[missing], high[missing])])
+        order = rng.permutation(len(dimensions))[:bits]
+        return cls(dimensions[order], thresholds[order].astype(np.float32))
+
+    def codes(self, rows: Tensor) -> npt.NDArray[np.uint64]:
+        """(N, d) -> (N, B / 64)."""
+        parts = [
+            threshold_codes(part.float().cpu().contiguous().numpy(), self.dimensions, self.thresholds)
+            for part in rows.split(_ROWS)
+        ]
+        return np.concatenate([np.empty((0, len(self.thresholds) // 64), np.uint64), *parts])
+
+    def first(self, bits: int) -> Thresholds:
+        """The first bits alone."""
+        return Thresholds(self.dimensions[:bits], self.thresholds[:bits])
+
+    def arrays(self) -> dict[str, npt.NDArray[Any]]:
+        """What is saved."""
+        return {"dimensions": self.dimensions, "thresholds": self.thresholds}
+
+    @classmethod
+    def open(cls, arrays: Mapping[str, npt.NDArray[Any]]) -> Self:
+        """What `arrays` gave."""
+        return cls(np.array(arrays["dimensions"]), np.array(arrays["thresholds"]))
+
+
+@dataclass(frozen=True, eq=False)
+class Planes:
+    """Bit b is [<x, normals[:, b]> > 0]."""
+
+    normals: npt.NDArray[np.float32]  # (d, B)
+
+    @classmethod
+    def drawn(cls, vectors: Tensor, bits: int, seed: int) -> Self:
+        """Normals in every direction alike."""
+        rng = np.random.default_rng(seed)
+        return cls(rng.standard_normal((vectors.shape[1], bits), np.float32))
+
+    def codes(self, rows: Tensor) -> npt.NDArray[np.uint64]:
+        """(N, d) -> (N, B / 64)."""
+        normals = torch.from_numpy(self.normals)
+        parts = [pack((part.float().cpu() @ normals > 0).numpy()) for part in rows.split(_ROWS)]
+        return np.concatenate([np.empty((0, self.normals.shape[1] // 64), np.uint64), *parts])
+
+    def first(self, bits: int) -> Planes:
+        """The first bits alone."""
+        return Planes(np.ascontiguousarray(self.normals[:, :bits]))
+
+    def arrays(self) -> dict[str, npt.NDArray[Any]]:
+        """What is saved."""
+        return {"normals": self.normals}
+
+    @classmethod
+    def open(cls, arrays: Mapping[str, npt.NDArray[Any]]) -> Self:
+        """What `arrays` gave."""
+        return cls(np.array(arrays["normals"]))

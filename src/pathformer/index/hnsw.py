@@ -1,0 +1,139 @@
+"""A graph of near neighbours, walked towards the point: faiss's HNSW (Malkov and Yashunin 2018), with the L1 metric.
+
+b points, N entities, d dimensions.
+
+Cosine is the inner product of rows of length one. faiss keeps rows in float32 and counts distances in its own order of
+additions, so what it finds is measured again here: distances have the bits that every other backend gives. Where few
+entities are allowed the graph's walks meet mostly others, so those few are all measured instead.
+
+Slow to build: about as long as 3,000 exact searches (`docs/index-backends.md`).
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar, Self
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch import Tensor
+
+from pathformer.errors import MissingExtraError
+from pathformer.index._base import Arrays, Index, Keep
+from pathformer.index._measure import Measure
+from pathformer.index._rows import Rows
+from pathformer.index._tuning import WANTED, Trial, aim, check_recall
+
+__all__ = ["HNSW", "INDEX", "Config"]
+
+_BREADTHS = (32, 64, 128, 256, 512, 1024, 2048)  # of a walk, that are tried
+_FEW = 0.1  # a share of allowed entities below which they are measured one and all
+
+
+@dataclass(frozen=True, kw_only=True)
+class Config:
+    """Options of `hnsw`; 0 is chosen when the index is built, and kept."""
+
+    recall: float = 0.95  # recall@10 to be reached
+    links: int = 32  # M: neighbours that an entity keeps on each level
+    construction: int = 80  # candidates while the graph is built
+    breadth: int = 0  # candidates of a walk where ten are wanted; more are in proportion
+
+    def __post_init__(self) -> None:
+        check_recall(self.recall)
+        if self.links < 2 or self.construction < 1 or self.breadth < 0:
+            raise ValueError("links are at least 2, construction at least 1, breadth not negative")
+
+
+class HNSW(Index):
+    """faiss's graph, and the rows once more as they were given."""
+
+    name: ClassVar[str] = "hnsw"
+    config_type: ClassVar[type[Config]] = Config
+
+    def __init__(self, measure: Measure, config: Config, graph: Any, rows: Rows, alive: Keep) -> None:
+        super().__init__(measure, config, rows.width, alive)
+        self._graph, self._rows = graph, rows
+
+    @classmethod
+    def _build(cls, vectors: Tensor, measure: Measure, config: Config, points: Tensor | None) -> Self:
+        measure.check_vector_metric(cls.name)
+        faiss = _faiss()
+        metric = faiss.METRIC_L1 if measure.metric == "l1" else faiss.METRIC_INNER_PRODUCT
+        graph = faiss.IndexHNSWFlat(vectors.shape[1], config.links, metric)
+        graph.hnsw.efConstruction = config.construction
+        index = cls(measure, config, graph, Rows.of(vectors, measure), np.ones(len(vectors), np.bool_))
+        index._insert(vectors)
+        index._tune(Trial.of(vectors, measure, points, seed=0))
+        return index
+
+    def _insert(self, vectors: Tensor) -> None:
+        with _threads():
+            self._graph.add(self.measure.points(vectors).cpu().contiguous().numpy())
+
+    def _tune(self, trial: Trial) -> None:
+        """The smallest breadth that reaches the target on a sample."""
+        for breadth in (self.config.breadth,) if self.config.breadth else _BREADTHS:
+            recall = trial.recall(self._walk(trial.points, WANTED, breadth, None))
+            if recall >= aim(self.config.recall):
+                break
+        self.config = dataclasses.replace(self.config, breadth=breadth)
+        self.about = {"breadth": breadth, "recall@10 on a sample": round(recall, 4)}
+
+    def _search(self, points: Tensor, k: int, keep: Keep) -> tuple[Tensor, Tensor]:
+        kept = int(keep.sum())
+        if kept <= max(k, _FEW * self.rows):
+            every = np.flatnonzero(keep)
+            return self._rows.nearest(points, k, lambda part: np.broadcast_to(every, (len(part), kept)), at_once=16)
+        breadth = int(self.config.breadth * max(1.0, k / WANTED) * self.rows / kept)
+        chosen = keep if kept < self.rows else None
+        return self._rows.nearest(points, k, lambda part: self._walk(part, k, breadth, chosen))
+
+    def _walk(self, points: Tensor, k: int, breadth: int, keep: Keep | None) -> npt.NDArray[np.int64]:
+        """Ids (b, k) that a walk of this breadth finds, -1 where it finds fewer."""
+        faiss = _faiss()
+        selector = None if keep is None else faiss.IDSelectorBitmap(np.packbits(keep, bitorder="little"))
+        how = faiss.SearchParametersHNSW(efSearch=max(breadth, k), sel=selector)
+        with _threads():
+            found: npt.NDArray[np.int64] = self._graph.search(points.contiguous().numpy(), k, params=how)[1]
+        return found
+
+    def _add(self, vectors: Tensor) -> None:
+        self._insert(vectors)
+        self._rows.append(vectors, self.measure)
+
+    def _arrays(self) -> Arrays:
+        return {"graph": _faiss().serialize_index(self._graph), **self._rows.arrays()}
+
+    @classmethod
+    def _open(
+        cls, arrays: Mapping[str, npt.NDArray[Any]], measure: Measure, config: Config, device: torch.device
+    ) -> Self:
+        graph = _faiss().deserialize_index(np.array(arrays["graph"]))
+        return cls(measure, config, graph, Rows.open(arrays, measure), np.array(arrays["alive"]))
+
+
+def _faiss() -> Any:
+    try:
+        import faiss
+    except ImportError:
+        raise MissingExtraError("the index hnsw", "faiss", "faiss") from None
+    return faiss
+
+
+class _threads:  # noqa: N801 (a block, not a thing)
+    """Inside, faiss uses as many threads as torch does."""
+
+    def __enter__(self) -> None:
+        faiss = _faiss()
+        self._before = faiss.omp_get_max_threads()
+        faiss.omp_set_num_threads(torch.get_num_threads())
+
+    def __exit__(self, *_: object) -> None:
+        _faiss().omp_set_num_threads(self._before)
+
+
+INDEX = HNSW

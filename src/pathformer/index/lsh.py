@@ -1,0 +1,146 @@
+"""Locality-sensitive hashing: codes of bits whose differences follow the distance, then true distances of the nearest.
+
+b points, N entities, d dimensions, C candidates.
+
+**L1** (Indyk and Motwani 1998). A bit asks whether one coordinate lies above one threshold. Were thresholds drawn
+uniformly from the coordinates' whole range, two rows would differ in a bit with a probability proportional to
+|x - y|_1, so the number of differing bits estimates the distance. Ours are drawn so, but evenly: each dimension's share
+of the thresholds is its range's, at equal steps from a random start. Every place stays equally likely, and the estimate
+scatters less. A point outside the range loses a part that is the same for all entities.
+
+**Cosine** (Charikar 2002). A bit asks on which side of a random plane a row lies; two rows differ in a bit with the
+probability angle / pi.
+
+Building chooses the code's length and the number of candidates so that recall@10 reaches its target at the least cost
+(`_tuning`): the rank that each truly near entity has by its code tells how many candidates are needed.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar, Self
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch import Tensor
+
+from pathformer.index._base import Arrays, Index, Keep
+from pathformer.index._hashes import Planes, Thresholds
+from pathformer.index._measure import Measure
+from pathformer.index._rows import Rows
+from pathformer.index._tuning import WANTED, Trial, aim, check_recall
+from pathformer.nn.kernels.hamming import candidates, differences
+from pathformer.nn.kernels.scan import BLOCK, lay_out
+
+__all__ = ["INDEX", "LSH", "Config"]
+
+Words = npt.NDArray[np.uint64]
+
+_LENGTHS = (512, 1024, 2048, 4096)  # bits of a code that are tried
+_RANDOM = 4  # how many bytes read in a row one byte of a row read here and there costs
+
+
+@dataclass(frozen=True, kw_only=True)
+class Config:
+    """Options of `lsh`; 0 is chosen when the index is built, and kept."""
+
+    recall: float = 0.95  # recall@10 to be reached
+    bits: int = 0  # of a code, a multiple of 64
+    rerank: int = 0  # entities whose true distance is computed where ten are wanted; more are in proportion
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        check_recall(self.recall)
+        if self.bits < 0 or self.bits % 64:
+            raise ValueError(f"bits {self.bits} is not a multiple of 64")
+        if self.rerank < 0:
+            raise ValueError(f"rerank {self.rerank} is less than none")
+
+
+class LSH(Index):
+    """Codes beside the rows themselves."""
+
+    name: ClassVar[str] = "lsh"
+    config_type: ClassVar[type[Config]] = Config
+
+    def __init__(
+        self, measure: Measure, config: Config, hashes: Thresholds | Planes, codes: Words, rows: Rows, alive: Keep
+    ) -> None:
+        super().__init__(measure, config, rows.width, alive)
+        self._hashes, self._codes, self._rows = hashes, codes, rows  # codes in blocks (ceil(N / 128), W, 128)
+
+    @classmethod
+    def _build(cls, vectors: Tensor, measure: Measure, config: Config, points: Tensor | None) -> Self:
+        measure.check_vector_metric(cls.name)
+        family = Thresholds if measure.metric == "l1" else Planes
+        hashes = family.drawn(vectors, config.bits or _LENGTHS[-1], config.seed)
+        codes = lay_out(hashes.codes(vectors))
+        index = cls(measure, config, hashes, codes, Rows.of(vectors, measure), np.ones(len(vectors), np.bool_))
+        index._tune(Trial.of(vectors, measure, points, config.seed))
+        return index
+
+    def _tune(self, trial: Trial) -> None:
+        """Choose what was left open, measure, and forget the bits that are not needed."""
+        asked, target = self._hashes.codes(trial.points), aim(self.config.recall)
+        choices = []
+        for bits in (self.config.bits,) if self.config.bits else _LENGTHS:
+            ranks = _ranks(asked, self._codes, self.rows, bits // 64, trial.nearest)
+            rerank = self.config.rerank or int(np.quantile(ranks, target, method="higher"))
+            cost = self.rows * bits // 8 + _RANDOM * rerank * self._rows.row_bytes
+            choices.append((cost, bits, max(WANTED, rerank), float((ranks <= rerank).mean())))
+        _, bits, rerank, recall = min(choices)
+        self.config = dataclasses.replace(self.config, bits=bits, rerank=rerank)
+        self._hashes, self._codes = self._hashes.first(bits), np.ascontiguousarray(self._codes[:, : bits // 64])
+        self.about = {"bits": bits, "rerank": rerank, "recall@10 on a sample": round(recall, 4)}
+
+    def _search(self, points: Tensor, k: int, keep: Keep) -> tuple[Tensor, Tensor]:
+        count, kept = math.ceil(self.config.rerank * max(1.0, k / WANTED)), int(keep.sum())
+        return self._rows.nearest(points, k, lambda part: self._candidates(part, keep, count, kept))
+
+    def _candidates(self, points: Tensor, keep: Keep, count: int, kept: int) -> npt.NDArray[np.int64]:
+        """Ids (b, C): those whose codes differ least, or all that may be found where they are not more."""
+        if kept <= count:
+            return np.broadcast_to(np.flatnonzero(keep), (len(points), kept))
+        return candidates(self._hashes.codes(points), self._codes, keep, count)
+
+    def _add(self, vectors: Tensor) -> None:
+        full = self.rows // BLOCK
+        rest = self._codes[full:].transpose(0, 2, 1).reshape(-1, self._codes.shape[1])[: self.rows - full * BLOCK]
+        new = lay_out(np.concatenate([rest, self._hashes.codes(vectors)]))
+        self._codes = np.concatenate([self._codes[:full], new])
+        self._rows.append(vectors, self.measure)
+
+    def _arrays(self) -> Arrays:
+        return {"codes": self._codes, **self._rows.arrays(), **self._hashes.arrays()}
+
+    @classmethod
+    def _open(
+        cls, arrays: Mapping[str, npt.NDArray[Any]], measure: Measure, config: Config, device: torch.device
+    ) -> Self:
+        family = Thresholds if measure.metric == "l1" else Planes
+        rows = Rows.open(arrays, measure)
+        return cls(measure, config, family.open(arrays), arrays["codes"], rows, np.array(arrays["alive"]))
+
+
+def _ranks(
+    codes: npt.NDArray[np.uint64],
+    blocks: npt.NDArray[np.uint64],
+    count: int,
+    words: int,
+    nearest: npt.NDArray[np.int64],
+) -> npt.NDArray[np.int64]:
+    """The place of each truly near entity in the order of differing bits, ties behind it counted: (S, 10)."""
+    ranks = np.empty(nearest.shape, np.int64)
+    for start in range(0, len(codes), 16):
+        rows = differences(codes[start : start + 16], blocks, count, words)
+        for row, differing in enumerate(rows, start):
+            behind = np.cumsum(np.bincount(differing, minlength=64 * words + 1))
+            ranks[row] = behind[differing[nearest[row]]]
+    return ranks
+
+
+INDEX = LSH

@@ -1,0 +1,155 @@
+"""What approximate backends add: hashes that follow the distance, recall as a target, and what is refused."""
+
+from __future__ import annotations
+
+import builtins
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from torch import Tensor
+
+from pathformer.errors import ConfigError, InputError, MissingExtraError
+from pathformer.index import build, load
+from pathformer.index._hashes import Planes, Thresholds
+from pathformer.index._measure import Measure
+from pathformer.index._tuning import Trial
+from pathformer.nn.kernels.hamming import differences
+from pathformer.nn.kernels.scan import lay_out
+from pathformer.spaces.box import SPACE as BOX
+
+APPROXIMATE = ("hnsw", "lsh")
+
+
+@pytest.fixture(scope="module")
+def vectors() -> Tensor:
+    """No groups at all, which is the hardest: every distance is much like every other."""
+    return torch.randn(3000, 32, generator=torch.Generator().manual_seed(0))
+
+
+@pytest.fixture(scope="module")
+def points() -> Tensor:
+    return 0.7 * torch.randn(400, 32, generator=torch.Generator().manual_seed(1))
+
+
+def test_differing_bits_follow_the_l1_norm() -> None:
+    """Over many draws the mean share of differing bits, times the whole range, is the distance."""
+    torch.manual_seed(0)
+    rows = torch.randn(40, 6) * torch.tensor([0.1, 1.0, 3.0, 1.0, 1.0, 0.0])
+    low, high = torch.aminmax(rows, dim=0)
+    total = (high - low).sum().item()
+    truth = torch.cdist(rows[:10], rows, p=1).numpy()
+    means = []
+    for seed in range(40):
+        hashes = Thresholds.drawn(rows, 512, seed)
+        counts = differences(hashes.codes(rows[:10]), lay_out(hashes.codes(rows)), 40)
+        means.append(counts / 512 * total)
+    assert np.abs(np.mean(means, axis=0) - truth).max() < 0.25
+    assert np.abs(means[0] - truth).max() < 0.6
+    assert np.corrcoef(means[0].ravel(), truth.ravel())[0, 1] > 0.999
+
+
+def test_differing_bits_follow_the_angle() -> None:
+    torch.manual_seed(0)
+    rows = torch.randn(40, 6)
+    hashes = Planes.drawn(rows, 4096, 0)
+    counts = differences(hashes.codes(rows[:10]), lay_out(hashes.codes(rows)), 40)
+    cosines = torch.nn.functional.cosine_similarity(rows[:10, None], rows, dim=-1).clamp(-1, 1)
+    assert np.abs(np.pi * counts / 4096 - torch.arccos(cosines).numpy()).max() < 0.12
+
+
+@pytest.mark.parametrize("family", [Thresholds, Planes])
+def test_the_first_bits_are_a_shorter_code(family: Any) -> None:
+    rows = torch.randn(50, 7)
+    whole = family.drawn(rows, 256, 3)
+    assert np.array_equal(whole.first(128).codes(rows), whole.codes(rows)[:, :2])
+    assert whole.codes(rows[:0]).shape == (0, 4)
+
+
+def test_entities_that_are_all_alike_are_hashed_too() -> None:
+    found = build("lsh", torch.ones(20, 3)).search(torch.ones(1, 3), 4)
+    assert found.ids[0].tolist() == [0, 1, 2, 3]
+    assert found.distances.eq(0).all()
+
+
+@pytest.mark.parametrize("backend", APPROXIMATE)
+@pytest.mark.parametrize("metric", ["l1", "cosine"])
+@pytest.mark.parametrize("target", [0.5, 0.95])
+def test_the_target_is_reached_on_other_points(
+    backend: str, metric: str, target: float, vectors: Tensor, points: Tensor
+) -> None:
+    index = build(backend, vectors, metric, points=points[:200], recall=target)
+    asked = points[200:]
+    for k in (10, 40):
+        exact = build("exact", vectors, metric).search(asked, k)
+        trial = Trial(asked, exact.ids.numpy())
+        assert trial.recall(index.search(asked, k).ids.numpy()) >= target
+    assert index.about["recall@10 on a sample"] >= (1 + target) / 2
+
+
+def test_a_higher_target_costs_more(vectors: Tensor, points: Tensor) -> None:
+    low, high = (build("lsh", vectors, points=points, recall=recall, bits=512) for recall in (0.6, 0.99))
+    assert low.config.rerank < high.config.rerank
+    assert low.config.bits == high.config.bits == 512
+
+
+def test_what_was_chosen_is_kept(vectors: Tensor, points: Tensor, tmp_path: Path) -> None:
+    index = build("lsh", vectors, points=points)
+    opened = load(index.save(tmp_path / "index"))
+    assert opened.config == index.config
+    assert opened.config.bits in (512, 1024, 2048, 4096)
+    assert opened.config.rerank >= 10
+    assert opened.about == index.about
+    given = build("lsh", vectors, bits=128, rerank=70)
+    assert (given.config.bits, given.config.rerank) == (128, 70)
+    graph = build("hnsw", vectors, breadth=40, links=8, construction=20)
+    assert graph.config.breadth == 40
+
+
+def test_without_points_a_sample_is_made_up(vectors: Tensor) -> None:
+    one, two = (Trial.of(vectors, Measure.of("l1"), None, seed=0) for _ in range(2))
+    assert one.points.shape == (256, 32)
+    assert torch.equal(one.points, two.points)
+    assert one.recall(one.nearest) == 1.0
+    assert one.recall(one.nearest[:, :5]) == 0.5
+    assert Trial.of(vectors[:3], Measure.of("l1"), None, seed=0).nearest.shape == (256, 3)
+
+
+@pytest.mark.parametrize("backend", APPROXIMATE)
+def test_what_cannot_be_is_refused(backend: str, vectors: Tensor) -> None:
+    with pytest.raises(InputError, match=f"{backend} knows the L1 norm and the cosine only; Box has its own distance"):
+        build(backend, vectors, BOX(32, 24.0))
+    with pytest.raises(ConfigError, match=r"recall 0.0 is not in \(0, 1\]"):
+        build(backend, vectors, recall=0.0)
+    with pytest.raises(InputError, match=r"points to tune by have the shape \(4, 31\), expected \(at least one, 32\)"):
+        build(backend, vectors, points=torch.randn(4, 31))
+
+
+@pytest.mark.parametrize(
+    ("backend", "options", "message"),
+    [
+        ("lsh", {"bits": 100}, "bits 100 is not a multiple of 64"),
+        ("lsh", {"rerank": -1}, "rerank -1 is less than none"),
+        ("hnsw", {"links": 1}, "links are at least 2"),
+    ],
+)
+def test_an_option_that_makes_no_sense_is_told(
+    backend: str, options: dict[str, int], message: str, vectors: Tensor
+) -> None:
+    with pytest.raises(ConfigError, match=message):
+        build(backend, vectors, **options)
+
+
+def test_hnsw_without_faiss_says_what_to_install(vectors: Tensor, monkeypatch: pytest.MonkeyPatch) -> None:
+    original = builtins.__import__
+
+    def without(name: str, *rest: Any, **more: Any) -> Any:
+        if name == "faiss":
+            raise ImportError(name)
+        return original(name, *rest, **more)
+
+    monkeypatch.setattr(builtins, "__import__", without)
+    with pytest.raises(MissingExtraError, match=r"the index hnsw needs faiss: pip install 'pathformer\[faiss\]'"):
+        build("hnsw", vectors)
