@@ -2,7 +2,8 @@
 
 Trains a Pathformer of 2 layers and d = 256 on NELL995 (ten structures) for `--minutes`, then writes to OUT
 
-    entities-0.safetensors, ...   the entity table, rows in order, in bf16; parts of at most 14 MB
+    entities-0.safetensors, ...   the entity table, rows in order, in bf16 (`--eight-bits`: in 255 steps over the range
+                                  of each column, half as large); parts of at most 14 MB
     points.safetensors            the points of test queries, float32 (disjuncts, d), a tensor a structure
     about.json                    graph, method, settings, steps, test MRR of a structure: what the table is worth
 
@@ -57,9 +58,23 @@ def read(folder: Path) -> Embeddings:
     """Read a folder that `write` has made."""
     parts = sorted(folder.glob("entities-*.safetensors"), key=lambda path: int(path.stem.partition("-")[2]))
     about = json.loads((folder / "about.json").read_text(encoding="utf-8"))
-    return Embeddings(
-        torch.cat([load_file(part)["entities"] for part in parts]), load_file(folder / "points.safetensors"), about
-    )
+    table = torch.cat([_table(load_file(part)) for part in parts])
+    return Embeddings(table, load_file(folder / "points.safetensors"), about)
+
+
+def _table(part: dict[str, Tensor]) -> Tensor:
+    if "low" in part:
+        return (part["low"] + part["step"] * part["entities"].float()).bfloat16()
+    return part["entities"]
+
+
+def _stored(table: Tensor, eight_bits: bool) -> dict[str, Tensor]:
+    """The tensors of a table as a file holds them."""
+    if not eight_bits:
+        return {"entities": table.bfloat16().contiguous()}
+    low, high = torch.aminmax(table, dim=0)
+    step = ((high - low) / 255).clamp_min(1e-12)
+    return {"entities": ((table - low) / step).round().byte().contiguous(), "low": low, "step": step}
 
 
 def train(minutes: float, overrides: list[str], data: Path | None, device: str) -> tuple[Model, Any, Any]:
@@ -73,13 +88,15 @@ def train(minutes: float, overrides: list[str], data: Path | None, device: str) 
     return model, material.sets, {"settings": run.plain(), "steps": outcome.result.step}
 
 
-def write(folder: Path, model: Model, queries: dict[str, Queries], points_each: int, about: dict[str, Any]) -> None:
+def write(
+    folder: Path, model: Model, queries: dict[str, Queries], points_each: int, eight_bits: bool, about: dict[str, Any]
+) -> None:
     """Write table, points and figures."""
     folder.mkdir(parents=True, exist_ok=True)
-    table = model.entities.weight.detach().to(torch.bfloat16).cpu()
-    rows = PART // (2 * table.shape[1])
+    table = model.entities.weight.detach().float().cpu()
+    rows = PART // ((1 if eight_bits else 2) * table.shape[1])
     for number, part in enumerate(table.split(rows)):
-        save_file({"entities": part.contiguous()}, folder / f"entities-{number}.safetensors")
+        save_file(_stored(part, eight_bits), folder / f"entities-{number}.safetensors")
     ranker = ModelRanker(model)
     some = {name: _some(asked, points_each) for name, asked in queries.items()}
     with torch.inference_mode():
@@ -88,7 +105,7 @@ def write(folder: Path, model: Model, queries: dict[str, Queries], points_each: 
     report = evaluate(ranker, {name: _some(asked, 500) for name, asked in queries.items()})
     figures = {name: score.mrr for name, score in report.scores.items()}
     print({name: round(100 * mrr, 1) for name, mrr in figures.items()})
-    facts = {**about, "entities": len(table), "dim": table.shape[1], "mrr": figures}
+    facts = {**about, "eight_bits": eight_bits, "entities": len(table), "dim": table.shape[1], "mrr": figures}
     (folder / "about.json").write_text(json.dumps(facts, indent=2) + "\n", encoding="utf-8")
 
 
@@ -102,11 +119,12 @@ def main() -> None:
     parser.add_argument("overrides", nargs="*", metavar="key=value", help="settings of the run")
     parser.add_argument("--minutes", type=float, default=1.25, help="of training")
     parser.add_argument("--points", type=int, default=72, help="test queries of each structure")
+    parser.add_argument("--eight-bits", action="store_true", help="half the size, for d = 800")
     parser.add_argument("--data", type=Path, default=None, help="the folder that holds datasets")
     parser.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu")
     given = parser.parse_intermixed_args()
     model, sets, about = train(given.minutes, given.overrides, given.data, given.device)
-    write(given.out, model.eval(), dict(sets["test"]), given.points, about)
+    write(given.out, model.eval(), dict(sets["test"]), given.points, given.eight_bits, about)
 
 
 if __name__ == "__main__":
