@@ -99,6 +99,13 @@ def test_measuring_a_checkpoint_gives_the_figures_of_the_run(trained: Path) -> N
     assert (valid.about["filter"], valid.about["ties"], valid.paper) == ("strict", "pessimistic", {})
 
 
+def test_unions_may_be_taken_otherwise_than_the_method_does(trained: Path) -> None:
+    own, other = (measure(trained, structures=["1p", "2u"], union=way, device="cpu") for way in (None, "demorgan"))
+    assert own.scores["1p"] == other.scores["1p"]
+    assert own.scores["2u"] != other.scores["2u"]
+    assert ("union" in own.about, other.about["union"]) == (False, "demorgan")
+
+
 def test_wrong_words_are_refused(trained: Path) -> None:
     with pytest.raises(ConfigError, match=r"ties 'optimist' is not one of expected, .*; closest: 'optimistic'"):
         measure(trained, ties="optimist")
@@ -106,6 +113,8 @@ def test_wrong_words_are_refused(trained: Path) -> None:
         measure(trained, answers="all")
     with pytest.raises(ConfigError, match="split 'train' is not one of valid, test"):
         measure(trained, split="train")
+    with pytest.raises(ConfigError, match="union 'demorgn' is not one of dnf, native, demorgan; closest: 'demorgan'"):
+        measure(trained, union="demorgn")
 
 
 def test_another_graph_is_refused(trained: Path, tmp_path: Path) -> None:

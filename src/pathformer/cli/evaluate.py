@@ -31,6 +31,10 @@ def command(
     strict: Annotated[
         bool, typer.Option("--strict", help="Rank negation against all entities outside the larger graph's answers.")
     ] = False,
+    union: Annotated[
+        str | None,
+        typer.Option(help="dnf, native or demorgan: how unions are taken; as the method says by default."),
+    ] = None,
     format: Annotated[str, typer.Option(help="table, json or markdown.")] = "table",
     data: Annotated[Path | None, typer.Option(help="The folder that holds datasets.", show_default=False)] = None,
     device: Annotated[str, typer.Option(help="cuda, cuda:1, cpu, or auto.")] = "auto",
@@ -62,6 +66,7 @@ def command(
             answers=answers,
             ties=ties,
             strict=strict,
+            union=union,
             data=data,
             device=device,
             progress=lambda name, count: status.update(f"ranked {count:,} queries of {name}"),

@@ -13,6 +13,7 @@ from pathformer.evaluation.report import Report
 from pathformer.experiments.queries import query_sets
 from pathformer.experiments.run import choose_device
 from pathformer.kg.datasets import load
+from pathformer.plan import UnionWay
 from pathformer.training import checkpoint
 
 __all__ = ["find_checkpoint", "measure"]
@@ -28,6 +29,7 @@ def measure(
     answers: str = "hard",
     ties: str = "expected",
     strict: bool = False,
+    union: str | None = None,
     data: str | Path | None = None,
     device: str = "auto",
     progress: Callable[[str, int], None] | None = None,
@@ -39,6 +41,8 @@ def measure(
     _check("answers", answers, get_args(Answers))
     _check("ties", ties, TIES)
     _check("split", split, ("valid", "test"))
+    if union is not None:
+        _check("union", union, get_args(UnionWay))
     file = find_checkpoint(Path(path))
     model, facts = checkpoint.load_model(file, choose_device(device))
     kg = load(graph or facts["dataset"], data)
@@ -54,7 +58,7 @@ def measure(
     )
     own = queries is None or queries == facts["queries"]
     return evaluate(
-        ModelRanker(model),
+        ModelRanker(model, union=cast(UnionWay | None, union)),
         sets[split],
         answers=cast(Answers, answers),
         ties=cast(Ties, ties),
@@ -64,6 +68,7 @@ def measure(
             "split": split,
             "queries": sets.origin_of(split),
             "weights": f"{file.stem}, step {facts['step']:,}",
+            **({} if union is None else {"union": union}),
         },
         progress=progress,
         paper=facts["settings"]["paper"]["mrr"] if own and split == "test" and answers == "hard" else {},
