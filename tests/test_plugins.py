@@ -63,6 +63,61 @@ def test_a_helper_is_no_plugin(package: str) -> None:
         plugins.load(package, "-helper")
 
 
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A user's folder, laid out as the package is."""
+    made = tmp_path / "mine" / "shapes"
+    made.mkdir(parents=True)
+    monkeypatch.setenv(plugins.FOLDERS, str(made.parent))
+    return made
+
+
+def test_a_users_folder_adds_plugins(package: str, folder: Path) -> None:
+    (folder / "six_pointed.py").write_text("corners = 6\n")
+    (folder / "_helper.py").write_text("raise SystemExit\n")
+    assert plugins.names(package) == ("four-sided", "hexagon", "round", "six-pointed")
+    module = plugins.load(package, "six-pointed")
+    assert module.corners == 6
+    assert plugins.load(package, "six-pointed") is module
+    with pytest.raises(UnknownPluginError, match="closest: 'six-pointed'"):
+        plugins.load(package, "six-point")
+
+
+def test_a_file_of_the_package_comes_before_a_folders(package: str, folder: Path) -> None:
+    (folder / "round_.py").write_text("name = 'another'\n")
+    assert plugins.names(package) == ("four-sided", "hexagon", "round")
+    assert plugins.load(package, "round").name == "round_"
+
+
+def test_of_several_folders_the_first_counts(
+    package: str, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    second = tmp_path / "theirs" / "shapes"
+    second.mkdir(parents=True)
+    for place, name in ((folder, "star"), (second, "star"), (second, "moon")):
+        (place / f"{name}.py").write_text(f"home = {place.parent.name!r}\n")
+    monkeypatch.setenv(plugins.FOLDERS, f"{folder.parent}:{second.parent}")
+    assert plugins.load(package, "star").home == "mine"
+    assert plugins.load(package, "moon").home == "theirs"
+    (second.parent / "empty").mkdir()
+    monkeypatch.setenv(plugins.FOLDERS, str(second.parent / "empty"))
+    assert "moon" not in plugins.names(package)
+
+
+def test_a_users_file_that_does_not_load_is_named(package: str, folder: Path) -> None:
+    (folder / "star.py").write_text("import no_such_module\n")
+    message = r"plugin 'star' of 'zoo_of_plugins.shapes' \(.*star.py\) does not load: No module named 'no_such_module'"
+    for _ in range(2):
+        with pytest.raises(PluginError, match=message):
+            plugins.load(package, "star")
+
+
+def test_a_folder_that_is_not_there_is_named(package: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(plugins.FOLDERS, "nowhere")
+    with pytest.raises(PluginError, match="PATHFORMER_PLUGINS names 'nowhere', which is not a folder"):
+        plugins.names(package)
+
+
 def test_an_entry_point_adds_a_plugin(package: str, monkeypatch: pytest.MonkeyPatch) -> None:
     entry_point(monkeypatch, "star", "json.decoder", package)
     assert "star" in plugins.names(package)
