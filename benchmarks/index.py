@@ -1,0 +1,170 @@
+"""Nearest entities by every backend on the same trained embeddings: recall beside latency, build time and memory.
+
+    pathformer bench index [-- --embeddings runs/index-nell995 --backends exact,lsh --metric l1]
+
+The embeddings are those of `benchmarks/index_embeddings.py`: NELL995's 63,361 entities and points of test queries of
+all fourteen structures. Half of the points tune the approximate backends, the other half are asked. Beside ours stand
+faiss's exact search and torch (`cdist` and `topk`). All take turns, so that a busy moment of the machine falls on each
+of them; ratios to `exact` are those of medians over the same rounds.
+"""
+
+from __future__ import annotations
+
+import argparse
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from statistics import median, quantiles
+from typing import Any
+
+import torch
+from _record import record
+from index_embeddings import Embeddings, read
+from rich.console import Console
+from rich.table import Table
+from torch import Tensor
+
+from pathformer import plugins
+from pathformer.errors import InputError
+from pathformer.index import Index, build, load
+
+WANTED = 10
+Search = Callable[[Tensor], Any]
+
+
+def baselines(table: Tensor, metric: str) -> dict[str, Search]:
+    """Exact searches of others, over the table in float32."""
+    rows = table.float()
+    if metric == "cosine":
+        unit = torch.nn.functional.normalize(rows)
+        return {"torch": lambda points: (points @ unit.t()).topk(WANTED)}
+    import faiss
+
+    flat = faiss.IndexFlat(rows.shape[1], faiss.METRIC_L1)
+    flat.add(rows.numpy())
+    return {
+        "faiss exact": lambda points: flat.search(points.numpy(), WANTED),
+        "torch": lambda points: torch.cdist(points, rows, p=1).topk(WANTED, largest=False),
+    }
+
+
+def halves(embeddings: Embeddings) -> tuple[Tensor, dict[str, Tensor]]:
+    """Points to tune by, and others to ask, by structure."""
+    tune = torch.cat([points[0::2] for points in embeddings.points.values()])
+    return tune, {name: points[1::2] for name, points in embeddings.points.items()}
+
+
+def recalls(index: Index, truth: Index, asked: dict[str, Tensor]) -> dict[str, float]:
+    """Recall@10 of each structure; at equal distances any of the entities counts."""
+    found = {}
+    for name, points in asked.items():
+        limit = truth.search(points, WANTED).distances[:, -1:]
+        found[name] = (index.search(points, WANTED).distances <= limit).float().mean().item()
+    return found
+
+
+def timed(work: Callable[[], object]) -> float:
+    begun = time.perf_counter()
+    work()
+    return time.perf_counter() - begun
+
+
+def latencies(searches: dict[str, Search], points: Tensor, rounds: int, batch: int) -> dict[str, dict[str, float]]:
+    """Milliseconds a single point (median, 95th percentile) and points a second in batches (median), all in turn."""
+    single: dict[str, list[float]] = {name: [] for name in searches}
+    many: dict[str, list[float]] = {name: [] for name in searches}
+    together = points[torch.arange(batch) % len(points)]
+    for search in searches.values():
+        search(points[:1]), search(together[:8])
+    for turn in range(rounds):
+        point = points[turn % len(points)][None]
+        for name, search in searches.items():
+            single[name].append(1e3 * timed(lambda s=search, p=point: s(p)))
+        if turn % 20 == 0:
+            for name, search in searches.items():
+                many[name].append(batch / timed(lambda s=search: s(together)))
+    return {
+        name: {"ms": median(single[name]), "ms_95": quantiles(single[name], n=20)[-1], "per_second": median(many[name])}
+        for name in searches
+    }
+
+
+def stored_bytes(folder: Path) -> int:
+    return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
+
+
+def measure(embeddings: Embeddings, backends: list[str], metric: str, rounds: int, batch: int) -> dict[str, Any]:
+    tune, asked = halves(embeddings)
+    table = embeddings.entities
+    truth = build("exact", table, metric)
+    figures: dict[str, Any] = {}
+    searches: dict[str, Search] = {}
+    for name in backends:
+        begun = time.perf_counter()
+        index = build(name, table, metric, points=tune)
+        seconds = time.perf_counter() - begun
+        by_structure = recalls(index, truth, asked)
+        with tempfile.TemporaryDirectory() as folder:
+            saved = index.save(Path(folder) / "index")
+            opening = timed(lambda saved=saved: load(saved))
+            size = stored_bytes(saved)
+        figures[name] = {
+            "recall": sum(by_structure.values()) / len(by_structure),
+            "recall_worst": min(by_structure.values()),
+            "recall_by_structure": by_structure,
+            "build_s": seconds,
+            "load_s": opening,
+            "bytes_an_entity": size / len(table),
+            "about": index.about,
+        }
+        searches[name] = lambda points, index=index: index.search(points, WANTED)
+        print(f"{name}: built in {seconds:.1f} s, {index.about}", flush=True)
+    searches |= baselines(table, metric)
+    points = torch.cat(list(asked.values()))
+    points = points[torch.randperm(len(points), generator=torch.Generator().manual_seed(0))]
+    for name, found in latencies(searches, points, rounds, batch).items():
+        figures.setdefault(name, {"recall": 1.0, "recall_worst": 1.0}).update(found)
+    for found in figures.values():
+        found["times_as_fast_as_exact"] = figures["exact"]["ms"] / found["ms"]
+    return figures
+
+
+def show(figures: dict[str, Any], title: str) -> None:
+    columns = {
+        "recall@10": "recall .3f", "worst structure": "recall_worst .3f", "ms a point": "ms .2f", "95 %": "ms_95 .2f",
+        "x exact": "times_as_fast_as_exact .2f", "points/s": "per_second ,.0f", "build s": "build_s .2f",
+        "load s": "load_s .3f", "bytes an entity": "bytes_an_entity ,.0f",
+    }  # fmt: skip
+    table = Table(title=title, box=None, pad_edge=False)
+    table.add_column("backend")
+    for column in columns:
+        table.add_column(column, justify="right")
+    for name, found in figures.items():
+        slots = [column.split() for column in columns.values()]
+        table.add_row(name, *(format(found[slot], style) if slot in found else "" for slot, style in slots))
+    Console(width=140).print(table)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("--embeddings", type=Path, default=Path("runs/index-nell995"))
+    parser.add_argument("--backends", default=",".join(plugins.names("pathformer.index")))
+    parser.add_argument("--metric", default="l1", choices=["l1", "cosine"])
+    parser.add_argument("--rounds", type=int, default=200, help="single points asked of each backend")
+    parser.add_argument("--batch", type=int, default=256, help="points at once")
+    given = parser.parse_args()
+    if not (given.embeddings / "about.json").is_file():
+        raise InputError(f"no embeddings in {given.embeddings}: `python benchmarks/index_embeddings.py` makes some")
+    embeddings = read(given.embeddings)
+    rows, width = embeddings.entities.shape
+    backends = ["exact", *(name for name in given.backends.split(",") if name != "exact")]
+    figures = measure(embeddings, backends, given.metric, given.rounds, given.batch)
+    show(figures, f"{rows:,} entities, d = {width}, {given.metric}, {torch.get_num_threads()} threads")
+    facts = {"entities": rows, "dim": width, "metric": given.metric, "threads": torch.get_num_threads()}
+    path = record(f"index-{width}-{given.metric}", {**facts, "mrr": embeddings.about["mrr"], "backends": figures})
+    print(f"written to {path}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,105 @@
+"""`pathformer index`: how an engine finds the nearest entities."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from pathformer.index import Index
+
+__all__ = ["command"]
+
+
+def command(
+    engine: Annotated[
+        Path | None,
+        typer.Argument(help="The folder that `pathformer fit` made; without one, the backends are listed."),
+    ] = None,
+    settings: Annotated[
+        list[str] | None, typer.Argument(help="Options of the backend, key=value.", show_default=False)
+    ] = None,
+    backend: Annotated[
+        str | None, typer.Option("--backend", "-b", help="Build the index anew with this backend.", show_default=False)
+    ] = None,
+) -> None:
+    """List the backends, show the index of an engine, or build it anew with another backend.
+
+    An approximate backend measures its recall when it is built, on questions walked out of the engine's own graph, and
+    takes what reaches its target (recall=0.95 unless another is given). The engine is replaced in one step: a kill
+    leaves the old one.
+
+    Examples:
+
+        $ pathformer index
+
+        $ pathformer index films
+
+        $ pathformer index films --backend lsh recall=0.99
+    """
+    from pathformer.errors import InputError
+
+    if engine is None:
+        if backend is not None:
+            raise InputError(f"which engine? pathformer index ENGINE --backend {backend}")
+        _list()
+        return
+    if backend is None and settings:
+        raise InputError(f"{settings[0]!r} is an option of a backend: name one with --backend")
+    _show_or_build(engine, backend, settings or [])
+
+
+def _list() -> None:
+    """Every backend with the first line of its file, and its options."""
+    from dataclasses import fields
+
+    from pathformer import plugins
+    from pathformer.index import find
+
+    for name in plugins.names("pathformer.index"):
+        summary = (plugins.load("pathformer.index", name).__doc__ or "").partition("\n")[0].rstrip(".")
+        default = find(name).config_type()
+        options = ", ".join(f"{field.name}={getattr(default, field.name)}" for field in fields(default))
+        typer.echo(f"{name:6} {summary}\n       options: {options}")
+
+
+def _show_or_build(folder: Path, backend: str | None, settings: list[str]) -> None:
+    import time
+
+    from pathformer.engine.engine import load
+
+    engine = load(folder)
+    if backend is not None:
+        from pathformer.engine.reindex import reindex
+
+        begun = time.perf_counter()
+        engine = reindex(engine, backend, settings)
+        typer.echo(f"built in {time.perf_counter() - begun:.1f} s")
+        engine.save(folder, force=True)
+    for line in _facts(engine.index):
+        typer.echo(line)
+
+
+def _facts(index: Index) -> list[str]:
+    """What an index is, a line each."""
+    from dataclasses import asdict
+
+    gone = index.rows - len(index)
+    removed = f", {gone:,} removed" if gone else ""
+    measured: dict[str, Any] = {**asdict(index.config), **index.about}
+    return [
+        f"{index.name} over {len(index):,} entities{removed}, by {_distance(index)}",
+        *(f"  {name} = {value}" for name, value in measured.items()),
+    ]
+
+
+def _distance(index: Index) -> str:
+    match index.measure.metric:
+        case "l1":
+            return "the L1 norm"
+        case "cosine":
+            return "the cosine"
+        case _:
+            return f"the distance of {index.measure.facts['space']}"
