@@ -15,10 +15,11 @@ _HOMES: dict[str, str] = {
     "Answers": "pathformer.engine.answers",
     "Engine": "pathformer.engine.engine",
     "KnowledgeGraph": "pathformer.kg",
+    "fit": "pathformer.engine.fit",
     "load": "pathformer.engine.engine",
 }
 
-__all__ = ["Answer", "Answers", "Engine", "KnowledgeGraph", "__version__", "load"]
+__all__ = ["Answer", "Answers", "Engine", "KnowledgeGraph", "__version__", "fit", "load"]
 
 
 def __getattr__(name: str) -> Any:

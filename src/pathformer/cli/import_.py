@@ -11,7 +11,7 @@ import typer
 if TYPE_CHECKING:
     from pathformer.kg.knowledge import KnowledgeGraph
 
-__all__ = ["command", "summary"]
+__all__ = ["chosen_columns", "command", "summary"]
 
 _SIGNS = {"tab": "\t", "\\t": "\t", "space": " ", "comma": ",", "semicolon": ";", "pipe": "|"}
 _MET = (  # counts of the report, what one is called and what several are
@@ -81,13 +81,13 @@ def command(
         files[0] if len(files) == 1 else files,
         name=name,
         format=format,
-        columns=_columns(columns),
+        columns=chosen_columns(columns),
         header=header,
         delimiter=_SIGNS.get(delimiter or "", delimiter),
         quote=quote,
         encoding=encoding,
         names=names,
-        names_columns=_columns(names_columns),
+        names_columns=chosen_columns(names_columns),
         relation_names=relation_names,
         literals=literals,
         skip_bad=skip_bad,
@@ -117,7 +117,8 @@ def _counted(count: int, one: str, several: str) -> str:
     return f"{count:,} {one if count == 1 else several}"
 
 
-def _columns(text: str | None) -> tuple[str | int, ...] | None:
+def chosen_columns(text: str | None) -> tuple[str | int, ...] | None:
+    """Columns as they are written on the command line."""
     if text is None:
         return None
     return tuple(int(part) if part.isdecimal() else part for part in map(str.strip, text.split(",")))

@@ -8,8 +8,9 @@ n predictions, F features (`features`).
 Within a query z never rises from one prediction to the next, so a nearer entity is never less likely than a farther
 one. A known answer has probability 1.
 
-What the probability is of: that the answer is among the facts that the graph lacks, where it lacks as large a share of
-them as was held out, and something is missing from this very answer. `docs/calibration.md` says what follows from that.
+What the probability is of: that the answer is among the facts that the graph lacks, if it lacks such a share of them as
+was held out. Half of the questions it is fitted on have an answer that is missing, half are drawn whether they have one
+or not: nobody knows which kind the next one is. `docs/calibration.md` says what follows from that.
 """
 
 from __future__ import annotations

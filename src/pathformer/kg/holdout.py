@@ -14,7 +14,7 @@ from pathformer.errors import InputError
 from pathformer.kg.keys import merged, pack, unpack
 from pathformer.kg.knowledge import KnowledgeGraph
 
-__all__ = ["hold_out"]
+__all__ = ["hold_out", "spared"]
 
 _CHUNK = 1 << 16  # triples turned into Python numbers at once
 
@@ -30,7 +30,7 @@ def hold_out(graph: KnowledgeGraph, valid: float = 0.1, test: float = 0.1, *, se
     triples = unpack(merged(np.concatenate(parts)), entities, relations)
     wanted = {"test": int(test * len(triples)), "valid": int(valid * len(triples))}
     order = np.random.default_rng(seed).permutation(len(triples))
-    held = _spared(triples, order, sum(wanted.values()), entities, relations)
+    held = spared(triples, order, sum(wanted.values()), entities, relations)
     share = round(len(held) * wanted["test"] / max(sum(wanted.values()), 1))  # when few can be spared, both get less
     places = {"test": held[:share], "valid": held[share:]}
     stay = np.ones(len(triples), np.bool_)
@@ -40,7 +40,7 @@ def hold_out(graph: KnowledgeGraph, valid: float = 0.1, test: float = 0.1, *, se
     return KnowledgeGraph(graph.name, graph.vocabulary, splits, report=graph.report)
 
 
-def _spared(
+def spared(
     triples: npt.NDArray[np.int32], order: npt.NDArray[np.int64], count: int, entities: int, relations: int
 ) -> npt.NDArray[np.int64]:
     """Up to `count` places, in the order given, whose triples train can spare."""

@@ -1,0 +1,166 @@
+"""A trained model on questions it has not seen: figures beside the baseline's, probabilities, and what to say of it."""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from pathformer.engine.calibrate import Calibration
+from pathformer.engine.encode import Encoder
+from pathformer.engine.heldout import Questions
+from pathformer.engine.judge import find_predictions, fit_calibration, judge_calibration
+from pathformer.engine.reliability import draw_reliability
+from pathformer.engine.report import FitReport, RelationScore
+from pathformer.engine.scale import Scale
+from pathformer.engine.stages import Stages
+from pathformer.evaluation.evaluate import ModelRanker, evaluate
+from pathformer.evaluation.filters import reference_filter
+from pathformer.evaluation.frequency import Frequency
+from pathformer.evaluation.metrics import reciprocal_ranks
+from pathformer.index import Index
+from pathformer.kg.knowledge import KnowledgeGraph
+from pathformer.models import Model
+from pathformer.query.structures import EFOL_TRAINED
+from pathformer.training.loop import Result
+
+__all__ = ["Assessed", "assess"]
+
+_FEW = 1000  # triples below which little can be learned
+_RARE = 5  # triples of a relation below which nothing can
+_SHOWN = 5  # names in a note
+_RELATIONS = 40  # lines of the report
+
+
+@dataclass(frozen=True, eq=False)
+class Assessed:
+    """What an engine is given besides its model."""
+
+    calibration: Calibration
+    report: FitReport
+    about: Mapping[str, Any]
+    files: Mapping[str, bytes]
+
+
+def assess(
+    kg: KnowledgeGraph,
+    model: Model,
+    index: Index,
+    questions: Questions,
+    scale: Scale,
+    result: Result,
+    stages: Stages,
+    advance: Callable[[str], None] = lambda _: None,
+) -> Assessed:
+    """Measure, calibrate on `valid`, judge on `test`, and write it all down."""
+    calibration, scores, frequency, judged, everyday = Calibration.none(), None, None, None, None
+    relations: tuple[RelationScore, ...] = ()
+    if questions.test and questions.valid:
+        scores = evaluate(ModelRanker(model), questions.test)
+        frequency = evaluate(Frequency(kg.graph("train")), questions.test)
+        relations = _by_relation(kg, model, questions)
+        advance("figures")
+        encoder = Encoder(model)
+        learnt = kg.graph("train")
+        calibration = fit_calibration(
+            find_predictions(questions.valid, learnt, encoder, index),
+            find_predictions(questions.everyday["valid"], learnt, encoder, index),
+        )
+        advance("probabilities")
+        known = kg.graph("valid")
+        judged = judge_calibration(calibration, find_predictions(questions.test, known, encoder, index))
+        advance("whether they hold")
+        everyday = judge_calibration(calibration, find_predictions(questions.everyday["test"], known, encoder, index))
+        advance("and for everyday questions")
+    report = FitReport(
+        graph=kg.name,
+        entities=kg.vocabulary.entity_count,
+        relations=len(kg.vocabulary.relations),
+        triples={part: len(triples) for part, triples in kg.splits.items()},
+        model=scale.model,
+        parameters=sum(parameter.numel() for parameter in model.parameters()),
+        steps=result.step,
+        device=_machine(model),
+        scores=scores,
+        frequency=frequency,
+        by_relation=relations,
+        calibration=judged,
+        everyday=everyday,
+        seconds=dict(stages.seconds),
+        notes=_notes(kg, questions, calibration),
+    )
+    for note in report.notes:
+        stages.say(note)
+    about = {
+        "minutes": scale.minutes,
+        "seconds": sum(report.seconds.values()),
+        "steps": result.step,
+        "device": report.device,
+        "seed": scale.training.seed,
+        "held_out": {part: report.triples.get(part, 0) for part in ("valid", "test")},
+        "mrr": None if scores is None else scores.mrr,
+        "ece": None if judged is None else judged.ece,
+    }
+    files = {"report.json": report.json().encode(), "report.md": report.markdown().encode()}
+    if judged is not None:
+        files["calibration.svg"] = draw_reliability(judged).encode()
+    return Assessed(calibration, report, about, files)
+
+
+def _by_relation(kg: KnowledgeGraph, model: Model, questions: Questions) -> tuple[RelationScore, ...]:
+    """MRR of held-out links by relation, the most frequent first."""
+    asked = questions.test.get("1p")
+    if asked is None:
+        return ()
+    ranks = ModelRanker(model).rank(asked, asked.hard, reference_filter(asked))
+    counts = np.diff(ranks.ptr)
+    of_query = np.add.reduceat(reciprocal_ranks(ranks), ranks.ptr[:-1]) / counts  # every query has a missing answer
+    relation = asked.ids[:, 1] >> 1
+    learnt = np.bincount(kg.splits["train"][:, 1] >> 1, minlength=len(kg.vocabulary.relations))
+    found = [
+        RelationScore(
+            kg.vocabulary.relation(2 * int(r)),
+            int(learnt[r]),
+            int((relation == r).sum()),
+            float(of_query[relation == r].mean()),
+        )
+        for r in np.unique(relation)
+    ]
+    return tuple(sorted(found, key=lambda score: (-score.triples, score.relation))[:_RELATIONS])
+
+
+def _notes(kg: KnowledgeGraph, questions: Questions, calibration: Calibration) -> tuple[str, ...]:
+    """What cannot be learned from this graph, or could not be measured."""
+    notes = []
+    train, names = kg.splits["train"], kg.vocabulary
+    if len(train) < _FEW:
+        notes.append(
+            f"{len(train):,} triples are few to learn from: take predictions as hints; known answers are exact as ever."
+        )
+    rare = np.flatnonzero(np.bincount(train[:, 1] >> 1, minlength=len(names.relations)) < _RARE)
+    if len(rare):
+        shown = ", ".join(names.relation(2 * int(r)) for r in rare[:_SHOWN]) + (", ..." if len(rare) > _SHOWN else "")
+        notes.append(f"Relations with fewer than {_RARE} triples are hardly learned: {len(rare)} of them ({shown}).")
+    alone = int(np.count_nonzero(np.diff(kg.graph("train").head_ptr) == 0))
+    if alone:
+        notes.append(f"{alone:,} entities stand in no triple: nothing can be predicted of them.")
+    missing = [name for name in EFOL_TRAINED if name not in questions.train]
+    if missing:
+        notes.append(f"The graph holds no questions of the shapes {', '.join(missing)} to learn from.")
+    if not questions.test or not questions.valid:
+        notes.append("Nothing could be held out without losing a name: no figures, and probabilities are a mere habit.")
+    elif not calibration.fitted:
+        notes.append("Too few held-out questions were answered right or wrong: probabilities are a mere habit.")
+    return tuple(notes)
+
+
+def _machine(model: Model) -> str:
+    import torch
+
+    device = model.entities.weight.device
+    if device.type == "cuda":
+        return torch.cuda.get_device_name(device)
+    return f"{platform.machine()} processor, {torch.get_num_threads()} threads"

@@ -1,0 +1,180 @@
+"""From triples to an engine: hold out, draw questions, train, calibrate, index, report, write.
+
+    engine = fit(kg, minutes=5)
+    engine = fit(kg, out="films")      # the same call continues after an interruption
+
+With `out`, work in progress lies in a folder beside it (`.films.fit`), where training saves itself; everything else is
+made again from the same seed in seconds. The folder goes when the engine is written.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from rich.console import Console
+
+from pathformer import __version__
+from pathformer.engine.assess import assess
+from pathformer.engine.engine import Engine
+from pathformer.engine.heldout import Questions, draw_questions, hold_out
+from pathformer.engine.scale import Scale, scale_for
+from pathformer.engine.stages import Stages
+from pathformer.engine.storage import HEADER
+from pathformer.errors import InputError
+from pathformer.evaluation.evaluate import ModelRanker, evaluate
+from pathformer.index import build as build_index
+from pathformer.kg.atomic import check_target
+from pathformer.kg.knowledge import KnowledgeGraph
+from pathformer.models import Model, build
+from pathformer.query.structures import EFOL_TRAINED, STRUCTURES
+from pathformer.training import checkpoint
+from pathformer.training.data import TrainingSet
+from pathformer.training.device import choose_device
+from pathformer.training.loop import Result, Task, train
+
+__all__ = ["DRAWINGS", "METHOD", "fit", "new_model", "train_in", "workshop"]
+
+METHOD = "pathformer"
+DRAWINGS = len(EFOL_TRAINED) + 4 * len(STRUCTURES)  # structures that `draw_questions` tells of
+_STAGES = 5
+_VALIDATED = 60  # queries of a structure that the best weights are picked by
+
+
+def fit(
+    kg: KnowledgeGraph,
+    minutes: float | None = None,
+    *,
+    out: str | Path | None = None,
+    index: str = "exact",
+    device: str = "auto",
+    seed: int = 0,
+    force: bool = False,
+    fresh: bool = False,
+    progress: bool = True,
+    scale: Scale | None = None,
+) -> Engine:
+    """Learn a graph and return an engine that answers questions about it.
+
+    kg: with parts `valid` and `test` of its own, or without: then a twentieth of it is held out for each.
+    minutes: about how long in all; by the size of the graph if not given.
+    out: a folder for the engine; without it nothing is written, and an interruption loses the work.
+    index: how the nearest entities are found: exact, lsh, hnsw.
+    force: replace an engine that is there; fresh: forget an unfinished fit.
+    scale: settings of one's own instead of those for the graph's size.
+    """
+    target = None if out is None else Path(out)
+    if target is not None:
+        check_target(target, HEADER, force=force)
+    place = choose_device(device)
+    sizes = scale or scale_for(
+        entities=kg.vocabulary.entity_count,
+        triples=kg.triple_count,
+        minutes=minutes,
+        cuda=place.type == "cuda",
+        seed=seed,
+    )
+    stages = Stages(Console(stderr=True, quiet=not progress), count=_STAGES)
+    with workshop(target, kg, sizes, fresh=fresh) as folder:
+        with stages.stage("holding out"):
+            parts = hold_out(kg, sizes.held_out, seed)
+        with stages.stage("drawing questions", DRAWINGS) as advance:
+            questions = draw_questions(parts, sizes, seed, advance)
+        model = new_model(parts, sizes, place)
+        with stages.training("training") as display:
+            result = train_in(folder, model, parts, questions, sizes, place, display)
+        with stages.stage("measuring and calibrating", 4) as advance:
+            nearest = build_index(index, model.entities.weight.detach().cpu(), model.space)
+            assessed = assess(parts, model, nearest, questions, sizes, result, stages, advance)
+        engine = Engine(parts, model, nearest, assessed.calibration, assessed.about, assessed.files)
+        if target is not None:
+            with stages.stage("writing"):
+                engine.save(target, force=force)
+    return engine
+
+
+def new_model(kg: KnowledgeGraph, scale: Scale, device: torch.device) -> Model:
+    """A model that knows nothing yet."""
+    torch.manual_seed(scale.training.seed)
+    names = kg.vocabulary
+    return build(METHOD, scale.model, entities=names.entity_count, relations=names.relation_count).to(device)
+
+
+def train_in(
+    folder: Path,
+    model: Model,
+    kg: KnowledgeGraph,
+    questions: Questions,
+    scale: Scale,
+    device: torch.device,
+    display: Any,
+) -> Result:
+    """Train in a folder, or continue there, and leave the best weights in the model; Ctrl-C goes on to the caller."""
+    task = Task(
+        model=model,
+        data=TrainingSet.of(list(questions.train.values()), kg.vocabulary.entity_count, device),
+        facts={
+            "version": __version__,
+            "method": METHOD,
+            "model": dict(scale.model),
+            "entities": kg.vocabulary.entity_count,
+            "relations": kg.vocabulary.relation_count,
+            "fingerprint": kg.vocabulary.fingerprint(),
+            "dataset": kg.name,
+        },
+        validate=_validation(model, questions) if questions.valid else None,
+    )
+    result = train(task, scale.training, folder / "training", display)
+    if not result.finished:
+        raise KeyboardInterrupt
+    model.load_state_dict(checkpoint.read(result.best or result.last, device).part("model"))
+    model.eval()
+    return result
+
+
+def _validation(model: Model, questions: Questions) -> Any:
+    asked = {name: some.take(np.arange(min(_VALIDATED, len(some)))) for name, some in questions.valid.items()}
+    return lambda: evaluate(ModelRanker(model), asked)
+
+
+@contextmanager
+def workshop(target: Path | None, kg: KnowledgeGraph, scale: Scale, *, fresh: bool = False) -> Iterator[Path]:
+    """The folder of work in progress: beside the target, and left there when the work is interrupted."""
+    if target is None:
+        with tempfile.TemporaryDirectory(prefix="pathformer-fit-") as temporary:
+            yield Path(temporary)
+        return
+    folder = target.parent / f".{target.name}.fit"
+    header = folder / "fit.json"
+    if fresh and header.is_file():
+        shutil.rmtree(folder)
+    facts = checkpoint.as_stored({"fingerprint": kg.fingerprint(), "scale": asdict(scale)})
+    if header.is_file():
+        _check_same(json.loads(header.read_text("utf-8")), facts, folder)
+    elif folder.exists():
+        raise InputError(
+            f"{folder} is in the way: work in progress would go there, and it was not made by this command"
+        )
+    else:
+        folder.mkdir(parents=True)
+        header.write_text(json.dumps(facts), "utf-8")
+    yield folder
+    shutil.rmtree(folder)
+
+
+def _check_same(before: dict[str, Any], now: dict[str, Any], folder: Path) -> None:
+    if before == now:
+        return
+    what = "of another graph" if before.get("fingerprint") != now["fingerprint"] else "with other settings"
+    raise InputError(
+        f"{folder} holds an unfinished fit {what}: finish it with the triples and options it was begun with, "
+        "or forget it with --fresh"
+    )

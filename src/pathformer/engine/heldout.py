@@ -1,0 +1,108 @@
+"""The parts of a graph in a fit, and the questions drawn from them.
+
+    train   what the model learns from
+    valid   held out: picks the best weights, fits the probabilities (queries on train, answered on train and valid)
+    test    held out: judges both (queries on train and valid, answered on everything)
+
+The engine's model is the one that was trained on `train`, not one trained again on everything. The held-out parts are
+small, their triples are known to the engine all the same, by traversal, and weights that had seen them could no longer
+be judged: neither the figures nor the probabilities of the report would be theirs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from pathformer.engine.scale import Scale
+from pathformer.errors import InputError
+from pathformer.kg.knowledge import KnowledgeGraph
+from pathformer.query.structures import EFOL_TRAINED, STRUCTURES
+from pathformer.symbolic.answer import answer_rows
+from pathformer.symbolic.benchmark import graph_pair
+from pathformer.symbolic.pairs import GraphPair
+from pathformer.symbolic.queries import Queries
+from pathformer.symbolic.sample import Rules, sample
+
+__all__ = ["Questions", "draw_held_out", "draw_questions", "hold_out"]
+
+Advance = Callable[[str], None]  # called with what was drawn
+
+_MOST = 120  # missing answers of a held-out query, as in the benchmark's protocol
+
+
+@dataclass(frozen=True, eq=False)
+class Questions:
+    """Queries with their answers, by structure; a structure that the graph does not hold is absent."""
+
+    train: Mapping[str, Queries]
+    valid: Mapping[str, Queries]
+    test: Mapping[str, Queries]
+    everyday: Mapping[
+        str, Mapping[str, Queries]
+    ]  # "valid", "test": the same, drawn whether or not an answer is missing
+
+
+def hold_out(kg: KnowledgeGraph, share: float, seed: int = 0) -> KnowledgeGraph:
+    """The graph in three parts: its own, if it came so, else `share` of it for valid and for test."""
+    if not kg.triple_count:
+        raise InputError(f"the graph {kg.name!r} holds no triples: there is nothing to learn from")
+    if {"valid", "test"} <= kg.splits.keys():
+        return kg
+    return kg.split(share, share, seed=seed)
+
+
+def draw_questions(kg: KnowledgeGraph, scale: Scale, seed: int = 0, advance: Advance | None = None) -> Questions:
+    """Draw what a fit trains on and is judged by."""
+    told = advance or (lambda _: None)
+    train = _drawn(GraphPair.of(kg.graph("train")), EFOL_TRAINED, scale.drawn, "train", scale.limit, seed, told)
+    if not {"valid", "test"} <= kg.splits.keys() or not min(len(kg.splits["valid"]), len(kg.splits["test"])):
+        return Questions(train, {}, {}, {})
+    names = tuple(STRUCTURES)
+    parts = {
+        split: _drawn(graph_pair(kg, split), names, scale.asked, split, _MOST, seed, told)
+        for split in ("valid", "test")
+    }
+    everyday = {split: _everyday(kg, split, scale, seed, told) for split in parts}
+    return Questions(train, parts["valid"], parts["test"], everyday)
+
+
+def draw_held_out(kg: KnowledgeGraph, split: str, count: int, seed: int = 0) -> dict[str, Queries]:
+    """Questions of a held-out part alone; none where the graph has no such part."""
+    if not len(kg.splits.get(split, ())):
+        return {}
+    return _drawn(graph_pair(kg, split), tuple(STRUCTURES), count, split, _MOST, seed, lambda _: None)
+
+
+def _drawn(
+    graphs: GraphPair, names: tuple[str, ...], count: int, stream: str, limit: int, seed: int, advance: Advance
+) -> dict[str, Queries]:
+    rules = Rules(forward=stream == "train", limit=limit, link_limit=None if stream == "train" else limit)
+    found = {}
+    for name in names:
+        queries = sample(STRUCTURES[name], graphs, count, seed=seed, stream=stream, rules=rules)
+        if name == "1p" and stream != "train" and len(queries) > count:  # listed whole: some of them will do
+            queries = queries.take(np.sort(np.random.default_rng(seed).permutation(len(queries))[:count]))
+        if len(queries):
+            found[name] = queries
+        advance(f"{stream} {name}")
+    return found
+
+
+def _everyday(kg: KnowledgeGraph, split: str, scale: Scale, seed: int, advance: Advance) -> dict[str, Queries]:
+    """Queries that hold on the graph without `split`, with what it adds to their answers, be it nothing."""
+    found = {}
+    both = graph_pair(kg, split)
+    known = GraphPair.of(kg.graph("train" if split == "valid" else "valid"))
+    rules = Rules(limit=scale.limit, link_limit=scale.limit)
+    for name, structure in STRUCTURES.items():
+        rows = sample(structure, known, scale.asked, seed=seed, stream=f"everyday {split}", rules=rules).ids
+        if len(rows) > scale.asked:
+            rows = rows[np.sort(np.random.default_rng(seed).permutation(len(rows))[: scale.asked])]
+        if len(rows):
+            easy, hard = answer_rows(structure, rows, both)
+            found[name] = Queries(structure, rows, easy, hard)
+        advance(f"everyday {name}")
+    return found

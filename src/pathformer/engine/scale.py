@@ -1,0 +1,101 @@
+"""Settings that fit a graph and a machine: how much is held out, drawn, learnt at once, and for how long.
+
+N entities, T triples, d embedding size.
+
+What was tried on small graphs with two cores and minutes (`docs/fit.md`): cosine distances with cross-entropy over all
+entities, where one matrix product compares a query with everything; a learning rate two hundred times the paper's; and
+steps of which almost half are single links. Negations have many answers, most of them obvious, so that equal parts of
+every structure spend a small machine's time on what all queries have in common.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from pathformer.training.loop import Training
+from pathformer.training.options import SoftmaxOptions, StepConfig
+
+__all__ = ["MIX", "Scale", "scale_for"]
+
+MIX = {
+    "1p": 6.0, "2p": 1.5, "3p": 1.5, "2i": 1.5, "3i": 1.5,
+    "2in": 0.5, "3in": 0.5, "inp": 0.5, "pin": 0.5, "pni": 0.5,
+}  # fmt: skip
+
+_LOGITS = 1 << 25  # numbers of a batch's softmax over all entities, 128 MiB: beyond it entities are drawn
+_RANKED = 1 << 28  # distances that ranking the held-out queries may take
+
+
+@dataclass(frozen=True, kw_only=True)
+class Scale:
+    """The settings of a fit."""
+
+    model: Mapping[str, Any]  # of the method `pathformer`
+    training: Training
+    held_out: float  # share of the triples for each of the two held-out parts
+    drawn: int  # training queries of a structure
+    limit: int  # most answers of a training query that is drawn
+    asked: int  # held-out queries of a structure, for figures and probabilities
+
+    @property
+    def minutes(self) -> float:
+        """Of training."""
+        return self.training.minutes or 0.0
+
+
+def scale_for(*, entities: int, triples: int, minutes: float | None = None, cuda: bool = False, seed: int = 0) -> Scale:
+    """The settings for a graph of this size; minutes: for everything, a box chosen by the size if not given."""
+    whole = minutes if minutes is not None else _minutes(triples, cuda)
+    dim = _dim(entities, cuda)
+    batch = 4096 if cuda else 512
+    every = batch * entities <= (_LOGITS << 5 if cuda else _LOGITS)
+    return Scale(
+        model={
+            "dim": dim,
+            "layers": 2 if cuda else 1,
+            "heads": dim // 16 if dim < 256 else 8,
+            "hidden": 2,
+            "space": "sphere",
+            "temperature": 0.1,  # to start with: it is learnt
+        },
+        training=Training(
+            steps=10**9,  # the box of time ends it
+            minutes=0.8 * whole,  # the rest is for drawing, calibrating and writing
+            batch=batch,
+            share="step",
+            mix=MIX,
+            turns=False,
+            schedule="cosine",
+            warmup=0.03,
+            validations=4,
+            save_minutes=0.5,
+            seed=seed,
+            update=StepConfig(
+                objective="softmax",
+                softmax=SoftmaxOptions(entities="all" if every else "drawn"),
+                negatives=256,
+                average="batch",
+                rate=2e-2 if dim < 128 else 1e-2,
+                betas=(0.9, 0.98),  # a short run forgets its first gradients sooner
+            ),
+        ),
+        held_out=min(0.1 if triples < 2000 else 0.05, 20_000 / max(triples, 1)),
+        drawn=20_000 if triples < 200_000 else 50_000,
+        limit=100,
+        asked=max(20, min(200, _RANKED // (14 * max(entities, 1)))),
+    )
+
+
+def _minutes(triples: int, cuda: bool) -> float:
+    """Half a minute for a hundred triples, five for ten thousand and more, ten from a hundred thousand on."""
+    known = ((1_000, 0.5), (5_000, 2.0), (100_000, 5.0))
+    whole = next((minutes for count, minutes in known if triples <= count), 10.0)
+    return whole / 2 if cuda else whole
+
+
+def _dim(entities: int, cuda: bool) -> int:
+    if cuda:
+        return 400 if entities > 5_000 else 256
+    return 64 if entities <= 100_000 else 32

@@ -1,0 +1,240 @@
+"""A graph that grew: an engine learns more triples without starting over.
+
+Old entities and relations keep their ids and weights. A new entity starts where the model itself expects it: at the
+mean of what it predicts for the questions that the entity's own triples answer. Then a short training at a lower rate
+goes over the whole graph, new links more often than old ones, so that the new is learned and the old is not forgotten.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from rich.console import Console
+from torch import Tensor
+
+from pathformer.engine.assess import assess
+from pathformer.engine.engine import Engine
+from pathformer.engine.fit import DRAWINGS, train_in, workshop
+from pathformer.engine.heldout import Questions, draw_held_out, draw_questions
+from pathformer.engine.scale import Scale, scale_for
+from pathformer.engine.stages import Stages
+from pathformer.evaluation.evaluate import ModelRanker, evaluate
+from pathformer.evaluation.frequency import Frequency
+from pathformer.index import build as build_index
+from pathformer.kg.graph import Graph
+from pathformer.kg.grow import Grown, grow
+from pathformer.kg.knowledge import KnowledgeGraph
+from pathformer.models import Model, build
+from pathformer.query.structures import STRUCTURES
+from pathformer.spaces.sphere import Sphere
+from pathformer.symbolic.benchmark import graph_pair
+from pathformer.symbolic.queries import Queries, Ragged
+from pathformer.symbolic.sample import sample
+from pathformer.training.device import choose_device
+
+__all__ = ["Change", "grow_model", "place_new", "update_engine"]
+
+_SHARE = 0.15  # of the first fit's time
+_RATE = 0.1  # of its learning rate
+_DRAWN = 10_000  # training queries of a structure
+_ASKED = 60  # held-out queries of a structure
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """What an update did, in figures."""
+
+    triples: int  # new ones
+    entities: int  # new ones
+    relations: int  # new ones
+    before: float | None  # MRR of the old held-out questions, old weights
+    after: float | None  # the same, new weights
+    new: float | None  # MRR of held-out links of new entities, none where none could be held out
+    counting: float | None  # what counting gives for them
+    seconds: float
+
+    def sentence(self) -> str:
+        """For people."""
+        words = f"learned {self.triples:,} new triples with {self.entities:,} new entities in {self.seconds:.0f} s"
+        if self.before is not None and self.after is not None:
+            words += f"; old held-out questions: MRR {100 * self.before:.1f} before, {100 * self.after:.1f} now"
+        if self.new is not None and self.counting is not None:
+            words += f"; links of new entities: {100 * self.new:.1f}, by counting {100 * self.counting:.1f}"
+        return words
+
+
+def update_engine(
+    engine: str | Path,
+    more: KnowledgeGraph,
+    minutes: float | None = None,
+    *,
+    out: str | Path | None = None,
+    device: str = "auto",
+    seed: int = 0,
+    fresh: bool = False,
+    progress: bool = True,
+) -> Engine:
+    """Teach an engine's folder more triples and write it back, or to `out`; the same call continues if interrupted.
+
+    minutes: about how long in all; 15 % of the first fit's time if not given.
+    """
+    target, place, start = Path(out or engine), choose_device(device), time.monotonic()
+    old = Engine.open(engine, str(place))
+    stages = Stages(Console(stderr=True, quiet=not progress), count=5)
+    with stages.stage("joining the graphs"):
+        grown = grow(old.kg, more, seed=seed)
+    if not len(grown.triples):
+        stages.say("the engine knows all of these triples already: nothing was changed")
+        return old
+    scale = _scale(old, grown, minutes, place, seed)
+    with workshop(target, grown.kg, scale, fresh=fresh) as folder:
+        with stages.stage("drawing questions", DRAWINGS) as advance:
+            questions = _focused(draw_questions(grown.kg, scale, seed, advance), grown)
+            held = draw_held_out(old.kg, "test", scale.asked, seed)
+        before = evaluate(ModelRanker(old.model), held).mrr if held else None
+        model = grow_model(old.model, grown.kg).to(place)
+        place_new(model, grown.kg.graph("train"), old.kg.vocabulary.entity_count)
+        with stages.training("training") as display:
+            result = train_in(folder, model, grown.kg, questions, scale, place, display)
+        with stages.stage("measuring and calibrating", 4) as advance:
+            index = build_index(old.index.name, model.entities.weight.detach().cpu(), model.space)
+            assessed = assess(grown.kg, model, index, questions, scale, result, stages, advance)
+            after = evaluate(ModelRanker(model), held).mrr if held else None
+            new, counting = _new_links(model, grown)
+        change = Change(
+            len(grown.triples), grown.entities, grown.relations, before, after, new, counting, time.monotonic() - start
+        )
+        about = {**assessed.about, "seconds": old.about.get("seconds"), "updates": [*_updates(old), asdict(change)]}
+        result_engine = Engine(grown.kg, model, index, assessed.calibration, about, assessed.files)
+        with stages.stage("writing"):
+            result_engine.save(target, force=True)
+    stages.say(change.sentence())
+    return result_engine
+
+
+def grow_model(model: Model, kg: KnowledgeGraph) -> Model:
+    """The same model with rows for more entities and relations; what was there keeps its numbers."""
+    names = kg.vocabulary
+    grown = build(model.name, asdict(model.config), entities=names.entity_count, relations=names.relation_count)
+    state = grown.state_dict()
+    for name, tensor in model.state_dict().items():
+        known = model.entity_count if name == "entities.weight" else model.relation_count
+        state[name] = tensor if state[name].shape == tensor.shape else _spliced(state[name], tensor, known)
+    grown.load_state_dict(state)
+    return grown
+
+
+def _spliced(fresh: Tensor, old: Tensor, known: int) -> Tensor:
+    """Old rows where they were; those after the known ones (a token of negation, say) stay the last."""
+    result = fresh.clone()
+    result[:known] = old[:known]
+    if len(old) > known:
+        result[len(fresh) - (len(old) - known) :] = old[known:]
+    return result
+
+
+def place_new(model: Model, graph: Graph, first: int, rounds: int = 2) -> None:
+    """Put entities from id `first` on at the mean of what the model predicts for their links; in rounds, so that one
+    that is linked to new entities alone follows those."""
+    table, space = model.entities.weight, model.space
+    if space.entity_width != space.query_width:
+        return  # a query is no possible entity there
+    heads = np.repeat(np.arange(graph.entities), np.diff(graph.head_ptr))
+    of_pair = np.repeat(np.arange(len(graph.pair_relation)), np.diff(graph.pair_ptr))
+    subject, relation, neighbour = heads[of_pair], graph.pair_relation[of_pair], graph.tails
+    placed = np.arange(graph.entities) < first
+    length = table[:first].norm(dim=1).mean() if first else None
+    for _ in range(rounds):
+        use = ~(np.arange(graph.entities) < first)[subject] & placed[neighbour]
+        if not use.any():
+            return
+        points = _predicted(model, np.stack([neighbour[use], relation[use] ^ 1], axis=1))
+        owner = torch.from_numpy(subject[use].astype(np.int64)).to(table.device)
+        total = torch.zeros_like(table.data).index_add_(0, owner, points.to(table.dtype))
+        found = np.unique(subject[use])
+        rows = torch.from_numpy(found.astype(np.int64)).to(table.device)
+        counts = torch.bincount(owner, minlength=len(table))[rows, None]
+        mean = total[rows] / counts
+        if isinstance(space, Sphere) and length is not None:  # lengths mean nothing there, but the rate goes by them
+            mean = torch.nn.functional.normalize(mean, dim=1) * length
+        with torch.no_grad():
+            table[rows] = mean
+        placed[found] = True
+
+
+def _predicted(model: Model, rows: np.ndarray[Any, Any]) -> Tensor:
+    """The points of single links (anchor, relation), (n, 2) -> (n, q)."""
+    ids = rows.astype(np.int32)
+    training = model.training
+    model.eval()
+    with torch.no_grad():
+        points, _ = ModelRanker(model).points(
+            Queries(STRUCTURES["1p"], ids, Ragged.empty(len(ids)), Ragged.empty(len(ids)))
+        )
+    model.train(training)
+    return points
+
+
+def _scale(old: Engine, grown: Grown, minutes: float | None, device: torch.device, seed: int) -> Scale:
+    """The settings of an update: those of the first fit, less of everything, a lower rate."""
+    whole = minutes if minutes is not None else _SHARE * float(old.about.get("seconds") or 300.0) / 60.0
+    usual = scale_for(
+        entities=grown.kg.vocabulary.entity_count,
+        triples=grown.kg.triple_count,
+        minutes=whole,
+        cuda=device.type == "cuda",
+        seed=seed,
+    )
+    training = usual.training
+    return replace(
+        usual,
+        model=asdict(old.model.config),
+        drawn=min(usual.drawn, _DRAWN),
+        asked=min(usual.asked, _ASKED),
+        training=replace(
+            training,
+            minutes=0.6 * whole,
+            validations=1,
+            warmup=0.2,
+            update=replace(training.update, rate=_RATE * training.update.rate),
+        ),
+    )
+
+
+def _focused(questions: Questions, grown: Grown) -> Questions:
+    """New links so often that they make up a third of all links that are drawn."""
+    links = questions.train["1p"]
+    relations = grown.kg.vocabulary.relation_count
+    new = np.concatenate([grown.triples[:, :2], np.stack([grown.triples[:, 2], grown.triples[:, 1] ^ 1], axis=1)])
+    keys = links.ids[:, 0].astype(np.int64) * relations + links.ids[:, 1]
+    places = np.flatnonzero(np.isin(keys, new[:, 0].astype(np.int64) * relations + new[:, 1]))
+    times = len(links) // (2 * len(places)) if len(places) else 0
+    more = np.concatenate([np.arange(len(links)), np.tile(places, times)])
+    return replace(questions, train={**questions.train, "1p": links.take(more)})
+
+
+def _new_links(model: Model, grown: Grown) -> tuple[float | None, float | None]:
+    """MRR of the held-out links whose anchor or whose answer is new, and what counting gives for them."""
+    if not grown.entities or "test" not in grown.kg.splits:
+        return None, None
+    links = sample(STRUCTURES["1p"], graph_pair(grown.kg, "test"), None, stream="test")
+    first = grown.kg.vocabulary.entity_count - grown.entities
+    newest = links.hard.values[
+        links.hard.ptr[1:] - 1
+    ]  # answers ascend, and each of these links has one that is missing
+    chosen = np.flatnonzero((links.ids[:, 0] >= first) | (newest >= first))
+    if not len(chosen):
+        return None, None
+    asked: Mapping[str, Queries] = {"1p": links.take(chosen)}
+    counted = evaluate(Frequency(grown.kg.graph("train")), asked)
+    return evaluate(ModelRanker(model), asked).mrr, counted.mrr
+
+
+def _updates(engine: Engine) -> list[Any]:
+    return list(engine.about.get("updates", []))

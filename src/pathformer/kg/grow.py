@@ -1,0 +1,101 @@
+"""A graph that grew: more triples under the ids that are there, new names after the old ones.
+
+Every id means what it meant before, so that weights and indices made for the smaller graph stay right.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from pathformer.kg.holdout import spared
+from pathformer.kg.keys import merged, pack, unpack
+from pathformer.kg.knowledge import KnowledgeGraph
+from pathformer.kg.names import Names
+from pathformer.kg.vocab import Vocabulary
+
+__all__ = ["Grown", "grow"]
+
+Triples = npt.NDArray[np.int32]
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Grown:
+    """The larger graph, and what is new in it."""
+
+    kg: KnowledgeGraph
+    triples: Triples  # (n, 3) that the smaller graph had in none of its parts
+    entities: int  # how many are new: the last ones
+    relations: int  # likewise, base relations
+
+
+def grow(kg: KnowledgeGraph, more: KnowledgeGraph, *, held_out: float = 0.05, seed: int = 0) -> Grown:
+    """Add the triples of `more`, all its parts together; names are the same where they are spelled the same.
+
+    Where `kg` has parts valid and test, `held_out` of the new triples go to each, as far as train keeps every name; its
+    own held-out triples stay held out.
+    """
+    old = kg.vocabulary
+    entities, entity_of = _joined(old.entities, more.vocabulary.entities)
+    relations, relation_of = _joined(old.relations, more.vocabulary.relations)
+    vocabulary = Vocabulary(
+        entities,
+        relations,
+        _labels(old.labels, more.vocabulary.labels, entity_of, len(old.entities), len(entities)),
+        _labels(old.relation_labels, more.vocabulary.relation_labels, relation_of, len(old.relations), len(relations)),
+    )
+    given = np.concatenate(list(more.splits.values()))
+    mapped = np.stack([entity_of[given[:, 0]], 2 * relation_of[given[:, 1] >> 1], entity_of[given[:, 2]]], axis=1)
+    sizes = vocabulary.entity_count, vocabulary.relation_count
+    before = merged(np.concatenate([pack(part, *sizes) for part in kg.splits.values()]))
+    fresh = np.setdiff1d(merged(pack(mapped, *sizes)), before, assume_unique=True)
+    new = unpack(fresh, *sizes)
+    splits = _divided(kg, new, held_out, seed, sizes)
+    return Grown(
+        KnowledgeGraph(kg.name, vocabulary, splits),
+        new,
+        len(entities) - len(old.entities),
+        len(relations) - len(old.relations),
+    )
+
+
+def _divided(
+    kg: KnowledgeGraph, new: Triples, held_out: float, seed: int, sizes: tuple[int, int]
+) -> dict[str, Triples]:
+    """The parts of the larger graph: new triples go to train, some of those it can spare to the held-out parts."""
+    train = np.concatenate([kg.splits["train"], new])
+    each = int(held_out * len(new)) if {"valid", "test"} <= kg.splits.keys() else 0
+    order = len(kg.splits["train"]) + np.random.default_rng(seed).permutation(len(new))
+    held = spared(train, order, 2 * each, *sizes)
+    stay = np.ones(len(train), np.bool_)
+    stay[held] = False
+    parts = {"train": train[stay]}
+    for split, places in (("valid", held[: len(held) // 2]), ("test", held[len(held) // 2 :])):
+        if split in kg.splits:
+            parts[split] = np.concatenate([kg.splits[split], train[places]])
+    return {split: unpack(merged(pack(part, *sizes)), *sizes) for split, part in parts.items()}
+
+
+def _joined(old: Names, more: Names) -> tuple[Names, npt.NDArray[np.int32]]:
+    """The old names and the new ones after them, and where each of `more` stands among them."""
+    places = np.empty(len(more), np.int32)
+    added: list[str] = []
+    for place, name in enumerate(more):
+        known = old.find(name)
+        places[place] = known[0] if known else len(old) + len(added)
+        if not known:
+            added.append(name)
+    return (Names.of([*old, *added]) if added else old), places
+
+
+def _labels(
+    old: Names | None, more: Names | None, places: npt.NDArray[np.int32], before: int, count: int
+) -> Names | None:
+    if old is None and more is None:
+        return None
+    labels = [*(old if old is not None else [""] * before), *[""] * (count - before)]
+    for place, label in zip(places.tolist(), more if more is not None else [], strict=False):
+        labels[place] = labels[place] or label
+    return Names.of(labels)
