@@ -21,6 +21,7 @@ ENTITIES, RELATIONS = 25, 6
 SMALL: dict[str, dict[str, Any]] = {
     "betae": {"dim": 8, "hidden": 16},
     "biqe": {"dim": 16, "layers": 1, "heads": 2},
+    "complex": {"rank": 64},
     "cone": {"dim": 8, "hidden": 16},
     "fuzzqe": {"dim": 12, "bases": 4},
     "gammae": {"dim": 8, "hidden": 16},
@@ -51,6 +52,7 @@ VARIANTS: dict[str, list[dict[str, Any]]] = {
         {"space": "sphere"},
     ],
 }
+ONLY = {"complex": ("1p", "2u")}  # structures of methods that take no others, and say so
 CASES = [(name, variant) for name in SMALL for variant in VARIANTS.get(name, [{}])]
 IDS = [" ".join([name, *(f"{key}={value}" for key, value in variant.items())]) for name, variant in CASES]
 
@@ -66,7 +68,11 @@ def make(name: str, variant: Mapping[str, Any], seed: int = 0) -> Model:
 
 def shapes(made: Model) -> list[Structure]:
     every = [*STRUCTURES.values(), structure(DEEP), structure(DEEP_NEGATED)]
-    return [shape for shape in every if made.negation or not shape.negated]
+    return [shape for shape in every if takes(made, shape)]
+
+
+def takes(made: Model, shape: Structure) -> bool:
+    return shape.name in ONLY.get(made.name, (shape.name,)) and (made.negation or not shape.negated)
 
 
 def tables(made: Model, count: int = 2) -> list[tuple[Structure, np.ndarray]]:

@@ -1,0 +1,89 @@
+"""ComplEx: a link predictor, one vector of C^r an entity and a relation (Trouillon et al. 2016).
+
+B links, r rank, N entities, R directed relations.
+
+    Score(h, r, t) = Re sum_i h_i r_i conj(t_i)                       the query (h, r, ?) is the row h r
+
+Trained by the objective `links`: softmax over all tails (Lacroix et al. 2018, with inverse relations in place of
+heads), N3 (the same), and softmax over all relations between h and t (Chen et al. 2021). It answers single links and
+their unions; longer queries are refused by name. Its tables can start those of another method (`training.start`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from torch import Tensor
+
+from pathformer.models._base import Model
+from pathformer.models._batch import Batch, Paths
+from pathformer.nn.table import Reading
+from pathformer.plan import Layout, PathStep
+from pathformer.spaces.hermitian import Hermitian, conjugate, multiply
+
+__all__ = ["METHOD", "ComplEx", "Config"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Config:
+    """Source of each setting; "recalled" = from memory of the paper named, not checked."""
+
+    rank: int = 1000  # r, Lacroix et al.'s for FB15k-237 (recalled)
+    n3: float = 0.05  # weight of the cubes, likewise (recalled)
+    relation: float = 4.0  # weight of the softmax over relations, Chen et al.'s for FB15k-237 (recalled); 0: none
+
+    def __post_init__(self) -> None:
+        if self.rank < 1:
+            raise ValueError("rank is at least 1")
+        if min(self.n3, self.relation) < 0.0:
+            raise ValueError("n3 and relation are weights: 0 or more")
+
+
+class ComplEx(Model):
+    """Two tables; a link is the product of two of their rows."""
+
+    name: ClassVar[str] = "complex"
+    config_type: ClassVar[type[Config]] = Config
+    objective: ClassVar[str] = "links"
+    negation = False
+
+    def __init__(self, config: Config, entities: int, relations: int) -> None:
+        super().__init__(config, entities, relations)
+        self.space = Hermitian(config.rank)
+        self.entities = self.space.entity_table(entities)
+        self.operators = self.space.relation_table(relations)
+
+    def check(self, layout: Layout) -> None:
+        """Refuse everything but single links and their unions."""
+        super().check(layout)
+        if not _links(layout):
+            self._refuse(
+                "take more than one link", layout, lambda part: not _links(part), lambda method: method is not ComplEx
+            )
+
+    def embed(self, batch: Batch, ids: Tensor, entities: Reading) -> Tensor:
+        """h r of every link: (I,) -> (D, 2 r)."""
+        heads, relations = self.links(batch, ids)
+        return multiply(entities.rows(heads), self.operators.read().rows(relations))
+
+    def links(self, batch: Batch, ids: Tensor) -> tuple[Tensor, Tensor]:
+        """The entity and the relation of every link, in the order of the batch's roots: two of (D,)."""
+        if not batch.steps:
+            return ids, ids
+        step = batch.steps[0]
+        assert isinstance(step, Paths)
+        anchors, relations = ids.index_select(0, step.entity_sources), ids.index_select(0, step.operator_sources)
+        return anchors.index_select(0, batch.roots), relations.index_select(0, batch.roots)
+
+    def between(self, heads: Tensor, tails: Tensor) -> Tensor:
+        """Rows (B, 2 r) whose inner products with relations are the scores of the links from h to t."""
+        return conjugate(multiply(heads, conjugate(tails)))
+
+
+def _links(layout: Layout) -> bool:
+    """Whether all of it are paths of one anchor and one relation."""
+    return all(isinstance(step, PathStep) and bool((step.lengths == 2).all()) for step in layout.steps)
+
+
+METHOD = ComplEx
