@@ -66,12 +66,16 @@ class Bilinear(Derived):
         return (factors * features).sum(dim=-1) + constants
 
     def distance_to(self, queries: Tensor, entities: Reading, ids: Tensor) -> Tensor:
-        """As `Derived.distance_to`, without a (B, K, f) tensor of products."""
+        """As `Derived.distance_to`, without a (B, K, f) tensor of products; on a kernel, without one of rows too."""
+        factors, constants = self.factors(queries)
+        if entities.fused:
+            from pathformer.nn.kernels.pairs import pair_distance
+
+            return pair_distance(factors, self.features(entities.weight), ids, "dot") + constants[:, None]
         if len(entities.weight) > ids.numel():
             rows = self.features(entities.rows(ids.flatten()))
         else:
             rows = Reading(self.features(entities.weight)).rows(ids.flatten())
-        factors, constants = self.factors(queries)
         products = torch.bmm(rows.view(*ids.shape, -1), factors[:, :, None]).squeeze(-1)
         return products + constants[:, None]
 

@@ -16,7 +16,7 @@ from torch import Tensor, nn
 
 from pathformer.nn.branches import BranchAttention, mean_branch, mix_branches, smallest_branch
 from pathformer.nn.mlp import MLP
-from pathformer.nn.table import Table
+from pathformer.nn.table import Reading, Table
 from pathformer.spaces._base import Space
 
 __all__ = ["INSIDE", "SPACE", "Box", "BoxIntersection"]
@@ -68,6 +68,14 @@ class Box(Space):
         centre, offset = queries.float().chunk(2, dim=-1)
         away = (entities.float() - centre).abs()  # D
         return ((away - offset).relu() + INSIDE * torch.minimum(away, offset).abs()).sum(dim=-1)
+
+    def distance_to(self, queries: Tensor, entities: Reading, ids: Tensor) -> Tensor:
+        """As `Space.distance_to`, without keeping the (B, K, d) rows where a kernel can do without."""
+        if entities.fused:
+            from pathformer.nn.kernels.pairs import pair_distance
+
+            return pair_distance(queries.float(), entities.weight, ids, "box")
+        return super().distance_to(queries, entities, ids)
 
 
 class BoxIntersection(nn.Module):

@@ -24,6 +24,7 @@ from torch.nn import functional as F  # noqa: N812 (torch's own name for it)
 
 from pathformer.nn.branches import BranchAttention, mean_branch, mix_branches, smallest_branch
 from pathformer.nn.mlp import MLP
+from pathformer.nn.table import Reading
 from pathformer.spaces._derived import Derived
 
 __all__ = ["INSIDE", "SPACE", "Cone", "ConeIntersection", "aperture", "axis"]
@@ -81,6 +82,14 @@ class Cone(Derived):
         edge = torch.minimum((turn + half / 2).sin().abs(), (turn - half / 2).sin().abs())
         out = torch.where(near < rim, 0.0, edge)
         return self.scale.float() * (out + INSIDE * torch.minimum(near, rim)).sum(dim=-1)
+
+    def distance_to(self, queries: Tensor, entities: Reading, ids: Tensor) -> Tensor:
+        """As `Derived.distance_to`, without keeping the (B, K, d) rows where a kernel can do without."""
+        if entities.fused:
+            from pathformer.nn.kernels.pairs import pair_distance
+
+            return self.scale.float() * pair_distance(queries.float(), self.features(entities.weight), ids, "cone")
+        return super().distance_to(queries, entities, ids)
 
 
 class ConeIntersection(nn.Module):
