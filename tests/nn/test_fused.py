@@ -153,12 +153,14 @@ def test_attention(dtype: torch.dtype, causal: bool, longest: int, window: int |
     packing = Packing.of([longest, *LENGTHS], DEVICE)
     block = SelfAttention(40, 4, causal=causal, bias=True, window=window).to(DEVICE)
     low = SelfAttention(40, 4, causal=causal, bias=True, window=window).to(DEVICE)
+    nn.init.normal_(block.qkv.bias)
     low.load_state_dict(block.state_dict())
     low = low.to(dtype)
     quiet = Noise(0.0, 0, torch.zeros(1))
     rows = len(packing.positions)
 
     def plain(qkv: Tensor) -> tuple[Tensor]:
+        qkv = qkv + block.qkv.bias
         return (torch.cat([block._plain(group.of(qkv), quiet).flatten(0, 1) for group in packing.groups]),)
 
     same(lambda qkv: (low._fused(qkv, packing, quiet),), plain, [random(rows, 120, dtype=dtype)])
@@ -181,7 +183,7 @@ def test_attention_drops_the_same_weights_forward_and_backward(window: int | Non
     noise = Fixed(0.4, 0, torch.zeros(1))
     qkv = random(len(packing.positions), 120)
     values = qkv.detach().clone()
-    values[:, 80:] = 1.0
+    values[:, 80:] = 1.0  # the bias is zero
     if window is None:  # with all values 1 the result is the sum of the weights that were kept
         kept = block._fused(values, packing, noise).detach()
         assert 0.3 < (kept < 0.999).float().mean().item() < 1.0

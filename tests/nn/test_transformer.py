@@ -164,20 +164,7 @@ def test_packing() -> None:
     assert packing.offsets.tolist() == [0, 5, 8, 11, 13, 14]
     assert packing.positions.tolist() == [0, 1, 2, 3, 4, 0, 1, 2, 0, 1, 2, 0, 1, 0]
     assert [(g.first, g.count, g.length) for g in packing.groups] == [(0, 1, 5), (5, 2, 3), (11, 1, 2), (13, 1, 1)]
+    assert packing.classes == ((0, 1, 8), (1, 2, 4), (3, 1, 2), (4, 1, 1))
     assert packing.longest == 5
     assert len(packing) == 5
     assert packing.groups[1].of(torch.arange(14)).tolist() == [[5, 6, 7], [8, 9, 10]]
-
-
-def test_batches_beyond_32_bits_take_the_plain_lines(monkeypatch: pytest.MonkeyPatch) -> None:
-    from pathformer.nn import backend, transformer
-
-    made, tokens, packing = encoder(), torch.randn(sum(LENGTHS), 12), Packing.of(LENGTHS)
-    seen = []
-    monkeypatch.setattr(transformer, "fused", lambda rows: seen.append(backend._PLAIN.get()) or False)
-    usual = made(tokens, packing)
-    assert not any(seen)
-    seen.clear()
-    monkeypatch.setattr(transformer, "PLACES", len(tokens) * 36)  # 3 d = 36 numbers a token, d_ffn = 20
-    assert torch.equal(made(tokens, packing), usual)
-    assert all(seen)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import torch
 from torch import Tensor, nn
+from torch.nn import functional as F  # noqa: N812 (torch's own name for it)
 
 from pathformer.nn.backend import fused
 from pathformer.nn.noise import Noise
@@ -16,6 +17,7 @@ from pathformer.nn.positions import RelativePositions
 __all__ = ["SelfAttention"]
 
 _KERNEL_LENGTH = 16  # the kernel holds a sequence in registers; longer ones take the plain lines
+_KERNEL_SIZE = 2**31  # and it counts places in 32 bits
 
 
 class SelfAttention(nn.Module):
@@ -41,12 +43,12 @@ class SelfAttention(nn.Module):
 
     def forward(self, rows: Tensor, packing: Packing, noise: Noise) -> Tensor:
         """rows (T, d) -> (T, d), the output map's bias not yet added."""
-        qkv = self.qkv(rows)  # (T, 3d)
-        if fused(rows) and packing.longest <= _KERNEL_LENGTH:
-            mixed = self._fused(qkv, packing, noise)
+        if fused(rows) and packing.longest <= _KERNEL_LENGTH and 3 * rows.numel() < _KERNEL_SIZE:
+            mixed = self._fused(F.linear(rows, self.qkv.weight), packing, noise)
         else:
+            qkv = self.qkv(rows)  # (T, 3d)
             mixed = torch.cat([self._plain(group.of(qkv), noise).flatten(0, 1) for group in packing.groups])
-        return nn.functional.linear(mixed, self.out.weight)
+        return F.linear(mixed, self.out.weight)
 
     def _plain(self, qkv: Tensor, noise: Noise) -> Tensor:
         """qkv (P, L, 3d) of sequences of one length -> (P, L, d)."""
@@ -69,13 +71,14 @@ class SelfAttention(nn.Module):
         return joined
 
     def _fused(self, qkv: Tensor, packing: Packing, noise: Noise) -> Tensor:
+        """qkv (T, 3d) without its bias, which the kernel adds -> (T, d)."""
         from pathformer.nn.kernels.attention import attention, relative_attention
 
-        offsets, longest, seed = packing.offsets, packing.longest, noise.seed()
+        bias, offsets, classes, seed = self.qkv.bias, packing.offsets, packing.classes, noise.seed()
         if self.relative is None:
-            return attention(qkv, offsets, longest, self.heads, self.causal, noise.rate, seed)
-        keys, values = self.relative.distances(longest)
-        return relative_attention(qkv, keys, values, offsets, longest, self.heads, self.causal, noise.rate, seed)
+            return attention(qkv, bias, offsets, classes, self.heads, self.causal, noise.rate, seed)
+        keys, values = self.relative.distances(packing.longest)
+        return relative_attention(qkv, bias, keys, values, offsets, classes, self.heads, self.causal, noise.rate, seed)
 
 
 def _apart(length: int, device: torch.device) -> Tensor:

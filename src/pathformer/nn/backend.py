@@ -16,9 +16,7 @@ from importlib.util import find_spec
 import torch
 from torch import Tensor
 
-__all__ = ["PLACES", "fused", "plain"]
-
-PLACES = 2**31  # kernels count the numbers of a batch in 32 bits; larger batches take the plain lines
+__all__ = ["fused", "plain"]
 
 _PLAIN: ContextVar[bool] = ContextVar("plain", default=False)
 

@@ -18,7 +18,7 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from pathformer.nn.backend import PLACES, fused
+from pathformer.nn.backend import fused
 
 __all__ = ["Group", "Packing", "mean_pool"]
 
@@ -44,6 +44,7 @@ class Packing:
     offsets: Tensor  # (P + 1,) int32; sequence p is rows offsets[p] : offsets[p + 1]
     positions: Tensor  # (T,) int64; the place of a row within its sequence
     groups: tuple[Group, ...]
+    classes: tuple[tuple[int, int, int], ...]  # first sequence, number of sequences, tokens up to a power of two
     longest: int
 
     @classmethod
@@ -61,6 +62,7 @@ class Packing:
             torch.from_numpy(offsets.astype(np.int32)).to(device),
             torch.from_numpy(positions).to(device),
             tuple(groups),
+            _classes(counts),
             int(counts.max(initial=0)),
         )
 
@@ -68,9 +70,19 @@ class Packing:
         return len(self.offsets) - 1
 
 
+def _classes(lengths: npt.NDArray[np.int64]) -> tuple[tuple[int, int, int], ...]:
+    """Neighbours whose lengths round up to the same power of two."""
+    classes, first = [], 0
+    for tokens, run in groupby(1 << (length - 1).bit_length() for length in lengths.tolist()):
+        count = len(list(run))
+        classes.append((first, count, tokens))
+        first += count
+    return tuple(classes)
+
+
 def mean_pool(rows: Tensor, packing: Packing) -> Tensor:
     """MP of Eq. 3: the mean over each sequence's own tokens. rows (T, d) -> (P, d)."""
-    if fused(rows) and rows.numel() < PLACES:
+    if fused(rows):
         from pathformer.nn.kernels.pool import mean_pool as kernel
 
         return kernel(rows, packing.offsets)

@@ -10,7 +10,6 @@ them, and not inside `nn.Linear` and `nn.Dropout`.
 from __future__ import annotations
 
 import math
-from contextlib import nullcontext
 from typing import Literal
 
 import torch
@@ -18,7 +17,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F  # noqa: N812 (torch's own name for it)
 
 from pathformer.nn.attention import SelfAttention
-from pathformer.nn.backend import PLACES, fused, plain
+from pathformer.nn.backend import fused
 from pathformer.nn.noise import Noise
 from pathformer.nn.packing import Packing
 from pathformer.nn.positions import sinusoidal
@@ -55,7 +54,6 @@ class TransformerEncoder(nn.Module):
         if layers < 1:
             raise ValueError(f"an encoder has at least one layer, got {layers}")
         self.dropout, self.norm = dropout, norm
-        self.widest = max(3 * dim, hidden)
         self.scale = math.sqrt(dim) if scale else 1.0
         self.layers = nn.ModuleList(
             _Layer(dim, heads, hidden, causal=causal, bias=bias, window=window if positions == "relative" else None)
@@ -68,10 +66,6 @@ class TransformerEncoder(nn.Module):
 
     def forward(self, rows: Tensor, packing: Packing) -> Tensor:
         """rows (T, d), embedded tokens -> (T, d), contextual tokens."""
-        with plain() if len(rows) * self.widest >= PLACES else nullcontext():
-            return self._encode(rows, packing)
-
-    def _encode(self, rows: Tensor, packing: Packing) -> Tensor:
         noise = Noise(self.dropout if self.training else 0.0, 1 + 4 * len(self.layers), rows)
         rows = enter(rows, self._positions(packing), packing, self.scale, noise)
         return self._pre(rows, packing, noise) if self.norm == "pre" else self._post(rows, packing, noise)

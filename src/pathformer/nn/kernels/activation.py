@@ -13,11 +13,14 @@ import triton
 import triton.language as tl
 from torch import Tensor
 
-from pathformer.nn.kernels.chance import keep
+from pathformer.nn.kernels.chance import keep, keep_run
+from pathformer.nn.kernels.sums import column_sums
 
 __all__ = ["relu_dropout"]
 
-ROWS, COLUMNS, LANES = 16, 128, 64  # a tile, and over how many programs the rows are spread in the backward pass
+ROWS, COLUMNS, WARPS = 16, 128, 4  # a tile
+BACK_ROWS, BACK_COLUMNS, BACK_WARPS, STAGES = 16, 128, 4, 2
+LANES = 64  # so many programs share the rows of a column
 
 
 def relu_dropout(values: Tensor, bias: Tensor, rate: float, seed: Tensor | None) -> Tensor:
@@ -33,7 +36,7 @@ class _ReluDropout(torch.autograd.Function):
         out = torch.empty_like(values)
         _activation_forward[(triton.cdiv(width, COLUMNS), triton.cdiv(count, ROWS))](
             values, bias, out, seed, rate, count,
-            WIDTH=width, ROWS=ROWS, COLUMNS=COLUMNS, DROP=seed is not None, num_warps=4,
+            WIDTH=width, ROWS=ROWS, COLUMNS=COLUMNS, DROP=seed is not None, num_warps=WARPS,
         )  # fmt: skip
         ctx.save_for_backward(out)
         ctx.scale = 1.0 / (1.0 - rate) if seed is not None else 1.0
@@ -45,13 +48,13 @@ class _ReluDropout(torch.autograd.Function):
         (out,) = ctx.saved_tensors
         count, width = out.shape
         result = torch.empty_like(out)
-        lanes = min(LANES, triton.cdiv(count, ROWS))
+        lanes = min(LANES, triton.cdiv(count, BACK_ROWS))
         sums = torch.empty(lanes, width, dtype=torch.float32, device=out.device)
-        _activation_backward[(triton.cdiv(width, COLUMNS), lanes)](
+        _activation_backward[(triton.cdiv(width, BACK_COLUMNS), lanes)](
             grads[0].contiguous(), out, result, sums, ctx.scale, count,
-            WIDTH=width, ROWS=ROWS, COLUMNS=COLUMNS, num_warps=4,
+            WIDTH=width, ROWS=BACK_ROWS, COLUMNS=BACK_COLUMNS, STAGES=STAGES, num_warps=BACK_WARPS,
         )  # fmt: skip
-        return result, sums.sum(dim=0).to(ctx.kind), None, None
+        return result, column_sums(sums, ctx.kind), None, None
 
 
 @triton.jit
@@ -59,30 +62,38 @@ def _activation_forward(
     values, bias, out, seed, rate, count,
     WIDTH: tl.constexpr, ROWS: tl.constexpr, COLUMNS: tl.constexpr, DROP: tl.constexpr,
 ):  # fmt: skip
-    row = tl.program_id(1) * ROWS + tl.arange(0, ROWS)
+    first = tl.program_id(1) * ROWS
+    row = first + tl.arange(0, ROWS)
     column = tl.program_id(0) * COLUMNS + tl.arange(0, COLUMNS)
     inside = (row < count)[:, None] & (column < WIDTH)[None, :]
-    at = row[:, None] * WIDTH + column[None, :]
-    value = tl.load(values + at, mask=inside, other=0.0).to(tl.float32)
+    base = first.to(tl.int64) * WIDTH  # 64 bits for the tile's place, 32 within it
+    at = tl.arange(0, ROWS)[:, None] * WIDTH + column[None, :]
+    value = tl.load(values + base + at, mask=inside, other=0.0).to(tl.float32)
     value += tl.load(bias + column, mask=column < WIDTH, other=0.0).to(tl.float32)[None, :]
     value = tl.maximum(value, 0.0)
     if DROP:
-        value = tl.where(keep(tl.load(seed), at, rate), value / (1.0 - rate), 0.0)
-    tl.store(out + at, value, mask=inside)
+        if WIDTH % 2 == 0:
+            half = tl.program_id(0) * (COLUMNS // 2) + tl.arange(0, COLUMNS // 2)
+            kept = keep_run(tl.load(seed), row[:, None] * (WIDTH // 2) + half[None, :], rate)
+        else:
+            kept = keep(tl.load(seed), row[:, None] * WIDTH + column[None, :], rate)
+        value = tl.where(kept, value * (1.0 / (1.0 - rate)), 0.0)
+    tl.store(out + base + at, value, mask=inside)
 
 
 @triton.jit
 def _activation_backward(
-    grads, out, result, sums, scale, count, WIDTH: tl.constexpr, ROWS: tl.constexpr, COLUMNS: tl.constexpr
-):
+    grads, out, result, sums, scale, count,
+    WIDTH: tl.constexpr, ROWS: tl.constexpr, COLUMNS: tl.constexpr, STAGES: tl.constexpr,
+):  # fmt: skip
     column = tl.program_id(0) * COLUMNS + tl.arange(0, COLUMNS)
-    total = tl.zeros([COLUMNS], dtype=tl.float32)
-    for first in range(tl.program_id(1) * ROWS, count, tl.num_programs(1) * ROWS):
-        row = first + tl.arange(0, ROWS)
-        inside = (row < count)[:, None] & (column < WIDTH)[None, :]
-        at = row[:, None] * WIDTH + column[None, :]
-        value = tl.load(grads + at, mask=inside, other=0.0).to(tl.float32) * scale
-        value = tl.where(tl.load(out + at, mask=inside, other=0.0) > 0, value, 0.0)
-        tl.store(result + at, value, mask=inside)
-        total += tl.sum(value, axis=0)
-    tl.store(sums + tl.program_id(1) * WIDTH + column, total, mask=column < WIDTH)
+    at = tl.arange(0, ROWS)[:, None] * WIDTH + column[None, :]
+    total = tl.zeros([ROWS, COLUMNS], dtype=tl.float32)
+    for first in tl.range(tl.program_id(1) * ROWS, count, tl.num_programs(1) * ROWS, num_stages=STAGES):
+        inside = (first + tl.arange(0, ROWS) < count)[:, None] & (column < WIDTH)[None, :]
+        base = first * tl.full([], WIDTH, tl.int64)
+        value = tl.load(grads + base + at, mask=inside, other=0.0).to(tl.float32) * scale
+        value = tl.where(tl.load(out + base + at, mask=inside, other=0.0) > 0, value, 0.0)
+        tl.store(result + base + at, value, mask=inside)
+        total += value
+    tl.store(sums + tl.program_id(1) * WIDTH + column, tl.sum(total, axis=0), mask=column < WIDTH)

@@ -9,7 +9,7 @@ import triton
 import triton.language as tl
 from torch import Tensor
 
-from pathformer.nn.kernels.chance import keep
+from pathformer.nn.kernels.chance import keep_row
 
 __all__ = ["enter"]
 
@@ -63,7 +63,7 @@ def _enter_forward(
     rows, out, positions, places, seed, scale, rate,
     WIDTH: tl.constexpr, BLOCK: tl.constexpr, PLACED: tl.constexpr, DROP: tl.constexpr,
 ):  # fmt: skip
-    row = tl.program_id(0)
+    row = tl.program_id(0).to(tl.int64)
     column = tl.arange(0, BLOCK)
     inside = column < WIDTH
     at = row * WIDTH + column
@@ -72,7 +72,7 @@ def _enter_forward(
         place = tl.load(places + row)
         value += tl.load(positions + place * WIDTH + column, mask=inside, other=0.0).to(tl.float32)
     if DROP:
-        value = tl.where(keep(tl.load(seed), at, rate), value / (1.0 - rate), 0.0)
+        value = tl.where(keep_row(seed, row, rate, WIDTH, BLOCK), value * (1.0 / (1.0 - rate)), 0.0)
     tl.store(out + at, value, mask=inside)
 
 
@@ -81,10 +81,11 @@ def _enter_backward(
     grads, out, positions, places, seed, scale, rate,
     WIDTH: tl.constexpr, BLOCK: tl.constexpr, PLACED: tl.constexpr, DROP: tl.constexpr,
 ):  # fmt: skip
+    row = tl.program_id(0).to(tl.int64)
     column = tl.arange(0, BLOCK)
     inside = column < WIDTH
-    at = tl.program_id(0) * WIDTH + column
+    at = row * WIDTH + column
     value = tl.load(grads + at, mask=inside, other=0.0).to(tl.float32) * scale
     if DROP:
-        value = tl.where(keep(tl.load(seed), at, rate), value / (1.0 - rate), 0.0)
+        value = tl.where(keep_row(seed, row, rate, WIDTH, BLOCK), value * (1.0 / (1.0 - rate)), 0.0)
     tl.store(out + at, value, mask=inside)

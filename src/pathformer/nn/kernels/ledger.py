@@ -24,6 +24,7 @@ __all__ = ["Ledger", "assemble", "l1_distance"]
 _Debt = tuple[Tensor, Tensor, Tensor]
 
 PAIRS, PAIR_WARPS = 16, 4  # candidates a program of the distance kernels
+TURN, TURN_WARPS = 4, 4  # candidates a loop turn of the kernel for the points' gradient
 DEBTS, DEBT_WARPS = 4, 4  # ledger entries a loop turn of the settling kernel
 
 
@@ -129,7 +130,16 @@ class _Distance(torch.autograd.Function):
         out = torch.empty_like(points)
         block = triton.next_power_of_2(points.shape[1])
         _ledger_points[(len(points),)](
-            points, weight, ids, grad, out, ids.shape[1], WIDTH=points.shape[1], BLOCK=block, num_warps=4
+            points,
+            weight,
+            ids,
+            grad,
+            out,
+            ids.shape[1],
+            WIDTH=points.shape[1],
+            BLOCK=block,
+            TURN=TURN,
+            num_warps=TURN_WARPS,
         )
         return out, None, None, None
 
@@ -179,17 +189,23 @@ def _ledger_distance(points, weight, ids, out, count, WIDTH: tl.constexpr, BLOCK
 
 
 @triton.jit
-def _ledger_points(points, weight, ids, coefficients, out, count, WIDTH: tl.constexpr, BLOCK: tl.constexpr):
+def _ledger_points(
+    points, weight, ids, coefficients, out, count, WIDTH: tl.constexpr, BLOCK: tl.constexpr, TURN: tl.constexpr
+):
     point = tl.program_id(0)
     column = tl.arange(0, BLOCK)
     inside = column < WIDTH
-    value = tl.load(points + point * WIDTH + column, mask=inside, other=0.0).to(tl.float32)
+    value = tl.load(points + point * WIDTH + column, mask=inside, other=0.0).to(tl.float32)[None, :]
     total = tl.zeros([BLOCK], dtype=tl.float32)
-    for pair in range(count):
-        row = tl.load(ids + point * count + pair).to(tl.int64)
-        weight_of = tl.load(coefficients + point * count + pair)
-        entity = tl.load(weight + row * WIDTH + column, mask=inside, other=0.0).to(tl.float32)
-        total += tl.where(value > entity, weight_of, tl.where(value < entity, -weight_of, 0.0))
+    for start in range(0, count, TURN):
+        pair = start + tl.arange(0, TURN)
+        there = pair < count
+        row = tl.load(ids + point * count + pair, mask=there, other=0).to(tl.int64)
+        factor = tl.load(coefficients + point * count + pair, mask=there, other=0.0)[:, None]
+        entity = tl.load(
+            weight + row[:, None] * WIDTH + column[None, :], mask=there[:, None] & inside[None, :], other=0.0
+        ).to(tl.float32)
+        total += tl.sum(tl.where(value > entity, factor, tl.where(value < entity, -factor, 0.0)), axis=0)
     tl.store(out + point * WIDTH + column, total, mask=inside)
 
 

@@ -14,11 +14,13 @@ import triton
 import triton.language as tl
 from torch import Tensor
 
-from pathformer.nn.kernels.chance import keep
+from pathformer.nn.kernels.chance import keep_row
+from pathformer.nn.kernels.sums import column_sums
 
 __all__ = ["add_norm"]
 
-PROGRAMS, WARPS, BACK_WARPS = 1056, 4, 4  # of the backward pass: 8 for each multiprocessor of an H200
+WARPS = 2
+BACK_WARPS, PROGRAMS, STAGES = 4, 528, 2  # of the backward pass: so many programs, each with every 528th row
 
 
 def add_norm(
@@ -66,16 +68,16 @@ class _AddNorm(torch.autograd.Function):
         out = torch.empty_like(total)
         separate = ctx.added and seed is not None  # else rows and update have the same gradient
         of_update = torch.empty_like(total) if separate else out
-        programs = min(PROGRAMS, count)
-        sums = torch.empty(programs, 3 if ctx.biased else 2, width, dtype=torch.float32, device=total.device)
+        programs, parts = min(PROGRAMS, count), 3 if ctx.biased else 2
+        sums = torch.empty(programs, parts * width, dtype=torch.float32, device=total.device)
         _norm_backward[(programs,)](
             of_total, of_normed, total, gain, mean, scale, out, of_update, sums, seed, ctx.rate, count,
-            WIDTH=width, BLOCK=triton.next_power_of_2(width), PARTS=sums.shape[1], TOTAL=of_total is not None,
-            DROP=separate, BIAS=ctx.biased, num_warps=BACK_WARPS,
+            WIDTH=width, BLOCK=triton.next_power_of_2(width), PARTS=parts, TOTAL=of_total is not None,
+            DROP=separate, BIAS=ctx.biased, STAGES=STAGES, num_warps=BACK_WARPS,
         )  # fmt: skip
-        reduced = sums.sum(dim=0).to(gain.dtype)
-        of_bias = reduced[2] if ctx.biased else None
-        return out, of_update if ctx.added else None, of_bias, reduced[0], reduced[1], None, None, None
+        found = column_sums(sums, gain.dtype).view(parts, width)
+        of_bias = found[2] if ctx.biased else None
+        return out, of_update if ctx.added else None, of_bias, found[0], found[1], None, None, None
 
 
 @triton.jit
@@ -83,7 +85,7 @@ def _norm_forward(
     rows, update, bias, gain, shift, total, normed, mean, scale, seed, epsilon, rate,
     WIDTH: tl.constexpr, BLOCK: tl.constexpr, ADD: tl.constexpr, BIAS: tl.constexpr, DROP: tl.constexpr,
 ):  # fmt: skip
-    row = tl.program_id(0)
+    row = tl.program_id(0).to(tl.int64)
     column = tl.arange(0, BLOCK)
     inside = column < WIDTH
     at = row * WIDTH + column
@@ -93,13 +95,13 @@ def _norm_forward(
         if BIAS:
             added += tl.load(bias + column, mask=inside, other=0.0).to(tl.float32)
         if DROP:
-            added = tl.where(keep(tl.load(seed), at, rate), added / (1.0 - rate), 0.0)
+            added = tl.where(keep_row(seed, row, rate, WIDTH, BLOCK), added * (1.0 / (1.0 - rate)), 0.0)
         value = (value.to(tl.float32) + added).to(value.dtype)
         tl.store(total + at, value, mask=inside)
     value = value.to(tl.float32)  # what was stored is what is normalised
-    average = tl.sum(value, axis=0) / WIDTH
+    average = tl.sum(value, axis=0) * (1.0 / WIDTH)
     centred = tl.where(inside, value - average, 0.0)
-    inverse = 1.0 / tl.sqrt(tl.sum(centred * centred, axis=0) / WIDTH + epsilon)
+    inverse = 1.0 / tl.sqrt(tl.sum(centred * centred, axis=0) * (1.0 / WIDTH) + epsilon)
     out = centred * inverse * tl.load(gain + column, mask=inside, other=0.0).to(tl.float32)
     out += tl.load(shift + column, mask=inside, other=0.0).to(tl.float32)
     tl.store(normed + at, out, mask=inside)
@@ -111,7 +113,7 @@ def _norm_forward(
 def _norm_backward(
     of_total, of_normed, total, gain, mean, scale, out, of_update, sums, seed, rate, count,
     WIDTH: tl.constexpr, BLOCK: tl.constexpr, PARTS: tl.constexpr, TOTAL: tl.constexpr, DROP: tl.constexpr,
-    BIAS: tl.constexpr,
+    BIAS: tl.constexpr, STAGES: tl.constexpr,
 ):  # fmt: skip
     column = tl.arange(0, BLOCK)
     inside = column < WIDTH
@@ -119,8 +121,8 @@ def _norm_backward(
     sum_gain = tl.zeros([BLOCK], dtype=tl.float32)
     sum_shift = tl.zeros([BLOCK], dtype=tl.float32)
     sum_bias = tl.zeros([BLOCK], dtype=tl.float32)
-    for row in range(tl.program_id(0), count, tl.num_programs(0)):
-        at = row * WIDTH + column
+    for row in tl.range(tl.program_id(0), count, tl.num_programs(0), num_stages=STAGES):
+        at = row * tl.full([], WIDTH, tl.int64) + column
         grad = tl.load(of_normed + at, mask=inside, other=0.0).to(tl.float32)
         value = tl.load(total + at, mask=inside, other=0.0).to(tl.float32)
         inverse = tl.load(scale + row)
@@ -128,13 +130,13 @@ def _norm_backward(
         sum_gain += grad * unit
         sum_shift += grad
         grad *= gains
-        along = tl.sum(grad * unit, axis=0) / WIDTH
-        result = (grad - tl.sum(grad, axis=0) / WIDTH - unit * along) * inverse
+        along = tl.sum(grad * unit, axis=0) * (1.0 / WIDTH)
+        result = (grad - tl.sum(grad, axis=0) * (1.0 / WIDTH) - unit * along) * inverse
         if TOTAL:
             result += tl.load(of_total + at, mask=inside, other=0.0).to(tl.float32)
         tl.store(out + at, result, mask=inside)
         if DROP:
-            result = tl.where(keep(tl.load(seed), at, rate), result / (1.0 - rate), 0.0)
+            result = tl.where(keep_row(seed, row, rate, WIDTH, BLOCK), result * (1.0 / (1.0 - rate)), 0.0)
             tl.store(of_update + at, result, mask=inside)
         if BIAS:
             sum_bias += tl.where(inside, result, 0.0)

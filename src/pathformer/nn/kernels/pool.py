@@ -44,7 +44,7 @@ def _pool_forward(rows, offsets, out, WIDTH: tl.constexpr, BLOCK: tl.constexpr):
     path = tl.program_id(0)
     column = tl.arange(0, BLOCK)
     inside = column < WIDTH
-    first, last = tl.load(offsets + path), tl.load(offsets + path + 1)
+    first, last = tl.load(offsets + path).to(tl.int64), tl.load(offsets + path + 1).to(tl.int64)
     total = tl.zeros([BLOCK], dtype=tl.float32)
     for row in range(first, last):
         total += tl.load(rows + row * WIDTH + column, mask=inside, other=0.0).to(tl.float32)
@@ -56,7 +56,7 @@ def _pool_backward(grads, offsets, out, WIDTH: tl.constexpr, BLOCK: tl.constexpr
     path = tl.program_id(0)
     column = tl.arange(0, BLOCK)
     inside = column < WIDTH
-    first, last = tl.load(offsets + path), tl.load(offsets + path + 1)
+    first, last = tl.load(offsets + path).to(tl.int64), tl.load(offsets + path + 1).to(tl.int64)
     grad = tl.load(grads + path * WIDTH + column, mask=inside, other=0.0).to(tl.float32) / (last - first)
     for row in range(first, last):
         tl.store(out + row * WIDTH + column, grad, mask=inside)
