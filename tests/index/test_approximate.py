@@ -82,10 +82,10 @@ def test_the_target_is_reached_on_other_points(
 ) -> None:
     index = build(backend, vectors, metric, points=points[:200], recall=target)
     asked = points[200:]
-    for k in (10, 40):
-        exact = build("exact", vectors, metric).search(asked, k)
-        trial = Trial(asked, exact.ids.numpy())
-        assert trial.recall(index.search(asked, k).ids.numpy()) >= target
+    for k in (10, 64, 100):
+        exact = build("exact", vectors, metric).search(asked, k).ids.numpy()
+        found = index.search(asked, k).ids.numpy()
+        assert np.mean([np.isin(*row).mean() for row in zip(exact, found, strict=True)]) >= target
     assert index.about["recall@10 on a sample"] >= (1 + target) / 2
 
 
@@ -114,7 +114,7 @@ def test_without_points_a_sample_is_made_up(vectors: Tensor) -> None:
     assert torch.equal(one.points, two.points)
     assert one.recall(one.nearest) == 1.0
     assert one.recall(one.nearest[:, :5]) == 0.5
-    assert Trial.of(vectors[:3], Measure.of("l1"), None, seed=0).nearest.shape == (256, 3)
+    assert Trial.of(vectors[:3], Measure.of("l1"), None, seed=0).nearest.shape == (256, 3)  # all there are
 
 
 @pytest.mark.parametrize("backend", APPROXIMATE)
@@ -131,7 +131,7 @@ def test_what_cannot_be_is_refused(backend: str, vectors: Tensor) -> None:
     ("backend", "options", "message"),
     [
         ("lsh", {"bits": 100}, "bits 100 is not a multiple of 64"),
-        ("lsh", {"rerank": -1}, "rerank -1 is less than none"),
+        ("lsh", {"rerank": -1}, "rerank -1 and growth 0.0 are not negative"),
         ("hnsw", {"links": 1}, "links are at least 2"),
     ],
 )

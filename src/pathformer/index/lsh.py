@@ -41,7 +41,7 @@ __all__ = ["INDEX", "LSH", "Config"]
 Words = npt.NDArray[np.uint64]
 
 _LENGTHS = (512, 1024, 2048, 4096)  # bits of a code that are tried
-_RANDOM = 4  # how many bytes read in a row one byte of a row read here and there costs
+_SCATTERED = 5  # what a byte of a row read here and there costs, against a byte of codes read one after the other
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,15 +50,16 @@ class Config:
 
     recall: float = 0.95  # recall@10 to be reached
     bits: int = 0  # of a code, a multiple of 64
-    rerank: int = 0  # entities whose true distance is computed where ten are wanted; more are in proportion
+    rerank: int = 0  # entities whose true distance is computed where ten are wanted
+    growth: float = 0.0  # for k they are rerank (k / 10)^growth
     seed: int = 0
 
     def __post_init__(self) -> None:
         check_recall(self.recall)
         if self.bits < 0 or self.bits % 64:
             raise ValueError(f"bits {self.bits} is not a multiple of 64")
-        if self.rerank < 0:
-            raise ValueError(f"rerank {self.rerank} is less than none")
+        if self.rerank < 0 or self.growth < 0:
+            raise ValueError(f"rerank {self.rerank} and growth {self.growth} are not negative")
 
 
 class LSH(Index):
@@ -89,16 +90,22 @@ class LSH(Index):
         choices = []
         for bits in (self.config.bits,) if self.config.bits else _LENGTHS:
             ranks = _ranks(asked, self._codes, self.rows, bits // 64, trial.nearest)
-            rerank = self.config.rerank or int(np.quantile(ranks, target, method="higher"))
-            cost = self.rows * bits // 8 + _RANDOM * rerank * self._rows.row_bytes
-            choices.append((cost, bits, max(WANTED, rerank), float((ranks <= rerank).mean())))
-        _, bits, rerank, recall = min(choices)
-        self.config = dataclasses.replace(self.config, bits=bits, rerank=rerank)
+            few, many = (max(WANTED, int(np.quantile(r, target, method="higher"))) for r in (ranks[:, :WANTED], ranks))
+            cost = self.rows * bits // 8 + _SCATTERED * self._rows.row_bytes * (few + many) // 2
+            choices.append((cost, bits, few, many, ranks[:, :WANTED]))
+        _, bits, few, many, ranks = min(choices, key=lambda choice: choice[0])
+        times = trial.nearest.shape[1] / WANTED  # how many more `many` are for, 10 unless the graph is small
+        growth = self.config.growth or (math.log(many / few, times) if times > 1 else 1.0)
+        self.config = dataclasses.replace(
+            self.config, bits=bits, rerank=self.config.rerank or few, growth=round(growth, 3)
+        )
         self._hashes, self._codes = self._hashes.first(bits), np.ascontiguousarray(self._codes[:, : bits // 64])
-        self.about = {"bits": bits, "rerank": rerank, "recall@10 on a sample": round(recall, 4)}
+        recall = float((ranks <= self.config.rerank).mean())
+        self.about = {"recall@10 on a sample": round(recall, 4)}
 
     def _search(self, points: Tensor, k: int, keep: Keep) -> tuple[Tensor, Tensor]:
-        count, kept = math.ceil(self.config.rerank * max(1.0, k / WANTED)), int(keep.sum())
+        more = max(1.0, k / WANTED) ** self.config.growth
+        count, kept = max(k, math.ceil(self.config.rerank * more)), int(keep.sum())
         return self._rows.nearest(points, k, lambda part: self._candidates(part, keep, count, kept))
 
     def _candidates(self, points: Tensor, keep: Keep, count: int, kept: int) -> npt.NDArray[np.int64]:
