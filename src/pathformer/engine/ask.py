@@ -70,8 +70,10 @@ def _answers(asked: Asked, found: Candidates, service: Service, options: Options
         if options.known in (None, bool(found.known[place]))
         and (options.min_probability is None or probabilities[place] >= options.min_probability)
     ][: asked.limit]
-    sets, speller = Sets(service.graph), Speller(service.vocabulary, asked.answer, asked.variables)
+    sets = Sets(service.graph)
     reasons = _reasons(found, [place for _, place in kept], sets, service) if options.why else {}
+    needed = options.why or not found.known.any()
+    speller = Speller(service.vocabulary, asked.answer, asked.variables if needed else {})
     vocabulary = service.vocabulary
     items = []
     for rank, place in kept:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from pathformer.engine.variables import Place, variable_names
@@ -24,15 +25,24 @@ __all__ = ["Asked", "Question", "read_question"]
 Question = str | tuple[Any, ...] | Query | Tree
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@dataclass(frozen=True, eq=False)
 class Asked:
     """A question that can be answered."""
 
     text: str  # as given, or written as a formula
-    answer: str  # the answer's variable, without its question mark
+    query: Query  # bound
     tree: Tree
-    variables: Mapping[Place, str]  # what the other variables are called
     limit: int | None = None  # SPARQL's
+
+    @property
+    def answer(self) -> str:
+        """The answer's variable, without its question mark."""
+        return self.query.answer.name
+
+    @cached_property
+    def variables(self) -> Mapping[Place, str]:
+        """What the other variables are called."""
+        return variable_names(self.tree, self.query)
 
 
 def read_question(question: Question, kg: KnowledgeGraph) -> Asked:
@@ -42,7 +52,7 @@ def read_question(question: Question, kg: KnowledgeGraph) -> Asked:
         case str():
             asked = request(question, naming=naming)
         case tuple():
-            asked = Request(betae.parse(question, naming))
+            asked = Request(betae.parse_ids(question, kg.vocabulary))
         case Query():
             asked = Request(question)
         case Anchor() | Projection() | Intersection() | Union() | Negation():
@@ -54,4 +64,4 @@ def read_question(question: Question, kg: KnowledgeGraph) -> Asked:
     bound = bind(asked.query, kg.vocabulary)
     tree = to_tree(bound, kg.vocabulary)
     text = question.strip() if isinstance(question, str) else write(unbind(bound, kg.vocabulary))
-    return Asked(text, bound.answer.name, tree, variable_names(tree, bound), asked.limit)
+    return Asked(text, bound, tree, asked.limit)

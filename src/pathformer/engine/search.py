@@ -38,7 +38,8 @@ def search(trees: Sequence[Tree], graph: Graph, encoder: Encoder, index: Index, 
     if not trees:
         return []
     known = [answer(tree, graph) for tree in trees]
-    barred = [np.union1d(found, refuted(tree, graph)) for tree, found in zip(trees, known, strict=True)]
+    refused = [refuted(tree, graph) for tree in trees]
+    barred = [np.union1d(one, other) if len(other) else one for one, other in zip(known, refused, strict=True)]
     points = encoder.points(trees)
     outside = _outside(points, index, barred, top, graph.entities)
     result = []
@@ -100,13 +101,16 @@ def _size(count: int, entities: int) -> int:
 def _best(ids: Ids, distances: Floats, barred: npt.NDArray[np.integer], top: int) -> tuple[Ids, Floats]:
     """Of the entities found for the points (P, k) of one tree the `top` nearest, each once; below 0 stands for none."""
     flat, far = ids.reshape(-1), distances.reshape(-1)
-    order = np.argsort(far, kind="stable")
-    flat, far = flat[order], far[order]
-    keep = (flat >= 0) & ~np.isin(flat, barred)
+    keep = flat >= 0
+    if len(barred):
+        keep &= ~np.isin(flat, barred)
     flat, far = flat[keep], far[keep]
-    _, first = np.unique(flat, return_index=True)
-    first = np.sort(first)[:top]
-    return flat[first].astype(np.int64), far[first].astype(np.float32)
+    if len(ids) > 1:  # of a union: in one order, and every entity once
+        order = np.argsort(far, kind="stable")
+        _, first = np.unique(flat[order], return_index=True)
+        chosen = order[np.sort(first)]
+        flat, far = flat[chosen], far[chosen]
+    return flat[:top], far[:top]
 
 
 def _merged(tree: Tree, known: Ids, near: Floats, others: Ids, distances: Floats, entities: int) -> Candidates:

@@ -19,7 +19,7 @@ from pathformer.query.request import Request
 from pathformer.query.structures import NEGATION, UNION, instance_of_tree, tree_of_instance
 from pathformer.query.tree import check_length, to_tree
 
-__all__ = ["parse", "recognises", "request", "write"]
+__all__ = ["parse", "parse_ids", "recognises", "request", "write"]
 
 _SIGNS = re.compile(r"[\s0-9(),-]+")
 _EXAMPLE = "((5, (2,)), (7, (4, -2)))"
@@ -33,12 +33,17 @@ def recognises(text: str) -> bool:
 def parse(text: str | tuple[Any, ...], naming: Naming | None = None) -> Query:
     """Read a tuple, written as text or as Python's own."""
     vocabulary = _vocabulary(naming)
+    return unbind(bind(parse_ids(text, vocabulary), vocabulary), vocabulary)
+
+
+def parse_ids(text: str | tuple[Any, ...], vocabulary: Vocabulary) -> Query:
+    """The same, with the ids as they are."""
     instance = _literal(text) if isinstance(text, str) else text
     _check_nesting(instance)
     _check(instance, vocabulary)
     tree = tree_of_instance(instance)
     check_length(tree)
-    return unbind(bind(to_query(tree), vocabulary), vocabulary)
+    return to_query(tree)
 
 
 def request(text: str, naming: Naming | None = None) -> Request:

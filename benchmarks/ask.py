@@ -1,0 +1,175 @@
+"""How long an answer takes: an engine of NELL995's size opened, asked one question at a time, and in batches.
+
+Unless --engine names one, the engine is made up: 63,361 entities, 200 relations and 114,000 triples drawn by a power
+law, and a Pathformer (d = 800, bf16) with weights as they are before training, which cost as much as trained ones. An
+index that is not exact is tuned on those weights: its figures say what it costs there, not how good it is.
+
+Questions are drawn from the graph, the same number of each of the fourteen structures, answers known and not; `why` is
+left out unless it is what is measured. Times are medians, with the 90th percentile and the processor's time beside them:
+on a machine that does other work only the latter means something.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from _record import record
+
+from pathformer.engine.engine import Engine, load
+from pathformer.engine.question import read_question
+from pathformer.engine.search import nearest
+from pathformer.index import build as build_index
+from pathformer.kg.knowledge import KnowledgeGraph
+from pathformer.kg.vocab import Vocabulary
+from pathformer.models import build
+from pathformer.query.structures import STRUCTURES
+from pathformer.symbolic.answer import answer
+from pathformer.symbolic.pairs import GraphPair
+from pathformer.symbolic.sample import sample
+
+ENTITIES, RELATIONS, TRIPLES = 63_361, 200, 114_000
+OPEN = """
+import sys, time
+import torch
+start = time.perf_counter()
+from pathformer.engine.engine import load
+imported = time.perf_counter()
+engine = load(sys.argv[1])
+opened = time.perf_counter()
+engine.ask((0, (0,)), why=False)
+print(imported - start, opened - imported, time.perf_counter() - opened)
+"""
+
+
+def made_up_graph() -> KnowledgeGraph:
+    """A graph of NELL995's size; some entities have thousands of triples and most a few."""
+    random = np.random.default_rng(0)
+    columns = [
+        (size * random.random(2 * TRIPLES) ** power) for size, power in ((ENTITIES, 2), (RELATIONS, 2), (ENTITIES, 3))
+    ]
+    triples = np.stack(columns, axis=1).astype(np.int32) * np.array([1, 2, 1], np.int32)
+    triples = np.unique(triples, axis=0)
+    triples = random.permutation(triples)[:TRIPLES]
+    names = Vocabulary.of((f"entity {n}" for n in range(ENTITIES)), (f"relation {n}" for n in range(RELATIONS)))
+    return KnowledgeGraph("made up", names, {"train": triples})
+
+
+def made_up_engine(layers: int, dtype: torch.dtype, dim: int, index: str) -> Engine:
+    torch.manual_seed(0)
+    kg = made_up_graph()
+    settings = {"dim": dim, "layers": layers}
+    model = build("pathformer", settings, entities=ENTITIES, relations=2 * RELATIONS).to(dtype).eval()
+    return Engine(kg, model, build_index(index, model.entities.weight.detach(), model.space))
+
+
+def questions(kg: KnowledgeGraph, each: int) -> list[Any]:
+    """Nested tuples of ids, structures taking turns."""
+    graphs = GraphPair.of(kg.graph())
+    drawn = []
+    for structure in STRUCTURES.values():
+        rows = sample(structure, graphs, each, seed=1).ids
+        rows = rows[np.random.default_rng(0).permutation(len(rows))[:each]]
+        drawn.append([structure.instance(row.tolist()) for row in rows])
+    return [question for turn in zip(*drawn, strict=True) for question in turn]
+
+
+def timed(work: Callable[[Any], object], items: Sequence[Any]) -> dict[str, float]:
+    """Wall and processor time (all threads) of each item."""
+    times, busy = [], []
+    for item in items:
+        start, used = time.perf_counter(), time.process_time()
+        work(item)
+        times.append(1000 * (time.perf_counter() - start))
+        busy.append(1000 * (time.process_time() - used))
+    p90 = float(np.quantile(times, 0.9))
+    return {"median_ms": statistics.median(times), "p90_ms": p90, "processor_ms": statistics.median(busy)}
+
+
+def stages(engine: Engine, asked: Sequence[Any]) -> dict[str, Any]:
+    """What the parts of one answer take."""
+    trees = [read_question(question, engine.kg).tree for question in asked]
+    points = [engine.encoder.points([tree]).rows for tree in trees]
+    graph = engine.kg.graph()
+    return {
+        "read": timed(lambda question: read_question(question, engine.kg), asked),
+        "traverse": timed(lambda tree: answer(tree, graph), trees),
+        "encode": timed(lambda tree: engine.encoder.points([tree]), trees),
+        "search": timed(lambda rows: nearest(engine.index, rows, 64), points),
+    }
+
+
+def opening(folder: Path) -> dict[str, float]:
+    """Seconds to import the engine's modules, open the folder and answer the first question, in fresh processes."""
+    runs = []
+    for _ in range(3):
+        done = subprocess.run([sys.executable, "-c", OPEN, folder], capture_output=True, text=True, check=True)
+        runs.append([float(value) for value in done.stdout.split()])
+    return dict(
+        zip(("import_s", "open_s", "first_answer_s"), map(statistics.median, zip(*runs, strict=True)), strict=True)
+    )
+
+
+def measure(engine: Engine, each: int, batch: int) -> dict[str, Any]:
+    asked = questions(engine.kg, each)
+    for question in asked[:28]:
+        engine.ask(question, why=False)  # warm
+    figures: dict[str, Any] = {
+        "single": timed(lambda question: engine.ask(question, why=False), asked),
+        "with_why": timed(lambda question: engine.ask(question, why=True), asked[:42]),
+        "stages": stages(engine, asked),
+    }
+    many = (asked * (1 + batch // len(asked)))[:batch]
+    engine.ask(many, why=False)
+    start, used = time.perf_counter(), time.process_time()
+    engine.ask(many, why=False)
+    figures["batch_queries_per_s"] = batch / (time.perf_counter() - start)
+    figures["batch_queries_per_processor_s"] = batch / (time.process_time() - used)
+    figures["batch"] = batch
+    return figures
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--engine", type=Path, help="an engine's folder, instead of one that is made up")
+    parser.add_argument("--layers", type=int, nargs="+", default=[2, 6])
+    parser.add_argument("--dim", type=int, default=800)
+    parser.add_argument("--dtype", default="bfloat16", choices=("bfloat16", "float32"))
+    parser.add_argument("--index", nargs="+", default=["exact"])
+    parser.add_argument("--each", type=int, default=10, help="questions of every structure")
+    parser.add_argument("--batch", type=int, default=560)
+    parser.add_argument("--threads", type=int, default=len(os.sched_getaffinity(0)))
+    parser.add_argument("--no-record", action="store_true")
+    args = parser.parse_args()
+    torch.set_num_threads(args.threads)
+    figures: dict[str, Any] = {"threads": args.threads, "load_before": os.getloadavg()[0]}
+    with tempfile.TemporaryDirectory() as folder:
+        if args.engine is not None:
+            figures[args.engine.name] = measure(load(args.engine), args.each, args.batch)
+        else:
+            for layers in args.layers:
+                for index in args.index:
+                    engine = made_up_engine(layers, getattr(torch, args.dtype), args.dim, index)
+                    place = engine.save(Path(folder) / f"{layers}-{index}")
+                    opened = opening(place)
+                    found = {**opened, **measure(load(place), args.each, args.batch)}
+                    figures[f"{layers} layers, {args.dtype}, {index}"] = found
+    figures["load_after"] = os.getloadavg()[0]
+    for name, value in figures.items():
+        print(name, value)
+    if not args.no_record:
+        print(record("ask", figures))
+
+
+if __name__ == "__main__":
+    main()
