@@ -5,7 +5,7 @@ law, and a Pathformer (d = 800, bf16) with weights as they are before training, 
 index that is not exact is tuned on those weights: its figures say what it costs there, not how good it is.
 
 Questions are drawn from the graph, the same number of each of the fourteen structures, answers known and not; `why` is
-left out unless it is what is measured. Times are medians, with the 90th percentile and the processor's time beside them:
+left out unless it is what is measured. Times are medians, with the 90th percentile and processor time beside them:
 on a machine that does other work only the latter means something.
 """
 
