@@ -7,10 +7,11 @@ from typing import Any
 import pytest
 import torch
 import training_toy as toy
-from contract_cases import CASES, IDS, SMALL, takes
+from contract_cases import CASES, IDS, SMALL
 
 from pathformer.evaluation.evaluate import ModelRanker, evaluate
 from pathformer.models import Model, build
+from pathformer.models._contract import takes
 from pathformer.query.structures import STRUCTURES
 from pathformer.symbolic.pairs import GraphPair
 from pathformer.symbolic.sample import sample

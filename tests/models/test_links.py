@@ -8,12 +8,13 @@ from typing import Any, ClassVar
 import numpy as np
 import pytest
 import torch
-from contract_cases import CASES, IDS, make, shapes
+from contract_cases import CASES, IDS, make
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
 from pathformer.models import Batch, find
+from pathformer.models._contract import shapes
 from pathformer.models._links import LinkModel
 from pathformer.models.gqe import GQE, Config
 from pathformer.nn.rows import take_once

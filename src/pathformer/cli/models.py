@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Annotated
 
 import typer
@@ -13,6 +14,13 @@ def command(
     name: Annotated[
         str | None, typer.Argument(help="A method, to see its settings; all of them if not given.", show_default=False)
     ] = None,
+    settings: Annotated[
+        list[str] | None,
+        typer.Argument(help="With --check: settings of a small model, as in `dim=16`.", show_default=False),
+    ] = None,
+    check: Annotated[
+        bool, typer.Option("--check", help="Run the rules that every method keeps to, on a small graph.")
+    ] = False,
 ) -> None:
     """List the methods: what each makes of a question, of *or* and of *not*; or the settings of one.
 
@@ -23,6 +31,8 @@ def command(
         $ pathformer models
 
         $ pathformer models pathformer
+
+        $ pathformer models mine --check dim=16
     """
     from rich.console import Console
     from rich.table import Table
@@ -32,7 +42,7 @@ def command(
 
     console = Console(highlight=False)
     if name is not None:
-        _settings(name)
+        _check(name, settings or ()) if check else _settings(name)
         return
     table = Table(box=None, pad_edge=False)
     for column in ("name", "or", "not", "what it is"):
@@ -49,6 +59,30 @@ def _summary(name: str) -> str:
     from pathformer import plugins
 
     return (plugins.load("pathformer.models", name).__doc__ or "").partition("\n")[0].rstrip(".")
+
+
+def _check(name: str, settings: Sequence[str]) -> None:
+    """Run the rules; what is broken is an error, rule by rule."""
+    import torch
+
+    from pathformer import config
+    from pathformer.errors import PluginError
+    from pathformer.models import RULES, Model, broken_rules, find
+    from pathformer.models._contract import ENTITIES, RELATIONS
+
+    method = find(name)
+    chosen = config.read(method.config_type, None, settings)
+
+    def build(seed: int) -> Model:
+        torch.manual_seed(seed)
+        return method(chosen, ENTITIES, RELATIONS).eval()
+
+    broken = broken_rules(build)
+    for rule in RULES:
+        typer.echo(f"{'BROKEN' if rule in broken else 'kept'}: {rule}")
+    if broken:
+        seen = "".join(f"\n{rule}:\n{error}" for rule, error in broken.items())
+        raise PluginError(f"{name} breaks {len(broken)} of {len(RULES)} rules{seen}")
 
 
 def _settings(name: str) -> None:

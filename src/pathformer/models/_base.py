@@ -16,7 +16,7 @@ from torch import Tensor, nn
 
 from pathformer import plugins
 from pathformer.config import from_mapping
-from pathformer.errors import UnsupportedQueryError
+from pathformer.errors import PluginError, UnsupportedQueryError
 from pathformer.models._batch import Batch
 from pathformer.nn.table import Reading, Table
 from pathformer.plan import Block, Layout, UnionWay, build_layout
@@ -99,7 +99,12 @@ class Model(nn.Module, ABC):
 
 def find(name: str) -> type[Model]:
     """The class of a method, by its file's name."""
-    method: type[Model] = plugins.load(_PACKAGE, name).METHOD
+    module = plugins.load(_PACKAGE, name)
+    method = getattr(module, "METHOD", None)
+    if not (isinstance(method, type) and issubclass(method, Model)):
+        raise PluginError(
+            f"method {name!r} ({module.__file__}): expected METHOD = the class of a Model, found {method!r}"
+        )
     return method
 
 

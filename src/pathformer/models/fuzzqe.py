@@ -55,6 +55,7 @@ class FuzzQE(LinkModel):
     config_type: ClassVar[type[Config]] = Config
     native: ClassVar[bool] = True
     objective: ClassVar[str] = "bpr"
+    union: UnionWay = "native"
 
     def __init__(self, config: Config, entities: int, relations: int) -> None:
         super().__init__(config, entities, relations)
