@@ -1,25 +1,35 @@
 """Training speed on made-up queries of NELL995's size: whole updates, where their time goes, and variants.
 
-    pathformer bench train [-- --all --products --cpu]
+    pathformer bench train [--all] [--products] [--cpu]
+    pathformer bench train --model all [--out DIR] [--commit HASH] [--cpu]
 
 For 2,560 queries an update (512 of each of five structures) and for 512 mixed: queries a second as the mean of 500
 consecutive updates, the share of the measured bf16 matrix rate, peak memory, and a breakdown by kernel. `--all` adds
 other settings (relative positions, forks, norms, EFOL), `--products` times the matrix products alone. Without a CUDA
 device, or with `--cpu`, a small model is measured on the processor.
+
+`--model` times methods instead: all of them, or one by the name that the tables give it (`--model BetaE`, may be
+repeated), queries a second and seconds for 100 steps beside the paper's Table 15. The file it leaves is what
+`pathformer tables 15` shows; on the processor models are small, and their times are no match for the paper's.
 """
 
 from __future__ import annotations
 
 import argparse
 import gc
+import json
 import platform
+import re
 import sys
 import time
 from contextlib import nullcontext
+from pathlib import Path
 
 import torch
-from _record import record
+from _record import RESULTS, record
 
+from pathformer.experiments.speed import CASES, LARGE, SMALL, measure_speed
+from pathformer.experiments.tables.paper import RUNNING_TIME
 from pathformer.models.pathformer import Config, Pathformer
 from pathformer.nn.backend import plain
 from pathformer.query.structures import EFOL_TRAINED, EPFO_TRAINED
@@ -188,11 +198,44 @@ def others(data, rate):
     return found
 
 
+def methods(names, device, out, commit):
+    """Every method's speed, a line each, and the file that Table 15 reads."""
+    cases = list(CASES) if "all" in names else names
+    if unknown := [name for name in cases if name not in CASES]:
+        sys.exit(f"no method {unknown[0]!r}; there are: all, {', '.join(CASES)}")
+    size = LARGE if device.type == "cuda" else SMALL
+    print(f"{size.words}\n{'':22s}       100 steps     paper    queries/s   in one update: 100 steps    queries/s")
+
+    def told(name, kind, found):
+        column = {"epfo": "EPFO Queries", "efol": "FOL Queries"}[kind]
+        paper = "" if size is SMALL else RUNNING_TIME.get(name, {}).get(column, "")
+        print(
+            f"{name:22s} {kind}  {found['seconds_per_100_steps']:8.2f} s  {paper:>8}"
+            f"  {found['queries_per_second']:11,.0f}  {found['seconds_per_100_steps_at_once']:23.2f} s"
+            f"  {found['queries_per_second_at_once']:11,.0f}",
+            flush=True,
+        )
+
+    found = measure_speed(cases, device=device, size=size, commit=commit, told=told)
+    words = re.sub(r"[^a-z0-9]+", "-", found["machine"]["device"].lower()).strip("-")
+    out.mkdir(parents=True, exist_ok=True)
+    path = out / f"speed-{words}.json"
+    path.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
+    print(f"written to {path}")
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     for name in ("all", "products", "cpu"):
         parser.add_argument(f"--{name}", action="store_true")
+    parser.add_argument("--model", action="append", help="a method as the tables call it, or all")
+    parser.add_argument("--out", type=Path, default=RESULTS, help="with --model: where the file goes")
+    parser.add_argument("--commit", help="with --model: what the file says, where this is no checkout")
     args = parser.parse_args(sys.argv[1:])
+    if args.model:
+        on_card = torch.cuda.is_available() and not args.cpu
+        methods(args.model, torch.device("cuda" if on_card else "cpu"), args.out, args.commit)
+        return
     if args.cpu or not torch.cuda.is_available():
         record("train-cpu", on_processor())
         return

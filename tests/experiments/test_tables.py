@@ -134,7 +134,7 @@ def test_rows_are_run_in_the_order_of_the_tables_each_once() -> None:
 
 def test_speeds_stand_beside_the_papers(tmp_path: Path) -> None:
     entry = {
-        "about": "made up", "commit": "abc", "machine": {"device": "card"},
+        "about": "made up", "commit": "abc", "machine": {"device": "card"}, "of_the_papers_size": True,
         "methods": {"MLP": {"epfo": {"seconds_per_100_steps": 0.5}}, "GQE": {"epfo": {"seconds_per_100_steps": 0.25}}},
     }  # fmt: skip
     (tmp_path / "speed-card.json").write_text(json.dumps(entry))
@@ -143,7 +143,11 @@ def test_speeds_stand_beside_the_papers(tmp_path: Path) -> None:
     assert "MLP         paper         20.00        60.00" in text
     assert "ours           0.50\n" in text
     assert [line.model for line in table.lines] == [*paper.RUNNING_TIME, "GQE"]
-    assert "No benchmark yet" in running_time([]).notes[0]
+    (tmp_path / "speed-small.json").write_text(json.dumps(entry | {"of_the_papers_size": False}))
+    assert [line.paper for line in running_time(speeds([tmp_path])).lines[-2:]] == [{}, {}]
+    alone = running_time([])
+    assert [line.model for line in alone.lines] == list(paper.RUNNING_TIME)
+    assert "No benchmark at the paper's sizes yet" in alone.notes[0]
     (tmp_path / "speed-card.json").write_text("{")
     with pytest.raises(InputError, match="not the figures of a benchmark"):
         speeds([tmp_path])

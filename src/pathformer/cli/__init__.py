@@ -1,8 +1,8 @@
 """The command line: one file a subcommand.
 
 A file of this folder holds a function `command`, annotated for typer, whose docstring is the help and ends in examples;
-its name is the subcommand's (`plugins`). Files are imported when asked for and import what is heavy inside `command`,
-so that help and `explain` start at once.
+its name is the subcommand's (`plugins`), and `CONTEXT`, where there is one, holds click's settings for it. Files are
+imported when asked for and import what is heavy inside `command`, so that help and `explain` start at once.
 """
 
 from __future__ import annotations
@@ -39,7 +39,8 @@ class _Folder(TyperGroup):
         if cmd_name not in (known := plugins.names(__name__)):
             raise UnknownPluginError("command", cmd_name, known)
         single = typer.Typer(add_completion=False, rich_markup_mode="markdown")
-        single.command(name=cmd_name)(plugins.load(__name__, cmd_name).command)
+        module = plugins.load(__name__, cmd_name)
+        single.command(name=cmd_name, context_settings=vars(module).get("CONTEXT"))(module.command)
         return typer.main.get_command(single)
 
 

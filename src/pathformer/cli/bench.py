@@ -8,13 +8,15 @@ from typing import Annotated
 
 import typer
 
-__all__ = ["command"]
+__all__ = ["CONTEXT", "command"]
+
+CONTEXT = {"ignore_unknown_options": True}  # they are the benchmark's own
 
 
 def command(
     case: Annotated[str | None, typer.Argument(help="Which benchmark; without one, they are listed.")] = None,
     arguments: Annotated[
-        list[str] | None, typer.Argument(help="Handed to the benchmark, after `--`.", show_default=False)
+        list[str] | None, typer.Argument(help="Handed to the benchmark, its options too.", show_default=False)
     ] = None,
     folder: Annotated[Path, typer.Option(help="Where the benchmarks lie.")] = Path("benchmarks"),
 ) -> None:
@@ -27,6 +29,8 @@ def command(
         $ pathformer bench
 
         $ pathformer bench sampler
+
+        $ pathformer bench train --model all
 
         $ pathformer bench sampler -- --help
     """

@@ -34,7 +34,10 @@ def speeds(folders: Iterable[Path] = (PACKAGED,)) -> list[dict[str, Any]]:
 
 
 def running_time(measured: Iterable[Mapping[str, Any]]) -> Grid:
-    """The paper's four methods, and below them those that it does not time; one block a device."""
+    """The paper's four methods, and below them those that it does not time; one block a device.
+
+    Small models, as measured on a processor, do not stand beside the paper's figures.
+    """
     lines, notes = [], []
     for one in measured:
         device = str(one["machine"]["device"])
@@ -46,11 +49,22 @@ def running_time(measured: Iterable[Mapping[str, Any]]) -> Grid:
                 if key in methods.get(model, {})
             }
             about = {"device": device, "commit": one["commit"]}
-            paper = RUNNING_TIME.get(model, {})
+            paper = RUNNING_TIME.get(model, {}) if one["of_the_papers_size"] else {}
+            if not ours and not paper:
+                continue
             lines.append(Line(dataset=device, model=model, run="", paper=paper, ours=ours or None, about=about))
         notes.append(f"{device}: {one['about']}; commit {one['commit']}.")
-    if not lines:
-        lines = [Line(dataset="", model=model, run="", paper=figures) for model, figures in RUNNING_TIME.items()]
-        notes = ["No benchmark yet: pathformer bench train --model all."]
+    if not any(line.paper for line in lines):
+        alone = [Line(dataset="", model=model, run="", paper=figures) for model, figures in RUNNING_TIME.items()]
+        lines = [*alone, *lines]
+        notes.append("No benchmark at the paper's sizes yet: pathformer bench train --model all, on a CUDA device.")
     notes.append("The paper's are of an NVIDIA GTX 1080 Ti; a step is one batch of 512 of each trained structure.")
-    return Grid(number=15, title=TITLES[15], columns=tuple(_COLUMNS), lines=tuple(lines), notes=tuple(notes), digits=2)
+    return Grid(
+        number=15,
+        title=TITLES[15],
+        columns=tuple(_COLUMNS),
+        lines=tuple(lines),
+        notes=tuple(notes),
+        digits=2,
+        group="device",
+    )

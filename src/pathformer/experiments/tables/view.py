@@ -113,25 +113,27 @@ class Grid:
     lines: tuple[Line, ...]
     notes: tuple[str, ...] = ()
     digits: int = 1  # as in the paper
+    group: str = "dataset"  # what the first column is
 
     @property
     def header(self) -> tuple[str, ...]:
-        """Dataset, model, whose figures, then the columns; the average of the negation table is called avg there."""
-        return ("dataset", "model", "", *(column.removesuffix(" negation") for column in self.columns))
+        """Dataset or device, model, whose figures, then the columns; Table 3 calls its average avg too."""
+        return (self.group, "model", "", *(column.removesuffix(" negation") for column in self.columns))
 
     def cells(self) -> list[tuple[str, ...]]:
-        """The paper's line, and where there is a run ours and the difference below it."""
+        """The paper's line where there is one, and where there is a run ours and the difference below it."""
         shown: list[tuple[str, ...]] = []
         before = ""
         for line in self.lines:
-            dataset, before = ("" if line.dataset == before else line.dataset), line.dataset
-            shown.append((dataset, line.model, "paper", *self._figures(line.paper)))
+            names, before = ("" if line.dataset == before else line.dataset, line.model), line.dataset
+            if line.paper:
+                shown.append((*names, "paper", *self._figures(line.paper)))
+                names = ("", "")
             if line.ours is not None:
-                differences = {column: line.difference(column) for column in self.columns}
-                shown.append(("", "", "ours", *self._figures(line.ours)))
-                shown.append(
-                    ("", "", "diff", *("" if d is None else f"{d:+.{self.digits}f}" for d in differences.values()))
-                )
+                shown.append((*names, "ours", *self._figures(line.ours)))
+            if line.paper and line.ours is not None:
+                differences = [line.difference(column) for column in self.columns]
+                shown.append(("", "", "diff", *("" if d is None else f"{d:+.{self.digits}f}" for d in differences)))
         return shown
 
     def records(self) -> list[dict[str, Any]]:
