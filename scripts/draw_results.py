@@ -8,11 +8,15 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from pathformer.query.structures import EPFO
+from pathformer.query.structures import EPFO, NEGATION_STRUCTURES
 
 ROOT = Path(__file__).parents[1]
 IMAGES = ROOT / "docs" / "images"
-RUNS = {"fb15k-237-epfo.svg": ROOT / "benchmarks" / "runs" / "fb15k-237-epfo-17min"}
+LOGS = ROOT / "benchmarks" / "runs"
+RUNS = {  # picture -> log, structures, the name of their average
+    "fb15k-237-epfo.svg": (LOGS / "fb15k-237-epfo-17min", EPFO, "avg"),
+    "fb15k-237-efol.svg": (LOGS / "fb15k-237-efol-9min", NEGATION_STRUCTURES, "avg negation"),
+}
 
 WIDE, HIGH, GAP, LEFT, TOP, COLUMNS = 150, 110, 44, 40, 34, 5
 INK, OURS, PAPER, FAINT = "#333333", "#1f6fb2", "#c4472f", "#d9d9d9"
@@ -20,17 +24,18 @@ INK, OURS, PAPER, FAINT = "#333333", "#1f6fb2", "#c4472f", "#d9d9d9"
 
 def figures() -> dict[str, str]:
     """The text of every picture by the name of its file."""
-    return {name: curves(folder) for name, folder in RUNS.items()}
+    return {name: curves(*run) for name, run in RUNS.items()}
 
 
-def curves(folder: Path) -> str:
+def curves(folder: Path, structures: tuple[str, ...], average: str) -> str:
     """All panels of one run."""
     log = [json.loads(line) for line in (folder / "log.jsonl").read_text(encoding="utf-8").splitlines()]
     test = json.loads((folder / "test-last.json").read_text(encoding="utf-8"))
     minutes = [line["seconds"] / 60 for line in log]
-    mean = {"avg": [100 * line["valid/mrr"] for line in log]}
-    valid = mean | {name: [100 * line[f"valid/{name}"] for line in log] for name in EPFO}
-    ours = {"avg": 100 * test["averages"]["avg"]["mrr"]} | {name: 100 * test["scores"][name]["mrr"] for name in EPFO}
+    valid = {name: [100 * line[f"valid/{name}"] for line in log] for name in structures}
+    valid = {average: [sum(values) / len(values) for values in zip(*valid.values(), strict=True)]} | valid
+    ours = {name: 100 * test["scores"][name]["mrr"] for name in structures}
+    ours[average] = 100 * test["averages"][average]["mrr"]
     drops = [minutes[-1] / 2, 3 * minutes[-1] / 4]
     panels = [
         panel(place, name, minutes, values, ours[name], test["paper"][name], drops)
