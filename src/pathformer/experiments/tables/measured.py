@@ -24,6 +24,8 @@ __all__ = ["QUERY_SETS", "Choice", "grid", "printed", "rows_to_run"]
 
 _RUNS = Path(__file__).parents[1] / "runs"
 
+_LOOKING = ("valid_queries", "training.validations", "training.save_minutes", "queries")
+
 QUERY_SETS = {  # what `experiments.queries` calls them -> how they relate to the paper's
     "released Query2box queries": "released Query2box queries, the paper's own",
     "released BetaE queries": "released BetaE queries, the paper's own",
@@ -127,13 +129,19 @@ def _budget_notes(found: Mapping[Place, Record | None], choice: Choice) -> list[
             where = record.machine.get("device", "unknown device")
             queries = QUERY_SETS.get(record.queries, record.queries)
             kind = record.kind(choice.weights)
-            how = f"{record.budget} of training each on {where}, {kind} weights; ranked on: {queries}"
+            how = f"{record.budget} of training each on {where}, {kind} weights{_changes(record)}; ranked on: {queries}"
             groups.setdefault((place.dataset, how), []).append(place.model)
     ours: dict[str, int] = Counter(dataset for dataset, _ in groups)
     return [
         f"Ours, {dataset}{_among(models) if ours[dataset] > 1 else ''}: {how}."
         for (dataset, how), models in groups.items()
     ]
+
+
+def _changes(record: Record) -> str:
+    """Settings that are not the run file's, those apart that only say when to look and to save."""
+    told = [f"{key}={value}" for key, value in sorted(record.changes.items()) if key not in _LOOKING]
+    return f", with {', '.join(told)}" if told else ""
 
 
 def _among(models: Sequence[str]) -> str:
