@@ -12,7 +12,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 help:  ## show this list
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "make %-8s %s\n", $$1, $$2}'
 
-demo: $(READY)  ## answer three example questions on the bundled graph
+demo: $(READY)  ## learn the bundled graph and ask it three questions, in about a minute
 	@$(BIN)/pathformer demo
 
 test: lint types unit docs  ## lint, types, tests and docs: the whole truth

@@ -1,4 +1,4 @@
-"""`pathformer demo`: three questions with answers that anybody can check, and a question of one's own."""
+"""`pathformer demo`: learns, asks, and looks its predictions up; a question of one's own is answered exactly."""
 
 from __future__ import annotations
 
@@ -6,18 +6,25 @@ import pytest
 from typer.testing import CliRunner
 
 from pathformer.cli import app
-from pathformer.cli.demo import QUESTIONS, exact_answers
+from pathformer.cli._learned_demo import QUESTIONS
+from pathformer.cli.demo import exact_answers
 from pathformer.errors import UnknownNameError
 from pathformer.kg.datasets import load
 from pathformer.kg.knowledge import KnowledgeGraph
 
-ANSWERS = (
-    "Arabic script, Bangla script, Devanagari script, Latin script, Myanmar script, Simplified Chinese script,"
-    " Tibetan script, Traditional Chinese script",
-    "Amsterdam, Bissau, Brasília, Brussels, Ciudad de la Paz, Dili, Kralendijk, Lisbon, Luanda, Macau, Maputo,"
-    " Oranjestad, Paramaribo, Philipsburg, Praia, São Tomé, Willemstad",
-    "Cyprus, Finland, Ireland, Malta, Åland Islands",
-)
+EXACT = {
+    "?script : borders(India, ?country) & official_language(?country, ?language) & written_in(?language, ?script)": (
+        "Arabic script, Bangla script, Devanagari script, Latin script, Myanmar script, Simplified Chinese script,"
+        " Tibetan script, Traditional Chinese script"
+    ),
+    "?city : capital_of(?city, ?country)"
+    " & (official_language(?country, Dutch) | official_language(?country, Portuguese))": (
+        "Amsterdam, Bissau, Brasília, Brussels, Ciudad de la Paz, Dili, Kralendijk, Lisbon, Luanda, Macau, Maputo,"
+        " Oranjestad, Paramaribo, Philipsburg, Praia, São Tomé, Willemstad"
+    ),
+    "?country : in_continent(?country, Europe) & uses_currency(?country, Euro)"
+    " & !(borders(?country, ?other) & uses_currency(?other, Euro))": "Cyprus, Finland, Ireland, Malta, Åland Islands",
+}
 
 
 @pytest.fixture(scope="module")
@@ -25,33 +32,48 @@ def world() -> KnowledgeGraph:
     return load("world")
 
 
-@pytest.mark.parametrize(("number", "answers"), list(enumerate(ANSWERS)))
-def test_the_three_questions(world: KnowledgeGraph, number: int, answers: str) -> None:
-    assert exact_answers(QUESTIONS[number].formula, world).shown == answers.split(", ")
+@pytest.mark.parametrize("formula", EXACT)
+def test_exact_answers_that_anybody_can_check(world: KnowledgeGraph, formula: str) -> None:
+    assert exact_answers(formula, world).shown == EXACT[formula].split(", ")
 
 
-def test_one_has_several_hops_one_or_and_one_not() -> None:
-    formulas = [question.formula for question in QUESTIONS]
-    assert formulas[0].count("&") == 2
-    assert "|" in formulas[1]
-    assert "!" in formulas[2]
+def test_one_question_has_two_hops_one_and_not_and_one_or() -> None:
+    two_hops, and_not, or_ = (question.formula for question in QUESTIONS)
+    assert two_hops.count("?country") == 2
+    assert "& !" in and_not
+    assert "|" in or_
 
 
-def test_it_shows_question_formula_answers_and_time() -> None:
-    done = CliRunner().invoke(app, ["demo"], env={"COLUMNS": "200"})
-    assert done.exit_code == 0
+def test_each_question_has_answers_among_the_hidden_facts(world: KnowledgeGraph) -> None:
+    """So that predictions can be right: what the whole graph says, and the graph without the hidden part does not."""
+    parts = world.split(0.05, 0.05)
+    seen = KnowledgeGraph("seen", parts.vocabulary, {"train": parts.splits["train"], "valid": parts.splits["valid"]})
     for question in QUESTIONS:
-        assert question.words in done.output
-        assert question.formula in done.output
-    assert "Cyprus   Finland   Ireland   Malta   Åland Islands" in done.output
-    assert "5 answers, found in " in done.output
+        assert set(exact_answers(question.formula, world).shown) - set(exact_answers(question.formula, seen).shown)
+
+
+def test_it_learns_measures_asks_checks_and_draws() -> None:
+    done = CliRunner().invoke(app, ["demo", "--seconds", "0.2"], env={"COLUMNS": "200"})
+    assert done.exit_code == 0, done.exception
+    output = done.output
+    for question in QUESTIONS:
+        assert question.words in output
+        assert question.formula in output
+    assert "518 of them hidden" in output
+    assert "Held-out MRR" in output
+    assert output.count("known      ") == 3
+    assert output.count("predicted  ") == 15
+    assert "assuming" in output
+    assert output.count("true: the hidden facts say so") + output.count("not in the hidden facts") == 15
+    assert "└─ Western Africa" in output
+    assert "pathformer fit your-triples.tsv --out yours" in output
 
 
 def test_a_question_of_ones_own() -> None:
     done = CliRunner().invoke(app, ["demo", "?c : borders(?c, Portugal)"])
     assert "Spain" in done.output
     assert "1 answer, found in" in done.output
-    assert "euro" not in done.output
+    assert "hidden" not in done.output
 
 
 NEIGHBOURS = "SELECT ?c { ?c :borders :France }"

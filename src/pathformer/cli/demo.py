@@ -1,4 +1,4 @@
-"""`pathformer demo`: the whole idea on the bundled graph, in a second."""
+"""`pathformer demo`: the whole idea on the bundled graph, in about a minute."""
 
 from __future__ import annotations
 
@@ -13,15 +13,7 @@ if TYPE_CHECKING:
 
     from pathformer.kg.knowledge import KnowledgeGraph
 
-__all__ = ["QUESTIONS", "Answers", "Question", "command", "exact_answers"]
-
-
-@dataclass(frozen=True, slots=True)
-class Question:
-    """A question in words and in the formula language."""
-
-    words: str
-    formula: str
+__all__ = ["Answers", "command", "exact_answers"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,33 +25,18 @@ class Answers:
     seconds: float
 
 
-QUESTIONS = (
-    Question(
-        "Several hops: in which scripts are the official languages of India's neighbours written?",
-        "?script : borders(India, ?country) & official_language(?country, ?language) & written_in(?language, ?script)",
-    ),
-    Question(
-        "Or: which capitals lie in a country where Dutch or Portuguese is official?",
-        "?city : capital_of(?city, ?country)"
-        " & (official_language(?country, Dutch) | official_language(?country, Portuguese))",
-    ),
-    Question(
-        "Not: which countries of Europe use the euro, but have no neighbour that does?",
-        "?country : in_continent(?country, Europe) & uses_currency(?country, Euro)"
-        " & !(borders(?country, ?other) & uses_currency(?other, Euro))",
-    ),
-)
-
-
 def command(
     question: Annotated[
-        str | None, typer.Argument(help="Your own question, a formula, SPARQL or a tuple of ids, instead of the three.")
+        str | None,
+        typer.Argument(help="Your own question, a formula, SPARQL or a tuple of ids: answered exactly, at once."),
     ] = None,
+    seconds: Annotated[float, typer.Option(help="How long the model learns.", min=0.1)] = 40.0,
 ) -> None:
-    """Answer three example questions, or your own, exactly on the bundled graph of the world.
+    """Learn the bundled graph of the world, part of it hidden, and answer three questions about it; or one of yours.
 
-    The graph holds countries, cities, airports, languages, currencies and time zones; its entities read like
-    `Italy`, `New_York_City`, `FCO`, `Swiss_German`, `Euro`, its relations like `borders` and `capital_of`.
+    Known answers follow from the graph; predicted ones come with a probability and a reason, and are looked up in what
+    was hidden. The graph holds countries, cities, airports, languages, currencies and time zones; its entities read
+    like `Italy`, `New_York_City`, `FCO`, `Swiss_German`, `Euro`, its relations like `borders` and `capital_of`.
 
     Examples:
 
@@ -69,18 +46,34 @@ def command(
     """
     from rich.console import Console
 
+    console = Console(highlight=False)
+    if question is not None:
+        _answer(question, console)
+        return
+    from pathformer.cli._learned_demo import show_learned
+
+    show_learned(console, seconds)
+
+
+def _answer(question: str, console: Console) -> None:
+    """One question, exactly."""
+    from rich.columns import Columns
+    from rich.markup import escape
+    from rich.padding import Padding
+
     from pathformer.kg.datasets import load
 
-    console = Console(highlight=False)
     world = load("world")
+    answers = exact_answers(question, world)
     console.print(
         f"[bold]The bundled graph[/]: {world.vocabulary.entity_count:,} entities,"
         f" {world.vocabulary.relation_count // 2} relations, {len(world.splits['train']):,} facts\n"
     )
-    for asked in QUESTIONS if question is None else (Question("", question),):
-        _show(asked, world, console)
-    if question is None:
-        console.print("Ask your own: [green]pathformer demo '?c : borders(?c, France) & speaks(?c, French)'[/]")
+    console.print(Padding(f"[cyan]{escape(question)}[/]", (0, 0, 0, 2), expand=False))
+    console.print(Padding(Columns(map(escape, answers.shown), padding=(0, 3)), (0, 0, 0, 4), expand=False))
+    part = f"{len(answers.shown)} of " if len(answers.shown) < answers.count else ""
+    plural = "" if answers.count == 1 else "s"
+    console.print(f"  [dim]{part}{answers.count} answer{plural}, found in {1000 * answers.seconds:.1f} ms[/]\n")
 
 
 def exact_answers(question: str, knowledge: KnowledgeGraph) -> Answers:
@@ -99,18 +92,3 @@ def exact_answers(question: str, knowledge: KnowledgeGraph) -> Answers:
     seconds = perf_counter() - start
     labels = sorted(vocabulary.label(int(entity)) for entity in found)
     return Answers(labels[: asked.limit], len(labels), seconds)
-
-
-def _show(question: Question, world: KnowledgeGraph, console: Console) -> None:
-    from rich.columns import Columns
-    from rich.markup import escape
-    from rich.padding import Padding
-
-    answers = exact_answers(question.formula, world)
-    if question.words:
-        console.print(f"[bold]{escape(question.words)}[/]")
-    console.print(Padding(f"[cyan]{escape(question.formula)}[/]", (0, 0, 0, 2), expand=False))
-    console.print(Padding(Columns(map(escape, answers.shown), padding=(0, 3)), (0, 0, 0, 4), expand=False))
-    part = f"{len(answers.shown)} of " if len(answers.shown) < answers.count else ""
-    plural = "" if answers.count == 1 else "s"
-    console.print(f"  [dim]{part}{answers.count} answer{plural}, found in {1000 * answers.seconds:.1f} ms[/]\n")

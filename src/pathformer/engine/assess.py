@@ -90,7 +90,7 @@ def assess(
         calibration=judged,
         everyday=everyday,
         seconds=dict(stages.seconds),
-        notes=_notes(kg, questions, calibration),
+        notes=_notes(kg, questions, calibration, result),
     )
     for note in report.notes:
         stages.say(note)
@@ -132,10 +132,12 @@ def _by_relation(kg: KnowledgeGraph, model: Model, questions: Questions) -> tupl
     return tuple(sorted(found, key=lambda score: (-score.triples, score.relation))[:_RELATIONS])
 
 
-def _notes(kg: KnowledgeGraph, questions: Questions, calibration: Calibration) -> tuple[str, ...]:
+def _notes(kg: KnowledgeGraph, questions: Questions, calibration: Calibration, result: Result) -> tuple[str, ...]:
     """What cannot be learned from this graph, or could not be measured."""
     notes = []
     train, names = kg.splits["train"], kg.vocabulary
+    if not result.step:
+        notes.append("The time was too short for a single step: the model knows nothing.")
     if len(train) < _FEW:
         notes.append(
             f"{len(train):,} triples are few to learn from: take predictions as hints; known answers are exact as ever."

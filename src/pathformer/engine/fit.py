@@ -38,7 +38,7 @@ from pathformer.models import Model, build
 from pathformer.query.structures import EFOL_TRAINED, STRUCTURES
 from pathformer.training import checkpoint
 from pathformer.training.data import TrainingSet
-from pathformer.training.device import choose_device
+from pathformer.training.device import choose_device, free_threads
 from pathformer.training.loop import Result, Task, train
 
 __all__ = ["DRAWINGS", "METHOD", "fit", "new_model", "train_in", "workshop"]
@@ -83,7 +83,7 @@ def fit(
         seed=seed,
     )
     stages = Stages(Console(stderr=True, quiet=not progress), count=_STAGES)
-    with workshop(target, kg, sizes, fresh=fresh) as folder:
+    with workshop(target, kg, sizes, fresh=fresh) as folder, free_threads():
         with stages.stage("holding out"):
             parts = hold_out(kg, sizes.held_out, seed)
         with stages.stage("drawing questions", DRAWINGS) as advance:
@@ -135,7 +135,9 @@ def train_in(
     result = train(task, scale.training, folder / "training", display)
     if not result.finished:
         raise KeyboardInterrupt
-    model.load_state_dict(checkpoint.read(result.best or result.last, device).part("model"))
+    weights = result.best or result.last
+    if weights.is_file():  # none where the time was too short for a single step
+        model.load_state_dict(checkpoint.read(weights, device).part("model"))
     model.eval()
     return result
 

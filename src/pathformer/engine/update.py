@@ -36,7 +36,7 @@ from pathformer.spaces.sphere import Sphere
 from pathformer.symbolic.benchmark import graph_pair
 from pathformer.symbolic.queries import Queries, Ragged
 from pathformer.symbolic.sample import sample
-from pathformer.training.device import choose_device
+from pathformer.training.device import choose_device, free_threads
 
 __all__ = ["Change", "grow_model", "place_new", "update_engine"]
 
@@ -93,7 +93,7 @@ def update_engine(
         stages.say("the engine knows all of these triples already: nothing was changed")
         return old
     scale = _scale(old, grown, minutes, place, seed)
-    with workshop(target, grown.kg, scale, fresh=fresh) as folder:
+    with workshop(target, grown.kg, scale, fresh=fresh) as folder, free_threads():
         with stages.stage("drawing questions", DRAWINGS) as advance:
             questions = _focused(draw_questions(grown.kg, scale, seed, advance), grown)
             held = draw_held_out(old.kg, "test", scale.asked, seed)
