@@ -146,7 +146,7 @@ def _patience(found: int, busy: int) -> int:
 def _wave(missing: int, found: int, blocks: int) -> int:
     """How many blocks to draw next: what the rate so far asks for, and a little more."""
     if not blocks:
-        return 4
+        return 1 if missing <= BLOCK // 16 else 4
     if not found:
         return min(2 * blocks, 256)
     return min(max(4, int(1.1 * missing * blocks / found) + 1), 4 * blocks, 256)
