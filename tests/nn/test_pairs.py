@@ -51,7 +51,10 @@ def made(kind: str) -> tuple[Tensor, Tensor]:
     return queries.to(DEVICE), table.to(DEVICE)
 
 
-@pytest.mark.parametrize("plain", [box, cone, dot], ids=["box", "cone", "dot"])
+every_kind = pytest.mark.parametrize("plain", [box, cone, dot], ids=["box", "cone", "dot"])
+
+
+@every_kind
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16], ids=str)
 def test_numbers_and_gradients(plain: Callable[[Tensor, Tensor], Tensor], dtype: torch.dtype) -> None:
     from pathformer.nn.kernels.pairs import pair_distance
@@ -73,3 +76,14 @@ def test_numbers_and_gradients(plain: Callable[[Tensor, Tensor], Tensor], dtype:
     near = {torch.float32: 1e-4, torch.bfloat16: 5e-2}[dtype]
     torch.testing.assert_close(found_t.grad.float(), plain_t.grad, rtol=near, atol=near)
     assert (found_t.grad[-2:] == 0).all()
+
+
+@every_kind
+def test_every_query_with_every_row(plain: Callable[[Tensor, Tensor], Tensor]) -> None:
+    from pathformer.nn.kernels.pairs import every_distance
+
+    queries, table = made(plain.__name__)
+    table[3] = table[5]
+    found = every_distance(queries, table, plain.__name__)  # type: ignore[arg-type]
+    torch.testing.assert_close(found, plain(queries, table[None].expand(B, -1, -1)), rtol=1e-4, atol=1e-4)
+    assert torch.equal(found[:, 3], found[:, 5])  # equal rows are exact ties

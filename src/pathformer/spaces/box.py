@@ -14,6 +14,7 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor, nn
 
+from pathformer.nn.backend import fused
 from pathformer.nn.branches import BranchAttention, mean_branch, mix_branches, smallest_branch
 from pathformer.nn.mlp import MLP
 from pathformer.nn.table import Reading, Table
@@ -76,6 +77,14 @@ class Box(Space):
 
             return pair_distance(queries.float(), entities.weight, ids, "box")
         return super().distance_to(queries, entities, ids)
+
+    def distance_to_all(self, queries: Tensor, entities: Tensor, chunk: int = 1 << 26) -> Tensor:
+        """As `Space.distance_to_all`, on a kernel where there is one."""
+        if fused(entities) and not torch.is_grad_enabled():
+            from pathformer.nn.kernels.pairs import every_distance
+
+            return every_distance(queries.float(), entities, "box")
+        return super().distance_to_all(queries, entities, chunk)
 
 
 class BoxIntersection(nn.Module):

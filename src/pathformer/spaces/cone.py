@@ -22,6 +22,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F  # noqa: N812 (torch's own name for it)
 
+from pathformer.nn.backend import fused
 from pathformer.nn.branches import BranchAttention, mean_branch, mix_branches, smallest_branch
 from pathformer.nn.mlp import MLP
 from pathformer.nn.table import Reading
@@ -90,6 +91,14 @@ class Cone(Derived):
 
             return self.scale.float() * pair_distance(queries.float(), self.features(entities.weight), ids, "cone")
         return super().distance_to(queries, entities, ids)
+
+    def distance_to_all(self, queries: Tensor, entities: Tensor, chunk: int = 1 << 26) -> Tensor:
+        """As `Derived.distance_to_all`, on a kernel where there is one."""
+        if fused(entities) and not torch.is_grad_enabled():
+            from pathformer.nn.kernels.pairs import every_distance
+
+            return self.scale.float() * every_distance(queries.float(), self.features(entities), "cone")
+        return super().distance_to_all(queries, entities, chunk)
 
 
 class ConeIntersection(nn.Module):

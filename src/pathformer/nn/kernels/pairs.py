@@ -22,7 +22,7 @@ import triton
 import triton.language as tl
 from torch import Tensor
 
-__all__ = ["Kind", "pair_distance"]
+__all__ = ["Kind", "every_distance", "pair_distance"]
 
 Kind = Literal["box", "cone", "dot"]
 _KINDS = {"box": 0, "cone": 1, "dot": 2}
@@ -37,12 +37,18 @@ def pair_distance(queries: Tensor, table: Tensor, ids: Tensor, kind: Kind) -> Te
     return found
 
 
+def every_distance(queries: Tensor, table: Tensor, kind: Kind) -> Tensor:
+    """Every query with every row: (B, 2d), or (B, d) for `dot`, and (N, d) -> (B, N) float32."""
+    rows = torch.arange(len(table), dtype=torch.int32, device=table.device)
+    return pair_distance(queries, table, rows.expand(len(queries), -1), kind)
+
+
 class _Pairs(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, queries, table, ids, kind):
         count, candidates = ids.shape
         out = torch.empty(count, candidates, dtype=torch.float32, device=queries.device)
-        _pairs_distance[(count, triton.cdiv(candidates, PAIRS))](
+        _pairs_distance[(count * triton.cdiv(candidates, PAIRS),)](
             queries, table, ids, out, candidates,
             KIND=kind, WIDTH=table.shape[1], STRIDE=queries.shape[1], BLOCK=128, PAIRS=PAIRS, num_warps=PAIR_WARPS,
         )  # fmt: skip
@@ -102,8 +108,9 @@ def _pairs_distance(
     queries, table, ids, out, count,
     KIND: tl.constexpr, WIDTH: tl.constexpr, STRIDE: tl.constexpr, BLOCK: tl.constexpr, PAIRS: tl.constexpr,
 ):  # fmt: skip
-    query = tl.program_id(0).to(tl.int64)
-    pair = tl.program_id(1) * PAIRS + tl.arange(0, PAIRS)
+    blocks = tl.cdiv(count, PAIRS)
+    query = (tl.program_id(0) // blocks).to(tl.int64)
+    pair = (tl.program_id(0) % blocks) * PAIRS + tl.arange(0, PAIRS)
     row = tl.load(ids + query * count + pair, mask=pair < count, other=0).to(tl.int64)
     total = tl.zeros([PAIRS, BLOCK], dtype=tl.float32)
     for first in tl.static_range(0, WIDTH, BLOCK):
