@@ -89,14 +89,14 @@ def test_json_has_the_fields_that_are_promised(answers: Answers) -> None:
     ] * 5
     assert read["answers"][0]["why"] is None
     assert read["answers"][2]["why"] == {
-        "text": "?f = Otto e mezzo; assuming stars(Otto e mezzo, Mastroianni <1>)",
+        "text": '?f = Otto e mezzo; assuming stars("Otto e mezzo", "Mastroianni <1>")',
         "bindings": {"f": {"entity": "8½", "label": "Otto e mezzo"}},
         "edges": [
             {
                 "subject": "8½",
                 "relation": "stars",
                 "object": "m",
-                "text": "stars(Otto e mezzo, Mastroianni <1>)",
+                "text": 'stars("Otto e mezzo", "Mastroianni <1>")',
                 "exists": False,
                 "rank": 3,
             }
@@ -155,7 +155,7 @@ def test_the_terminal_shows_known_and_predicted_in_different_colours(answers: An
 def test_the_terminal_shows_reasons_and_notes(answers: Answers) -> None:
     text = printed(answers)
     assert "3  Cleo (cleo)  predicted    95 %" in text
-    assert "     ?f = Otto e mezzo; assuming stars(Otto e mezzo, Mastroianni <1>)" in text
+    assert '     ?f = Otto e mezzo; assuming stars("Otto e mezzo", "Mastroianni <1>")' in text
     assert "?f" not in printed(answers, why=False)
     noted = Answers(answers.question, answers.items, "nothing there", calibrated=False)
     assert "nothing there\nprobabilities are a mere habit" in printed(noted)

@@ -10,6 +10,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from pathformer.query.ast import Atom, Constant
+from pathformer.query.syntax.formula import text_of
+
 __all__ = ["Edge", "Named", "Why"]
 
 
@@ -26,7 +29,7 @@ class Named:
 
 @dataclass(frozen=True, slots=True)
 class Edge:
-    """`relation(subject, object)`, stated by the graph or assumed."""
+    """`relation(subject, object)`, stated by the graph or assumed; prints as an atom of labels."""
 
     subject: Named
     relation: Named
@@ -35,7 +38,7 @@ class Edge:
     rank: int | None = None  # of an assumed edge: about where the model ranks its end among all entities, from 1
 
     def __str__(self) -> str:
-        return f"{self.relation}({self.subject}, {self.object})"
+        return text_of(Atom(self.relation.label, Constant(self.subject.label), Constant(self.object.label)))
 
     def to_dict(self) -> dict[str, Any]:
         """As plain values."""
