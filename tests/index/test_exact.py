@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import math
+import subprocess
+import sys
+import time
 from pathlib import Path
 
 import numpy as np
@@ -127,3 +130,23 @@ def test_the_card_finds_what_the_processor_finds(metric: str, dtype: torch.dtype
     index.save(tmp_path / "index")
     assert torch.equal(load(tmp_path / "index").search(points, 10).ids, here.ids)
     assert torch.equal(load(tmp_path / "index", device="cuda").search(points.cuda(), 10).ids, there.ids)
+
+
+def test_a_kill_while_saving_leaves_a_whole_index(tmp_path: Path) -> None:
+    """A process saves one index over another, again and again, and is killed at some moment of that."""
+    program = (
+        "import sys, torch\n"
+        "from pathformer.index import build\n"
+        "few, many = build('exact', torch.ones(10, 4)), build('exact', torch.ones(100_000, 4))\n"
+        "few.save(sys.argv[1]); print('saved', flush=True)\n"
+        "while True:\n"
+        "    many.save(sys.argv[1], force=True); few.save(sys.argv[1], force=True)\n"
+    )
+    with subprocess.Popen([sys.executable, "-c", program, tmp_path / "index"], stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == b"saved\n"
+        time.sleep(0.2)
+        process.kill()
+    index = load(tmp_path / "index")
+    assert len(index) in (10, 100_000)
+    assert index.search(torch.ones(1, 4), 3).ids[0].tolist() == [0, 1, 2]
