@@ -29,7 +29,7 @@ def test_an_entity_scores_by_how_often_the_last_relation_ends_in_it(frequency: F
 
 
 def test_branches_add_up_negated_ones_say_nothing_and_unions_take_the_best(frequency: Frequency) -> None:
-    one, other = frequency.table[0], frequency.table[2]
+    one, other = frequency.row(0), frequency.row(2)
     assert np.allclose(frequency.scores(queries("2i", [4, 0, 3, 2]))[0], one + other)
     assert np.allclose(frequency.scores(queries("2in", [4, 0, 3, 2]))[0], one)
     assert np.allclose(frequency.scores(queries("2u", [4, 0, 3, 2]))[0], np.maximum(one, other))

@@ -25,10 +25,12 @@ class Frequency:
 
     def __init__(self, graph: Graph) -> None:
         self.entities = graph.entities
-        self.table = np.zeros((graph.relations, graph.entities), np.float32)  # log(1 + edges of r into e)
-        heads = np.repeat(np.arange(graph.entities), np.diff(graph.head_ptr))
-        # Edges of r into e are the edges of its inverse out of e.
-        self.table[graph.pair_relation ^ 1, heads] = np.log1p(np.diff(graph.pair_ptr))
+        # Edges of r into e are the edges of its inverse out of e: pairs in the order of r.
+        relation = graph.pair_relation ^ 1
+        order = np.argsort(relation, kind="stable")
+        self._ptr = np.searchsorted(relation[order], np.arange(graph.relations + 1))
+        self._entity = np.repeat(np.arange(graph.entities, dtype=np.int32), np.diff(graph.head_ptr))[order]
+        self._score = np.log1p(np.diff(graph.pair_ptr))[order].astype(np.float32)  # log(1 + edges of r into e)
 
     def rank(self, queries: Queries, targets: Ragged, filters: Filters) -> Ranks:
         """Rank `targets` of every query among the entities that no filter holds."""
@@ -55,4 +57,11 @@ class Frequency:
         last = query.operators[-1]  # a column of ids, or a negation
         if last == NEGATION:
             return np.zeros((len(ids), self.entities), np.float32)
-        return self.table[ids[:, last]]
+        return np.stack([self.row(relation) for relation in ids[:, last].tolist()])
+
+    def row(self, relation: int) -> npt.NDArray[np.float32]:
+        """log(1 + edges of a relation into e) of every entity, (N,)."""
+        edges = slice(self._ptr[relation], self._ptr[relation + 1])
+        row = np.zeros(self.entities, np.float32)
+        row[self._entity[edges]] = self._score[edges]
+        return row
