@@ -60,7 +60,8 @@ def grid(number: int, records: Sequence[Record], choice: Choice | None = None) -
     found = {place: _record(place, number, records, choice) for place in table.places}
     lines = tuple(_line(place, table.columns, record, choice) for place, record in found.items())
     notes = [*_budget_notes(found, choice), *_gaps(found), *order_notes(lines, _average(table.columns))]
-    return Grid(number=number, title=TITLES[number], columns=table.columns, lines=lines, notes=tuple(notes))
+    title = TITLES[number] + (f"; variant {choice.variant}" if choice.variant else "")
+    return Grid(number=number, title=title, columns=table.columns, lines=lines, notes=tuple(notes))
 
 
 def rows_to_run(
@@ -140,8 +141,12 @@ def _budget_notes(found: Mapping[Place, Record | None], choice: Choice) -> list[
 
 def _changes(record: Record) -> str:
     """Settings that are not the run file's, those apart that only say when to look and to save."""
-    told = [f"{key}={value}" for key, value in sorted(record.changes.items()) if key not in _LOOKING]
+    told = [f"{key}={_word(value)}" for key, value in sorted(record.changes.items()) if key not in _LOOKING]
     return f", with {', '.join(told)}" if told else ""
+
+
+def _word(value: object) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def _among(models: Sequence[str]) -> str:

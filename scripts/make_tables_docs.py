@@ -1,0 +1,86 @@
+"""Write the measured tables into `docs/tables.md`, and their pictures into `docs/images`; a test keeps them current.
+
+The text above the marker is written by hand; what stands below it comes from the results that are in the package.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+from pathformer.experiments.records import Record, read_records
+from pathformer.experiments.tables.catalogue import MEASURED, TITLES
+from pathformer.experiments.tables.chart import chart
+from pathformer.experiments.tables.measured import Choice, grid
+from pathformer.experiments.tables.render import to_markdown
+from pathformer.experiments.tables.timed import running_time, speeds
+from pathformer.experiments.tables.view import Grid
+
+DOCS = Path(__file__).parents[1] / "docs"
+PAGE = DOCS / "tables.md"
+MARKER = "<!-- Below: made by scripts/make_tables_docs.py from the results in the package. -->"
+DRAWN = 3  # rows with a result that a picture needs
+
+
+def shown() -> Iterator[tuple[str, Grid]]:
+    """Every table of runs with a result, and again for each variant with two or more, of which those rows alone.
+
+    The name is for its picture.
+    """
+    records = read_records()
+    for number in MEASURED:
+        found = _results(number, records)
+        if any(not record.variant for record in found):
+            yield f"table-{number}", grid(number, records)
+        for variant in sorted({record.variant for record in found} - {""}):
+            table = grid(number, records, Choice(variant=variant))
+            lines = tuple(line for line in table.lines if line.ours is not None)
+            if len(lines) > 1:
+                yield f"table-{number}-{variant}", replace(table, lines=lines)
+
+
+def pictures() -> dict[str, str]:
+    """The text of every picture by the name of its file."""
+    return {f"{name}.svg": chart(table) for name, table in shown() if _is_drawn(table)}
+
+
+def page() -> str:
+    """The whole page."""
+    head = PAGE.read_text(encoding="utf-8").partition(MARKER)[0]
+    records = read_records()
+    empty = [number for number in MEASURED if not _results(number, records)]
+    parts = [MARKER, ""]
+    for name, table in shown():
+        parts += [to_markdown(table), ""]
+        if _is_drawn(table):
+            parts += [f"![Table {table.number}: {TITLES[table.number]}, paper and ours](images/{name}.svg)", ""]
+    parts += [to_markdown(running_time(speeds())), ""]
+    if empty:
+        parts += [f"Without any run yet: Tables {', '.join(map(str, empty))}.", ""]
+    return head + "\n".join(parts)
+
+
+def _results(number: int, records: list[Record]) -> list[Record]:
+    runs = {place.run for place in MEASURED[number].places}
+    return [record for record in records if record.run in runs]
+
+
+def _is_drawn(table: Grid) -> bool:
+    """Whether there is something to compare: several rows, and more than an average of each."""
+    return len(table.columns) > 2 and sum(line.ours is not None for line in table.lines) >= DRAWN
+
+
+def main() -> None:
+    """Write them all; a picture that is no longer made is deleted."""
+    made = pictures()
+    for path in (DOCS / "images").glob("table-*.svg"):
+        if path.name not in made:
+            path.unlink()
+    for name, text in made.items():
+        (DOCS / "images" / name).write_text(text, encoding="utf-8")
+    PAGE.write_text(page(), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
