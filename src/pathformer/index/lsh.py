@@ -41,6 +41,7 @@ __all__ = ["INDEX", "LSH", "Config"]
 Words = npt.NDArray[np.uint64]
 
 _LENGTHS = (512, 1024, 2048, 4096)  # bits of a code that are tried
+_PAIRS = 1 << 22  # points times candidates at once, 12 bytes each
 _SCATTERED = 5  # what a byte of a row read here and there costs, against a byte of codes read one after the other
 
 
@@ -106,7 +107,8 @@ class LSH(Index):
     def _search(self, points: Tensor, k: int, keep: Keep) -> tuple[Tensor, Tensor]:
         more = max(1.0, k / WANTED) ** self.config.growth
         count, kept = max(k, math.ceil(self.config.rerank * more)), int(keep.sum())
-        return self._rows.nearest(points, k, lambda part: self._candidates(part, keep, count, kept))
+        at_once = max(1, min(256, _PAIRS // count))
+        return self._rows.nearest(points, k, lambda part: self._candidates(part, keep, count, kept), at_once)
 
     def _candidates(self, points: Tensor, keep: Keep, count: int, kept: int) -> npt.NDArray[np.int64]:
         """Ids (b, C): those whose codes differ least, or all that may be found where they are not more."""

@@ -21,7 +21,7 @@ from pathformer.nn.kernels.threads import share
 
 __all__ = ["candidates", "differences", "pack", "threshold_codes"]
 
-_POINTS = 64  # points whose counts are held at once, 2 N bytes each
+_COUNTS = 1 << 25  # bytes of counts at once, 2 N a point
 
 
 def pack(bits: np.ndarray) -> np.ndarray:
@@ -51,8 +51,9 @@ def candidates(codes: np.ndarray, blocks: np.ndarray, keep: np.ndarray, count: i
     codes (R, W), blocks (ceil(N / 128), W, 128), keep (N,) bool -> (R, count) int64, -1 where there are no more.
     """
     found = np.full((len(codes), count), -1, np.int64)
-    for start in range(0, len(codes), _POINTS):
-        part = slice(start, start + _POINTS)
+    at_once = max(1, _COUNTS // (2 * len(keep)))
+    for start in range(0, len(codes), at_once):
+        part = slice(start, start + at_once)
         _choose_all(differences(codes[part], blocks, len(keep)), keep, 64 * codes.shape[1], found[part])
     return found
 
