@@ -1,0 +1,124 @@
+"""An engine that learns more: old answers stay, new entities start where the model expects them."""
+
+from __future__ import annotations
+
+import shutil
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from typer.testing import CliRunner
+
+import pathformer
+from pathformer.cli import app
+from pathformer.engine.fit import fit
+from pathformer.engine.scale import scale_for
+from pathformer.engine.update import Change, grow_model, place_new, update_engine
+from pathformer.evaluation.evaluate import ModelRanker
+from pathformer.kg.grow import grow
+from pathformer.kg.knowledge import KnowledgeGraph
+from pathformer.models import build
+from pathformer.query.structures import STRUCTURES
+from pathformer.symbolic.queries import Queries, Ragged
+
+Triples = list[tuple[str, str, str]]
+NEW = [("fresh", "r0", "e1"), ("fresh", "r1", "e2"), ("e3", "r2", "fresh"), ("later", "r0", "fresh"), ("e4", "x", "e5")]
+
+
+@pytest.fixture(scope="module")
+def graph(small_graph_triples: dict[str, Triples]) -> KnowledgeGraph:
+    return KnowledgeGraph.from_triples([t for part in small_graph_triples.values() for t in part], name="small")
+
+
+@pytest.fixture
+def folder(graph: KnowledgeGraph, tmp_path: Path, made: Path) -> Path:
+    """An engine of one's own to change."""
+    shutil.copytree(made, tmp_path / "engine")
+    return tmp_path / "engine"
+
+
+@pytest.fixture(scope="module")
+def made(graph: KnowledgeGraph, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    usual = scale_for(entities=50, triples=460, minutes=1.0)
+    training = replace(usual.training, steps=3, minutes=None, batch=32, validations=1)
+    scale = replace(usual, training=training, drawn=50, asked=10, model={**usual.model, "dim": 16, "heads": 2})
+    out = tmp_path_factory.mktemp("made") / "engine"
+    fit(graph, out=out, scale=scale, progress=False)
+    return out
+
+
+def test_a_grown_model_says_the_same_of_what_it_knew(graph: KnowledgeGraph) -> None:
+    torch.manual_seed(0)
+    small = build("pathformer", {"dim": 16, "heads": 2, "layers": 1}, entities=50, relations=8).eval()
+    grown = grow(graph, KnowledgeGraph.from_triples(NEW))
+    large = grow_model(small, grown.kg).eval()
+    assert large.entity_count == 52
+    assert large.relation_count == 10
+    for name, row in (("2p", [1, 0, 2]), ("2in", [1, 0, 3, 4])):  # the token of a negation is the table's last row
+        asked = Queries(STRUCTURES[name], np.array([row], np.int32), Ragged.empty(1), Ragged.empty(1))
+        with torch.inference_mode():
+            before, after = (ModelRanker(model).points(asked)[0] for model in (small, large))
+        assert after.equal(before)
+
+
+@pytest.mark.parametrize("space", ["point", "sphere"])
+def test_a_new_entity_starts_at_the_mean_of_what_its_links_predict(space: str) -> None:
+    torch.manual_seed(0)
+    triples = [("a", "r", "b"), ("b", "r", "c"), ("a", "r", "new"), ("new", "r", "c"), ("new", "r", "later")]
+    kg = KnowledgeGraph.from_triples(triples)
+    new, later = kg.vocabulary.entity_id("new"), kg.vocabulary.entity_id("later")
+    assert (new, later) == (3, 4)
+    model = build("pathformer", {"dim": 8, "heads": 2, "layers": 1, "space": space}, entities=5, relations=2).eval()
+    old = model.entities.weight.detach().clone()
+
+    def predicted(*links: tuple[int, int]) -> torch.Tensor:
+        rows = np.array(links, np.int32)
+        asked = Queries(STRUCTURES["1p"], rows, Ragged.empty(len(rows)), Ragged.empty(len(rows)))
+        with torch.inference_mode():
+            mean = ModelRanker(model).points(asked)[0].mean(dim=0)
+        length = old[:3].norm(dim=1).mean()  # on a sphere, of the entities that are there
+        return mean if space == "point" else torch.nn.functional.normalize(mean, dim=0) * length
+
+    expected = predicted((0, 0), (2, 1))
+    place_new(model, kg.graph(), new, rounds=1)
+    assert model.entities.weight[new].detach().allclose(expected, atol=1e-6)
+    assert model.entities.weight[:3].equal(old[:3])
+    assert model.entities.weight[later].equal(old[later])  # nothing that it is linked to had a place yet
+    follows = predicted((new, 0))
+    place_new(model, kg.graph(), later, rounds=1)
+    assert model.entities.weight[later].detach().allclose(follows, atol=1e-6)
+
+
+def test_an_update_knows_the_new_and_keeps_the_old(graph: KnowledgeGraph, folder: Path) -> None:
+    before = pathformer.load(folder)
+    engine = update_engine(folder, KnowledgeGraph.from_triples(NEW), minutes=0.01, progress=False)
+    opened = pathformer.load(folder)
+    assert not (folder.parent / ".engine.fit").exists()
+    for one in (engine, opened):
+        assert one.kg.triple_count == graph.triple_count + len(NEW)
+        assert [found.entity for found in one.ask("?x : r0(fresh, ?x)", top=0)] == ["e1"]
+        assert "e5" in [found.entity for found in one.ask("?x : x(e4, ?x)", top=0)]
+    assert {t.tobytes() for t in before.kg.splits["test"]} <= {t.tobytes() for t in opened.kg.splits["test"]}
+    [change] = opened.about["updates"]
+    assert (change["triples"], change["entities"], change["relations"]) == (5, 2, 1)
+    assert change["before"] is not None
+    again = update_engine(folder, KnowledgeGraph.from_triples(NEW), progress=False)
+    assert again.about["updates"] == [change]  # nothing new, nothing done
+
+
+def test_what_an_update_says_of_itself() -> None:
+    whole = Change(90, 16, 0, 0.237, 0.229, 0.667, 0.254, 22.2)
+    assert whole.sentence() == (
+        "learned 90 new triples with 16 new entities in 22 s; old held-out questions: MRR 23.7 before, 22.9 now;"
+        " links of new entities: 66.7, by counting 25.4"
+    )
+    assert replace(whole, before=None, new=None).sentence() == "learned 90 new triples with 16 new entities in 22 s"
+
+
+def test_the_command_line_wants_one_place() -> None:
+    for arguments in (["fit", "world"], ["fit", "world", "--out", "a", "--update", "b"]):
+        done = CliRunner().invoke(app, arguments)
+        assert done.exit_code == 2
+        assert "say where to" in done.output
