@@ -173,6 +173,7 @@ def test_a_union_as_it_is_needs_a_method_that_has_one() -> None:
         ("fuzzqe", {"logic": "godel"}, "logic"),
         ("q2p", {"particles": 0}, "dim and particles are at least 1"),
         ("q2p", {"dropout": 1.0}, r"dropout 1.0 is not in \[0, 1\)"),
+        ("q2p", {"spread": 0.0}, "spread 0.0 is not positive"),
         ("biqe", {"heads": 3}, "dim 800 does not divide into 3 heads"),
         ("biqe", {"positions": 0}, "are at least 1"),
     ],

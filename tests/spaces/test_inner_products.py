@@ -40,6 +40,9 @@ def test_tables_start_without_a_preferred_entity(space: Space) -> None:
     size = rows[:, :4].std().item()
     assert size == pytest.approx(1.0 if isinstance(space, Particles) else 0.5 / 3**0.5, rel=0.1)
     assert space.relation_table(500).weight.std().item() == pytest.approx(size, rel=0.1)
+    narrow = Particles(4, 2, spread=0.1)
+    assert narrow.entity_table(500).weight[:, :4].std().item() == pytest.approx(0.1, rel=0.1)
+    assert narrow.relation_table(500).weight.std().item() == pytest.approx(0.1, rel=0.1)
 
 
 def test_an_anchor_is_its_vector_or_its_vector_moved_by_each_offset() -> None:

@@ -18,26 +18,26 @@ __all__ = ["SPACE", "Particles"]
 
 
 class Particles(Space):
-    """P particles of size d a query."""
+    """P particles of size d a query; tables start normal with deviation `spread`."""
 
-    def __init__(self, dim: int, particles: int = 2) -> None:
+    def __init__(self, dim: int, particles: int = 2, spread: float = 1.0) -> None:
         super().__init__(dim, margin=0.0)  # of the margin objective, which Q2P does not use
-        self.particles = particles
+        self.particles, self.spread = particles, spread
         self.entity_width, self.relation_width, self.query_width = dim + 1, dim, particles * dim
         self.offsets = nn.Parameter(torch.zeros(particles, dim))
 
     def entity_table(self, count: int) -> Table:
-        """`count` entities, standard normal as in Q2P's code; biases 0, so that none is preferred at first."""
+        """`count` entities; biases 0, so that none is preferred at first."""
         table = Table(count, self.entity_width, 0.0, 1.0)
         with torch.no_grad():
-            table.weight.normal_()
+            table.weight.normal_(0.0, self.spread)
             table.weight[:, self.dim] = 0.0
         return table
 
     def relation_table(self, count: int) -> Table:
-        """`count` relations, standard normal."""
+        """`count` relations."""
         table = Table(count, self.relation_width, 0.0, 1.0)
-        nn.init.normal_(table.weight)
+        nn.init.normal_(table.weight, 0.0, self.spread)
         return table
 
     def anchor(self, entities: Tensor) -> Tensor:
