@@ -1,8 +1,9 @@
 """The documentation is true: its blocks run and print what they show, no page is missing, the CLI's page is current.
 
 A page's blocks run in order, in one namespace and one empty folder. A `python` block is executed; an `output` block
-after it is what it prints. In a `console` block the lines below `$ pathformer ...` are what the command prints; other
-commands are for reading. `...` stands for anything, white space at line ends counts for nothing, and
+after it is what it prints. In a `console` block the lines below `$ pathformer ...` are what the command prints, and
+`$ export NAME=value` holds for the rest of the page; other commands are for reading. A block with a `title="path"` is
+that file: it is written, not run. `...` stands for anything, white space at line ends counts for nothing, and
 `<!-- not run: why -->` right before a block leaves it out.
 """
 
@@ -20,6 +21,7 @@ import sysconfig
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from unittest import mock
 
 import pytest
 
@@ -30,8 +32,11 @@ ROOT = Path(__file__).parents[1]
 PACKAGE = Path(pathformer.__file__).parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("**/*.md"))]
 FENCE = re.compile(
-    r"(?P<skip><!-- not run: [^>]+ -->\n+)?^```(?P<kind>\w+)[^\n]*\n(?P<body>.*?)^```$", re.MULTILINE | re.DOTALL
+    r"(?P<skip><!-- not run: [^>]+ -->\n+)?"
+    r"^```(?P<kind>\w+)(?: title=\"(?P<title>[^\"\n]+)\")?[^\n]*\n(?P<body>.*?)^```$",
+    re.MULTILINE | re.DOTALL,
 )
+EXPORT = re.compile(r"export (\w+)=(\S+)")
 
 
 @dataclass(frozen=True)
@@ -39,11 +44,12 @@ class Block:
     kind: str
     body: str
     line: int
+    title: str | None = None
 
 
 def blocks(text: str) -> list[Block]:
     return [
-        Block(found["kind"], found["body"], text.count("\n", 0, found.start("kind")) + 1)
+        Block(found["kind"], found["body"], text.count("\n", 0, found.start("kind")) + 1, found["title"])
         for found in FENCE.finditer(text)
         if not found["skip"]
     ]
@@ -69,8 +75,9 @@ def commands(body: str) -> Iterator[tuple[str, str]]:
 
 def run_console(block: Block, where: str, folder: Path) -> None:
     path = f"{sysconfig.get_path('scripts')}{os.pathsep}{os.environ['PATH']}"
-    environment = os.environ | {"PATH": path, "COLUMNS": "80", "NO_COLOR": "1", "TERM": "dumb"}
     for command, shown in commands(block.body):
+        os.environ.update(EXPORT.findall(command))
+        environment = os.environ | {"PATH": path, "COLUMNS": "80", "NO_COLOR": "1", "TERM": "dumb"}
         if not command.startswith("pathformer "):
             continue
         done = subprocess.run(
@@ -92,17 +99,21 @@ def run_console(block: Block, where: str, folder: Path) -> None:
 def run_page(path: Path, folder: Path) -> None:
     namespace: dict[str, object] = {"__name__": "page"}
     printed = ""
-    for block in blocks(path.read_text(encoding="utf-8")):
-        where = f"{path.name}:{block.line}"
-        if block.kind == "python":
-            output = io.StringIO()
-            with contextlib.redirect_stdout(output):
-                exec(compile("\n" * block.line + block.body, str(path), "exec"), namespace)
-            printed = output.getvalue()
-        elif block.kind == "output":
-            assert matches(block.body, printed), f"{where}: the block above printed\n{printed}"
-        elif block.kind == "console":
-            run_console(block, where, folder)
+    with mock.patch.dict(os.environ):
+        for block in blocks(path.read_text(encoding="utf-8")):
+            where = f"{path.name}:{block.line}"
+            if block.title is not None:
+                (folder / block.title).parent.mkdir(parents=True, exist_ok=True)
+                (folder / block.title).write_text(block.body, encoding="utf-8")
+            elif block.kind == "python":
+                output = io.StringIO()
+                with contextlib.redirect_stdout(output):
+                    exec(compile("\n" * block.line + block.body, str(path), "exec"), namespace)
+                printed = output.getvalue()
+            elif block.kind == "output":
+                assert matches(block.body, printed), f"{where}: the block above printed\n{printed}"
+            elif block.kind == "console":
+                run_console(block, where, folder)
 
 
 @pytest.mark.parametrize("path", PAGES, ids=lambda path: str(path.relative_to(ROOT)))
@@ -134,6 +145,15 @@ def test_the_runner_sees_what_is_wrong(page: str, complaint: str | None, tmp_pat
     else:
         with pytest.raises(AssertionError, match=re.escape(complaint)):
             run_page(tmp_path / "page.md", tmp_path)
+
+
+def test_a_titled_block_is_a_file_and_an_export_holds_for_its_page(tmp_path: Path) -> None:
+    body = "import os\nassert os.environ['SIGN'] == '+'\n"
+    page = f'```python title="a/b.py"\nraise SystemExit\n```\n```console\n$ export SIGN=+\n```\n```python\n{body}```\n'
+    (tmp_path / "page.md").write_text(page)
+    run_page(tmp_path / "page.md", tmp_path)
+    assert (tmp_path / "a" / "b.py").read_text() == "raise SystemExit\n"
+    assert "SIGN" not in os.environ
 
 
 def test_every_page_is_in_the_navigation() -> None:
