@@ -75,6 +75,20 @@ class _Pairs(torch.autograd.Function):
 
 
 @triton.jit
+def _pairs_turn(angle):
+    """sin and cos of angles in [-pi, pi], to 1e-6: series of the half angle, where those for any angle would spill."""
+    half = angle * 0.5
+    square = half * half
+    sine = -2.50521084e-8 * square + 2.75573192e-6
+    sine = (sine * square - 1.98412698e-4) * square + 8.33333333e-3
+    sine = half * ((sine * square - 1.66666667e-1) * square + 1.0)
+    cosine = 2.08767570e-9 * square - 2.75573192e-7
+    cosine = (cosine * square + 2.48015873e-5) * square - 1.38888889e-3
+    cosine = ((cosine * square + 4.16666667e-2) * square - 0.5) * square + 1.0
+    return 2.0 * sine * cosine, 1.0 - 2.0 * sine * sine
+
+
+@triton.jit
 def _pairs_terms(x, y, e, KIND: tl.constexpr):
     """f, and its slopes by x, y and e."""
     if KIND == 0:
@@ -87,7 +101,8 @@ def _pairs_terms(x, y, e, KIND: tl.constexpr):
         by_x = -by_e
     elif KIND == 1:
         u, h = (e - x) * 0.5, y * 0.5
-        sin_u, cos_u, sin_h, cos_h = tl.sin(u), tl.cos(u), tl.sin(h), tl.cos(h)
+        sin_u, cos_u = _pairs_turn(u)
+        sin_h, cos_h = _pairs_turn(h)
         left, right = sin_u * cos_h, cos_u * sin_h
         inside = tl.abs(sin_u) < tl.abs(sin_h)
         way = tl.where(left * right < 0.0, 1.0, -1.0)  # the nearer edge is u + way h
