@@ -28,7 +28,8 @@ from pathlib import Path
 import torch
 from _record import RESULTS, record
 
-from pathformer.experiments.speed import CASES, LARGE, SMALL, measure_speed
+from pathformer.experiments.speed import LARGE, SMALL, measure_speed
+from pathformer.experiments.tables.catalogue import CASES
 from pathformer.experiments.tables.paper import RUNNING_TIME
 from pathformer.models.pathformer import Config, Pathformer
 from pathformer.nn.backend import plain

@@ -14,7 +14,7 @@ from pathformer.experiments.tables.catalogue import MEASURED, TITLES
 from pathformer.experiments.tables.chart import chart
 from pathformer.experiments.tables.measured import Choice, grid
 from pathformer.experiments.tables.render import to_markdown
-from pathformer.experiments.tables.timed import running_time, speeds
+from pathformer.experiments.tables.timed import running_time, speeds, speeds_of_runs
 from pathformer.experiments.tables.view import Grid
 
 DOCS = Path(__file__).parents[1] / "docs"
@@ -55,7 +55,7 @@ def page() -> str:
         parts += [to_markdown(table), ""]
         if _is_drawn(table):
             parts += [f"![Table {table.number}: {TITLES[table.number]}, paper and ours](images/{name}.svg)", ""]
-    parts += [to_markdown(running_time(speeds())), ""]
+    parts += [to_markdown(running_time(speeds() or speeds_of_runs(records))), ""]
     if empty:
         parts += [f"Without any run yet: Tables {', '.join(map(str, empty))}.", ""]
     return head + "\n".join(parts)

@@ -8,7 +8,8 @@ import torch
 
 from pathformer import plugins
 from pathformer.experiments.settings import read_run
-from pathformer.experiments.speed import CASES, LARGE, SMALL, measure_speed
+from pathformer.experiments.speed import LARGE, SMALL, measure_speed
+from pathformer.experiments.tables.catalogue import CASES
 from pathformer.experiments.tables.paper import RUNNING_TIME
 
 

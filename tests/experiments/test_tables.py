@@ -11,12 +11,12 @@ import pytest
 from pathformer.errors import InputError
 from pathformer.experiments.records import Record
 from pathformer.experiments.tables import paper, render
-from pathformer.experiments.tables.catalogue import COUNTED, MEASURED, TIMED, TITLES
+from pathformer.experiments.tables.catalogue import COUNTED, EXTRAS, MEASURED, TIMED, TITLES
 from pathformer.experiments.tables.chart import chart
 from pathformer.experiments.tables.data import printed_only
 from pathformer.experiments.tables.measured import Choice, grid, printed, rows_to_run
 from pathformer.experiments.tables.order import order_notes
-from pathformer.experiments.tables.timed import running_time, speeds
+from pathformer.experiments.tables.timed import running_time, speeds, speeds_of_runs
 from pathformer.experiments.tables.view import Line
 from pathformer.query.structures import EPFO
 
@@ -151,6 +151,39 @@ def test_speeds_stand_beside_the_papers(tmp_path: Path) -> None:
     (tmp_path / "speed-card.json").write_text("{")
     with pytest.raises(InputError, match="not the figures of a benchmark"):
         speeds([tmp_path])
+
+
+def test_speeds_come_from_runs_where_no_benchmark_was_made() -> None:
+    usual = {"training.batch": 512, "training.share": "structure", "training.turns": True}
+    records = [
+        made("fb15k-237-epfo-betae", 5.0, queries_per_second=2560.0, settings=usual, commit="a"),
+        made("fb15k-237-efol-betae", 5.0, queries_per_second=2560.0, settings=usual, commit="b"),
+        made("fb15k-237-layers-1", 5.0, queries_per_second=5120.0, settings=usual | {"training.turns": False}),
+        made("fb15k-237-epfo-q2p", 5.0, queries_per_second=9.0, settings=usual | {"training.share": "step"}),
+        made("fb15k-237-epfo-mlp", 5.0, settings=usual),
+    ]
+    (found,) = speeds_of_runs(records)
+    assert found["methods"] == {
+        "BetaE": {"epfo": {"seconds_per_100_steps": 100.0}, "efol": {"seconds_per_100_steps": 200.0}},
+        "Pathformer, all in one update": {"epfo": {"seconds_per_100_steps": 50.0}},
+    }
+    assert found["commit"].startswith("a b")
+    rows = {line.model: line for line in running_time([found]).lines}
+    assert rows["BetaE"].difference("FOL Queries") == pytest.approx(16.0)
+    assert rows["Pathformer, all in one update"].paper == paper.RUNNING_TIME["Pathformer"]
+
+
+def test_a_run_of_our_own_recipe_stands_below_the_table_it_is_compared_with() -> None:
+    records = [made("fast-fb15k-237", 9.0, 25.0), made("fb15k-237-epfo", 5.0, 20.0)]
+    table = grid(1, records)
+    own = table.lines[-1]
+    assert (own.model, own.run, own.about["budget"]) == ("Pathformer, recipe fast", "fast-fb15k-237", "9 min")
+    assert own.paper == line(1, "Pathformer", records).paper
+    assert any("(Pathformer, recipe fast): 9 min" in note for note in table.notes)
+    assert len(grid(1, records[1:]).lines) == 20
+    assert {like for number in EXTRAS for _, like in EXTRAS[number]} <= {
+        p.run for t in (1, 3) for p in MEASURED[t].places
+    }
 
 
 def test_without_data_the_papers_figures_stand_alone() -> None:

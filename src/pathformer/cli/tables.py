@@ -128,7 +128,7 @@ def _sheets(
     from pathformer.experiments.tables.catalogue import COUNTED, MEASURED
     from pathformer.experiments.tables.data import printed_only
     from pathformer.experiments.tables.measured import grid
-    from pathformer.experiments.tables.timed import running_time, speeds
+    from pathformer.experiments.tables.timed import running_time, speeds, speeds_of_runs
 
     folders = (PACKAGED, results)
     records = read_records(folders)
@@ -149,7 +149,7 @@ def _sheets(
         elif number in COUNTED:
             yield from counted[number]
         else:
-            yield running_time(speeds(folders))
+            yield running_time(speeds(folders) or speeds_of_runs(records))
 
 
 def _count(wanted: Sequence[int], name: str, queries: Path | None, data: Path | None) -> list[View]:

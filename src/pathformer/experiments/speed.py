@@ -21,30 +21,14 @@ import torch
 from pathformer.experiments.machine import commit as commit_here
 from pathformer.experiments.machine import machine
 from pathformer.experiments.settings import Run, read_run
+from pathformer.experiments.tables.catalogue import CASES
 from pathformer.models import Model, build
 from pathformer.query.structures import EFOL_TRAINED, EPFO_TRAINED
 from pathformer.training.bench import made_up, timed
 from pathformer.training.data import TrainingSet
 from pathformer.training.turns import Turns
 
-__all__ = ["CASES", "LARGE", "SMALL", "Size", "measure_speed"]
-
-CASES = {  # as the tables call them -> a run with the method's settings; the paper times the first four
-    "BetaE": "fb15k-237-epfo-betae",
-    "MLP": "fb15k-237-epfo-mlp",
-    "GammaE": "fb15k-237-epfo-gammae",
-    "Pathformer": "fb15k-237-layers-1",
-    "Pathformer, 6 layers": "fb15k-237-epfo",
-    "Pathformer + Box": "fb15k-237-box",
-    "Pathformer + Beta": "fb15k-237-beta",
-    "GQE": "fb15k-237-epfo-gqe",
-    "Q2B": "fb15k-237-epfo-q2b",
-    "ConE": "fb15k-237-epfo-cone",
-    "MLP-Mixer": "fb15k-237-epfo-mlp-mixer",
-    "FuzzQE": "fb15k-237-epfo-fuzzqe",
-    "Q2P": "fb15k-237-epfo-q2p",
-    "BIQE": "fb15k-237-q2b-biqe",
-}
+__all__ = ["LARGE", "SMALL", "Size", "measure_speed"]
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -16,7 +16,7 @@ from typing import Any
 
 from pathformer.errors import InputError, closest
 from pathformer.experiments.records import Record
-from pathformer.experiments.tables.catalogue import MEASURED, TITLES, Place
+from pathformer.experiments.tables.catalogue import EXTRAS, MEASURED, TITLES, Place
 from pathformer.experiments.tables.order import order_notes
 from pathformer.experiments.tables.view import Grid, Line
 
@@ -59,7 +59,10 @@ def grid(number: int, records: Sequence[Record], choice: Choice | None = None) -
     table, choice = MEASURED[number], choice or Choice()
     found = {place: _record(place, number, records, choice) for place in table.places}
     lines = tuple(_line(place, table.columns, record, choice) for place, record in found.items())
-    notes = [*_budget_notes(found, choice), *_gaps(found), *order_notes(lines, _average(table.columns))]
+    extra = {place: (_longest(place.run, records), like) for place, like in EXTRAS.get(number, ())}
+    shown = {place: record for place, (record, _) in extra.items() if record is not None}
+    notes = [*_budget_notes({**found, **shown}, choice), *_gaps(found), *order_notes(lines, _average(table.columns))]
+    lines += tuple(_line(place, table.columns, record, choice, extra[place][1]) for place, record in shown.items())
     title = TITLES[number] + (f"; variant {choice.variant}" if choice.variant else "")
     return Grid(number=number, title=title, columns=table.columns, lines=lines, notes=tuple(notes))
 
@@ -105,8 +108,13 @@ def _shared(dataset: str, number: int, records: Sequence[Record], choice: Choice
     return max(counts, key=lambda minutes: (counts[minutes], minutes or float("inf")), default=None)
 
 
-def _line(place: Place, columns: Sequence[str], record: Record | None, choice: Choice) -> Line:
-    paper = {column: value for column, value in printed(place.run).items() if column in columns}
+def _longest(run: str, records: Sequence[Record]) -> Record | None:
+    return max((record for record in records if record.run == run), key=lambda record: record.seconds, default=None)
+
+
+def _line(place: Place, columns: Sequence[str], record: Record | None, choice: Choice, like: str | None = None) -> Line:
+    """like: the run whose figures of the paper a row is compared with, if not its own."""
+    paper = {column: value for column, value in printed(like or place.run).items() if column in columns}
     if record is None:
         return Line(dataset=place.dataset, model=place.model, run=place.run, paper=paper)
     kind = record.kind(choice.weights)

@@ -11,13 +11,15 @@ from pathlib import Path
 from typing import Any
 
 from pathformer.errors import InputError
-from pathformer.experiments.records import PACKAGED
-from pathformer.experiments.tables.catalogue import TITLES
+from pathformer.experiments.records import PACKAGED, Record
+from pathformer.experiments.tables.catalogue import CASES, TITLES
 from pathformer.experiments.tables.paper import RUNNING_TIME
 from pathformer.experiments.tables.view import Grid, Line
+from pathformer.query.structures import EFOL_TRAINED, EPFO_TRAINED
 
-__all__ = ["running_time", "speeds"]
+__all__ = ["running_time", "speeds", "speeds_of_runs"]
 
+_AT_ONCE = ", all in one update"
 _COLUMNS = {"EPFO Queries": "epfo", "FOL Queries": "efol"}
 
 
@@ -31,6 +33,28 @@ def speeds(folders: Iterable[Path] = (PACKAGED,)) -> list[dict[str, Any]]:
         except ValueError as error:
             raise InputError(f"{path}: not the figures of a benchmark: {error}") from None
     return found
+
+
+def speeds_of_runs(records: Iterable[Record]) -> list[dict[str, Any]]:
+    """The same from runs that were trained with 512 queries of each structure a step: one entry a device."""
+    runs = {run: (name, "epfo") for name, run in CASES.items()}
+    runs |= {run.replace("-epfo", "-efol"): (name, "efol") for name, run in CASES.items() if "-epfo" in run}
+    found: dict[str, dict[str, Any]] = {}
+    for record in records:
+        settings, rate = record.settings, record.queries_per_second
+        usual = settings.get("training.batch") == 512 and settings.get("training.share") == "structure"
+        if record.run not in runs or rate is None or not usual:
+            continue
+        name, kind = runs[record.run]
+        label = name if settings["training.turns"] else f"{name}{_AT_ONCE}"
+        queries = 512 * len(EPFO_TRAINED if kind == "epfo" else EFOL_TRAINED)
+        device = str(record.machine["device"])
+        new: dict[str, Any] = {"about": "from whole training runs", "machine": record.machine, "commit": ""}
+        entry = found.setdefault(device, {**new, "of_the_papers_size": True, "methods": {}})
+        if record.commit not in entry["commit"]:
+            entry["commit"] = f"{entry['commit']} {record.commit}".strip()
+        entry["methods"].setdefault(label, {})[kind] = {"seconds_per_100_steps": 100 * queries / rate}
+    return list(found.values())
 
 
 def running_time(measured: Iterable[Mapping[str, Any]]) -> Grid:
@@ -49,7 +73,7 @@ def running_time(measured: Iterable[Mapping[str, Any]]) -> Grid:
                 if key in methods.get(model, {})
             }
             about = {"device": device, "commit": one["commit"]}
-            paper = RUNNING_TIME.get(model, {}) if one["of_the_papers_size"] else {}
+            paper = RUNNING_TIME.get(model.removesuffix(_AT_ONCE), {}) if one["of_the_papers_size"] else {}
             if not ours and not paper:
                 continue
             lines.append(Line(dataset=device, model=model, run="", paper=paper, ours=ours or None, about=about))
