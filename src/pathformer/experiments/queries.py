@@ -53,6 +53,14 @@ class QuerySets:
     def __getitem__(self, split: str) -> Mapping[str, Queries]:
         return self.splits[split]
 
+    def only(self, *, train: Sequence[str], other: Sequence[str]) -> QuerySets:
+        """Some of the structures: `train` of the training queries, `other` of the rest."""
+        wanted = {split: train if split == "train" else other for split in self.splits}
+        return QuerySets(
+            {split: {name: self.splits[split][name] for name in names} for split, names in wanted.items()},
+            {f"{split} {name}": self.origin[f"{split} {name}"] for split, names in wanted.items() for name in names},
+        )
+
     def origin_of(self, split: str) -> str:
         """The origins of a split's structures in one phrase."""
         found: dict[str, list[str]] = {}

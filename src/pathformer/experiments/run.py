@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -11,20 +12,25 @@ import numpy as np
 import torch
 
 from pathformer import __version__, config
-from pathformer.errors import CheckpointError
+from pathformer.errors import CheckpointError, ConfigError
 from pathformer.evaluation.evaluate import ModelRanker, evaluate
 from pathformer.evaluation.report import Report
 from pathformer.experiments.queries import QuerySets, query_sets
-from pathformer.experiments.settings import Run, flat
+from pathformer.experiments.settings import Run, flat, read_run
 from pathformer.kg import KnowledgeGraph
 from pathformer.kg.datasets import load
 from pathformer.models import Model, build
+from pathformer.symbolic.benchmark import graph_pair
+from pathformer.symbolic.protocol import protocol_for
 from pathformer.symbolic.queries import Queries
+from pathformer.symbolic.sample import Rules, sample
 from pathformer.training import checkpoint
 from pathformer.training.data import TrainingSet
 from pathformer.training.device import choose_device
 from pathformer.training.display import Display
+from pathformer.training.fresh import ROOM
 from pathformer.training.loop import Result, Task, train
+from pathformer.training.start import start_tables
 
 __all__ = [
     "Material",
@@ -86,15 +92,65 @@ def train_run(
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "settings.toml").write_text(config.to_toml(run), encoding="utf-8")
     model = new_model(run, kg, place)
+    if run.start and not (folder / "last.safetensors").is_file():
+        first = _first(run, folder / "start", Material(kg, sets), device, display)
+        if not first.finished:
+            return Outcome(result=first, reports={})
+        start_tables(model, _source(first.best or first.last, kg, place), run.training.seed)
+    room = ROOM if run.training.fresh else 0.0
     task = Task(
         model=model,
-        data=TrainingSet.of(list(sets["train"].values()), kg.vocabulary.entity_count, place),
+        data=TrainingSet.of(list(sets["train"].values()), kg.vocabulary.entity_count, place, room),
         facts=_facts(run, kg, sets),
         validate=_validation(run, model, sets) if "valid" in sets.splits else None,
+        draw=partial(_fresh, run, kg, sets["train"]) if run.training.fresh else None,
     )
     result = train(task, run.training, folder, display)
     reports = _test(run, task, result, sets, folder) if test and result.finished and "test" in sets.splits else {}
     return Outcome(result=result, reports=reports)
+
+
+def _first(run: Run, folder: Path, material: Material, device: str, display: Display) -> Result:
+    """What a run starts from: a checkpoint that is there, or a run of one method that is trained first, in `folder`."""
+    found = Path(run.start)
+    if found.exists():
+        best = found / "best.safetensors" if found.is_dir() else found
+        facts = checkpoint.read_facts(best)
+        return Result(finished=True, step=facts["step"], seconds=0.0, last=best, best=best, best_mrr=None)
+    before = read_run(run.start, [f"training.seed={run.training.seed}"])
+    if before.dataset != run.dataset:
+        raise ConfigError(f"a run on {run.dataset!r} cannot start from {run.start!r}, which is on {before.dataset!r}")
+    display.say(f"first {run.start}: the tables start from what it learns")
+    sets = material.sets.only(train=before.trained_structures, other=before.evaluated_structures)
+    return train_run(
+        before, folder, device=device, test=False, display=display, material=Material(material.kg, sets)
+    ).result
+
+
+def _source(path: Path, kg: KnowledgeGraph, device: torch.device) -> Model:
+    """The model to start from, refused where its ids mean other things."""
+    model, facts = checkpoint.load_model(path, device)
+    checkpoint.check_graph(facts, kg.vocabulary.fingerprint(), path, kg.name)
+    return model
+
+
+def _fresh(run: Run, kg: KnowledgeGraph, first: Mapping[str, Queries], number: int) -> list[Queries]:
+    """The n-th set of training queries: as many of each structure as at first, drawn anew; all links every time."""
+    graphs = graph_pair(kg, "train")
+    rules = Rules(forward=not protocol_for(kg).backward)
+    return [
+        queries
+        if name == "1p"
+        else sample(
+            queries.structure,
+            graphs,
+            len(queries),
+            seed=run.training.seed,
+            stream=f"fresh {number}",
+            rules=rules,
+        )
+        for name, queries in first.items()
+    ]
 
 
 def _told(material: Material, device: torch.device, display: Display) -> tuple[KnowledgeGraph, QuerySets]:

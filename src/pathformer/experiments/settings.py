@@ -2,7 +2,7 @@
 
     dataset = "fb15k-237"     a known name, or a folder
     queries = "betae"         which queries: see `queries`
-    trained = "epfo"          the five conjunctive structures, or "efol": those and the five with negation
+    trained = "epfo"          the five conjunctive structures; "efol": those and the five with negation; "links": 1p
     [model]                   the method's own settings, where they differ from its defaults
     [training]                the loop's
     [paper]                   the tables that this run belongs to, and their figures in percent
@@ -46,8 +46,9 @@ class Run:
 
     dataset: str
     queries: str = "betae"
-    trained: Literal["epfo", "efol"] = "epfo"  # "EPFO figures come from the EPFO-trained model" (section V-A)
+    trained: Literal["links", "epfo", "efol"] = "epfo"  # "EPFO figures come from the EPFO-trained model" (section V-A)
     method: str = "pathformer"
+    start: str = ""  # a checkpoint, or a run trained first, whose tables this one's start from; ours
     note: str = ""  # where the paper is silent
     valid_queries: int | None = 1000  # of a structure at each validation; none: all
     training: Training = field(default_factory=Training)
@@ -56,12 +57,12 @@ class Run:
     @property
     def trained_structures(self) -> tuple[str, ...]:
         """What the model is trained on; ip, pi, 2u and up never are."""
-        return EPFO_TRAINED if self.trained == "epfo" else EFOL_TRAINED
+        return {"links": ("1p",), "epfo": EPFO_TRAINED, "efol": EFOL_TRAINED}[self.trained]
 
     @property
     def evaluated_structures(self) -> tuple[str, ...]:
         """What it is evaluated on."""
-        return EPFO if self.trained == "epfo" else EPFO + NEGATION_STRUCTURES
+        return {"links": ("1p",), "epfo": EPFO, "efol": EPFO + NEGATION_STRUCTURES}[self.trained]
 
     @property
     def model_settings(self) -> dict[str, Any]:

@@ -11,8 +11,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import torch
 from torch import Tensor
 
@@ -33,26 +35,45 @@ class TrainingSet:
     entities: int  # N
     ids: Tensor  # (sum n k,) int32, the tables row by row
     bounds: Tensor  # (sum n + 1,) int64; answers of query i are answers[bounds[i] : bounds[i + 1]]
-    answers: Tensor  # int32, ascending within a query
+    answers: Tensor  # int32, ascending within a query; there may be room after the last
+    rooms: tuple[int, ...]  # answers that each structure may have in all when it is refilled
 
     @classmethod
-    def of(cls, queries: Sequence[Queries], entities: int, device: torch.device | str = "cpu") -> TrainingSet:
-        """Put queries on a device; their `easy` answers are the ones to learn, and each query needs one."""
+    def of(
+        cls, queries: Sequence[Queries], entities: int, device: torch.device | str = "cpu", room: float = 0.0
+    ) -> TrainingSet:
+        """Put queries on a device; their `easy` answers are the ones to learn, and each query needs one.
+
+        room: for so many more answers, as a share of those there are, so that other queries can take their place.
+        """
         for part in queries:
-            lacking = int((part.easy.counts == 0).sum())
-            if lacking:
-                raise ValueError(f"{lacking:,} of {len(part):,} training queries of {part.structure} have no answer")
-            if not len(part):
-                raise ValueError(f"there are no training queries of {part.structure}")
-        sizes = np.concatenate([part.easy.counts for part in queries])
-        return cls(
-            tuple(part.structure for part in queries),
-            tuple(len(part) for part in queries),
-            entities,
-            _tensor([part.ids.reshape(-1) for part in queries], np.int32, device),
-            torch.from_numpy(np.concatenate([np.zeros(1, np.int64), np.cumsum(sizes)])).to(device),
-            _tensor([part.easy.values[part.easy.ptr[0] : part.easy.ptr[-1]] for part in queries], np.int32, device),
-        )
+            _check(part)
+        counts = [len(part) for part in queries]
+        totals = [int(part.easy.counts.sum()) for part in queries]
+        rooms = [total + int(room * total) for total in totals]
+        flat = _flat(queries)
+        answers = np.zeros(sum(rooms), np.int32)
+        answers[: sum(totals)] = flat[2]
+        tensors = [torch.from_numpy(values).to(device) for values in (*flat[:2], answers)]
+        structures = tuple(part.structure for part in queries)
+        return cls(structures, tuple(counts), entities, tensors[0], tensors[1], tensors[2], tuple(rooms))
+
+    def refill(self, queries: Sequence[Queries]) -> None:
+        """Put other queries of the same structures in place, where a captured update finds them.
+
+        Where there are fewer, they are repeated; where they have more answers in all than there is room for, the ones
+        with most answers are replaced by one with fewest.
+        """
+        fitted = []
+        for part, structure, count, room in zip(queries, self.structures, self.counts, self.rooms, strict=True):
+            if part.structure != structure:
+                raise ValueError(f"queries of {part.structure} in the place of {structure}")
+            _check(part)
+            fitted.append(part.take(_fitting(part.easy.counts, count, room)))
+        ids, bounds, answers = map(torch.from_numpy, _flat(fitted))
+        self.ids.copy_(ids)
+        self.bounds.copy_(bounds)
+        self.answers[: len(answers)].copy_(answers)
 
     def __len__(self) -> int:
         return sum(self.counts)
@@ -148,5 +169,27 @@ class Drawer:
         return found, shares.float()
 
 
-def _tensor(parts: Sequence[np.ndarray], dtype: type, device: torch.device | str) -> Tensor:
-    return torch.from_numpy(np.concatenate(parts).astype(dtype, copy=False)).to(device)
+def _check(part: Queries) -> None:
+    lacking = int((part.easy.counts == 0).sum())
+    if lacking:
+        raise ValueError(f"{lacking:,} of {len(part):,} training queries of {part.structure} have no answer")
+    if not len(part):
+        raise ValueError(f"there are no training queries of {part.structure}")
+
+
+def _flat(queries: Sequence[Queries]) -> tuple[npt.NDArray[Any], npt.NDArray[Any], npt.NDArray[Any]]:
+    """Ids, bounds and answers of all queries, each in one array."""
+    ids = np.concatenate([part.ids.reshape(-1) for part in queries]).astype(np.int32, copy=False)
+    sizes = np.concatenate([np.zeros(1, np.int64), *(part.easy.counts for part in queries)])
+    answers = np.concatenate([part.easy.values[part.easy.ptr[0] : part.easy.ptr[-1]] for part in queries])
+    return ids, np.cumsum(sizes), answers.astype(np.int32, copy=False)
+
+
+def _fitting(sizes: npt.NDArray[np.int64], count: int, room: int) -> npt.NDArray[np.int64]:
+    """`count` rows whose sizes sum to at most `room`."""
+    rows = np.arange(count) % len(sizes)
+    order = np.argsort(sizes[rows], kind="stable")[::-1]  # largest first
+    least = int(np.argmin(sizes))
+    spared = np.concatenate([np.zeros(1, np.int64), np.cumsum(sizes[rows][order] - sizes[least])])
+    rows[order[: int(np.searchsorted(spared, sizes[rows].sum() - room))]] = least
+    return rows

@@ -8,100 +8,31 @@ A run lives in a folder and is continued from there by itself:
     tensorboard/       the same, where TensorBoard is installed
 
 Nothing that a run computes depends on when it is saved, looked at or interrupted, so on one machine a run that was cut
-and continued ends with the same bits as one that was not.
+and continued ends with the same bits as one that was not; in a box of time (`minutes`) as far as the clock agrees.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from contextlib import nullcontext
-from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal
 
 import torch
 
 from pathformer.errors import DivergedError
 from pathformer.evaluation.report import Report
-from pathformer.models import Model
 from pathformer.training import checkpoint
-from pathformer.training.data import TrainingSet
 from pathformer.training.display import Display, duration
+from pathformer.training.fresh import Fresh
 from pathformer.training.interrupt import Interrupt
 from pathformer.training.logs import Log, open_logs
-from pathformer.training.schedule import Clock, ScheduleName, moment
-from pathformer.training.step import StepConfig
+from pathformer.training.schedule import Clock, moment
+from pathformer.training.task import Result, Task, Training
 from pathformer.training.turns import Turns
 
 __all__ = ["Result", "Task", "Training", "train"]
 
 _LOOK = 1.0  # seconds between looks at the losses: each waits for the device
-
-
-@dataclass(frozen=True, kw_only=True)
-class Training:
-    """How long, how much at once, and when to stop and look."""
-
-    steps: int = 450_000  # App. B says 300,000 / 450,000 without saying where; the reference code runs 450,000
-    minutes: float | None = None  # a box of time: the run ends with it, and the schedule follows it
-    batch: int = 512  # App. B
-    share: Literal["structure", "step"] = "structure"  # whether `batch` counts each structure's queries or all of them
-    mix: Mapping[str, float] = field(default_factory=dict)  # with share "step": a structure's part of it, else 1
-    turns: bool = True  # a step is one update a structure, as in the reference code; false: one on all of them
-    schedule: ScheduleName = "reference"  # "cosine" with warm-up and update.decay is the modern choice
-    warmup: float = 0.0  # share of the run over which the rate rises
-    floor: float = 0.0  # of the rate at the end of "cosine", as a share of it
-    validations: int = 20  # spread evenly over the run, the last one at its end
-    save_minutes: float = 5.0  # what a kill may cost at most, besides the saves at validations
-    seed: int = 0  # silent; of weights, draws and dropout
-    update: StepConfig = field(default_factory=StepConfig)
-
-    def __post_init__(self) -> None:
-        if self.steps < 1 or self.batch < 1:
-            raise ValueError("steps and batch are at least 1")
-        if self.minutes is not None and self.minutes <= 0:
-            raise ValueError(f"minutes {self.minutes} is no time at all")
-        if any(part <= 0 for part in self.mix.values()):
-            raise ValueError(f"every part of mix is above 0, not {dict(self.mix)}")
-        if self.mix and self.share != "step":
-            raise ValueError('mix divides a step among structures: it needs share = "step"')
-
-    def composition(self, structures: tuple[str, ...]) -> dict[str, int]:
-        """Queries a step of each structure."""
-        if self.share == "structure":
-            return dict.fromkeys(structures, self.batch)
-        if self.batch < len(structures):
-            raise ValueError(f"batch {self.batch} does not go round {len(structures)} structures")
-        spare = self.batch - len(structures)  # each has one query at the least
-        whole = sum(self.mix.get(name, 1.0) for name in structures)
-        exact = {name: spare * self.mix.get(name, 1.0) / whole for name in structures}
-        sizes = {name: 1 + int(exact[name]) for name in structures}
-        by_rest = sorted(structures, key=lambda name: int(exact[name]) - exact[name])
-        for name in by_rest[: self.batch - sum(sizes.values())]:
-            sizes[name] += 1
-        return sizes
-
-
-@dataclass(frozen=True, kw_only=True)
-class Task:
-    """What is trained on what."""
-
-    model: Model  # on its device
-    data: TrainingSet  # on the same
-    facts: Mapping[str, Any]  # settings, method, dataset, fingerprint: what a checkpoint says of itself
-    validate: Callable[[], Report] | None = None
-
-
-@dataclass(frozen=True, kw_only=True)
-class Result:
-    """How a run ended."""
-
-    finished: bool  # false: interrupted, the same call continues
-    step: int
-    seconds: float
-    last: Path
-    best: Path | None  # none without validation
-    best_mrr: float | None
 
 
 def train(task: Task, config: Training, folder: Path, display: Display | None = None) -> Result:
@@ -129,6 +60,7 @@ class _Run:
         torch.manual_seed(config.seed)
         names = tuple(structure.name for structure in task.data.structures)
         self.step = Turns(task.model, task.data, config.composition(names), config.update, config.turns)
+        self.fresh = None if task.draw is None or not config.fresh else Fresh(task.data, task.draw, config.fresh)
         self.clock = Clock(config.steps, config.minutes)
         self.logs: list[Log] = []
         self.interrupt = Interrupt()
@@ -192,6 +124,8 @@ class _Run:
             self.display.say(f"stopped at step {self.clock.step:,}; the same command continues")
 
     def close(self) -> None:
+        if self.fresh is not None:
+            self.fresh.close()
         for log in self.logs:
             log.close()
 
@@ -228,6 +162,8 @@ class _Run:
         if now.factor != self.factor or self.clock.step == 0:
             self.step.adam.set_rate(self.config.update.rate * now.factor)
         self.phase, self.factor = now.phase, now.factor
+        if self.fresh is not None:
+            self.fresh.before(self.clock.step)
         self.step.run()
         self.clock.step += 1
 

@@ -1,0 +1,46 @@
+"""Training queries that are drawn while others are trained on.
+
+Set 0 is what a run starts with; set n takes its place before step n * every. While one is trained on, the next is drawn
+by a thread beside the trainer; where it is not ready in time, the trainer waits. Which queries a step sees thus depends
+on seed and step alone, and a run that is continued draws the set it had stopped in once more: the same bits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+
+from pathformer.symbolic.queries import Queries
+from pathformer.training.data import TrainingSet
+
+__all__ = ["ROOM", "Fresh"]
+
+ROOM = 0.25  # for so many more answers than the first set has: see `TrainingSet.of`
+
+
+class Fresh:
+    """Keeps the training set of a run filled with the set that is due."""
+
+    def __init__(self, data: TrainingSet, draw: Callable[[int], Sequence[Queries]], every: int) -> None:
+        self._data, self._draw, self._every = data, draw, every
+        self._pool = ThreadPoolExecutor(1, "fresh-queries")
+        self._next: tuple[int, Future[Sequence[Queries]]] | None = None
+        self._there = 0  # the set that lies on the device
+
+    def before(self, step: int) -> None:
+        """Have the set of a step in place, and the one after it under way."""
+        due = step // self._every
+        if due != self._there:
+            self._data.refill(self._take(due))
+            self._there = due
+        if self._next is None or self._next[0] != due + 1:
+            self._next = due + 1, self._pool.submit(self._draw, due + 1)
+
+    def _take(self, number: int) -> Sequence[Queries]:
+        if self._next is not None and self._next[0] == number:
+            return self._next[1].result()
+        return self._draw(number)
+
+    def close(self) -> None:
+        """Draw no more; what is under way ends by itself."""
+        self._pool.shutdown(wait=False, cancel_futures=True)

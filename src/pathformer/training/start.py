@@ -1,0 +1,50 @@
+"""Tables that start where a link predictor ended.
+
+N rows, e columns of the source, d columns wanted.
+
+Rows of another width are mapped: X V Q, where V (e, m) are the m = min(e, d) directions in which X has most weight, so
+that inner products between rows stay as near as m numbers allow (Eckart and Young), and Q (m, d) has orthonormal rows
+at random, so that no column of the result means more than another. All is scaled to the size that the table had.
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from pathformer.errors import CheckpointError
+from pathformer.models import Model
+from pathformer.nn.table import Table
+
+__all__ = ["mapped", "start_tables"]
+
+
+@torch.no_grad()
+def start_tables(model: Model, source: Model, seed: int = 0) -> None:
+    """Let the tables of a new model begin as those of `source`: entities, and relations where both have a table.
+
+    Rows that the source does not have, as a token for negation, stay as they are.
+    """
+    if (model.entity_count, model.relation_count) != (source.entity_count, source.relation_count):
+        raise CheckpointError(
+            f"a model of {model.entity_count:,} entities and {model.relation_count:,} relations cannot start from one "
+            f"of {source.entity_count:,} and {source.relation_count:,}"
+        )
+    chance = torch.Generator().manual_seed(seed)
+    for name in ("entities", "operators"):
+        ours, theirs = getattr(model, name, None), getattr(source, name, None)
+        if isinstance(ours, Table) and isinstance(theirs, Table):
+            rows = theirs.weight[: min(len(ours), len(theirs))]
+            size = ours.weight.square().mean().sqrt()
+            ours.weight[: len(rows)] = size * mapped(rows, ours.weight.shape[1], chance).to(ours.weight)
+
+
+def mapped(rows: Tensor, columns: int, chance: torch.Generator) -> Tensor:
+    """X V Q of mean square 1. rows (N, e) -> (N, d) float32."""
+    values = rows.float()
+    kept = min(values.shape[1], columns)
+    _, directions = torch.linalg.eigh((values.t() @ values).double())  # ascending
+    shorter = values @ directions[:, -kept:].to(values)  # X V (N, m)
+    turn, _ = torch.linalg.qr(torch.randn(columns, kept, generator=chance))  # Q^T (d, m)
+    found: Tensor = shorter @ turn.t().to(values)
+    return found / found.square().mean().sqrt().clamp(min=1e-12)

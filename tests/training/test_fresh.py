@@ -1,0 +1,124 @@
+"""Fresh queries: what a step sees depends on seed and step alone, and a captured update would find them in place."""
+
+from __future__ import annotations
+
+import io
+import itertools
+import os
+import signal
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+import training_toy as toy
+from rich.console import Console
+
+from pathformer.query.structures import STRUCTURES, structure
+from pathformer.symbolic.pairs import GraphPair
+from pathformer.symbolic.queries import Queries, Ragged
+from pathformer.symbolic.sample import sample
+from pathformer.training import checkpoint
+from pathformer.training.data import Drawer, TrainingSet
+from pathformer.training.display import Display
+from pathformer.training.fresh import Fresh
+from pathformer.training.loop import Training, train
+from pathformer.training.step import TrainingStep
+
+
+def queries(name: str, rows: list[list[int]], answers: list[list[int]]) -> Queries:
+    return Queries(structure(name), np.array(rows, np.int32), Ragged.of(answers), Ragged.of([[] for _ in rows]))
+
+
+FIRST = queries("1p", [[1, 2], [3, 4], [5, 6]], [[0], [1, 2, 3], [11]])  # five answers
+
+
+def rows(data: TrainingSet) -> list[tuple[list[int], list[int]]]:
+    bounds = data.bounds.tolist()
+    found = [data.answers[first:last].tolist() for first, last in itertools.pairwise(bounds)]
+    return list(zip(data.ids.view(-1, 2).tolist(), found, strict=True))
+
+
+def test_other_queries_take_the_place_of_the_first_in_the_same_memory() -> None:
+    data = TrainingSet.of([FIRST], 12, room=0.4)
+    places = [tensor.data_ptr() for tensor in (data.ids, data.bounds, data.answers)]
+    drawer = Drawer(data, {"1p": 20}, negatives=2)
+    data.refill([queries("1p", [[7, 1], [8, 1], [9, 1]], [[4, 5], [6], [7, 8, 9, 10]])])
+    assert rows(data) == [([7, 1], [4, 5]), ([8, 1], [6]), ([9, 1], [7, 8, 9, 10])]
+    assert places == [tensor.data_ptr() for tensor in (data.ids, data.bounds, data.answers)]
+    assert set(drawer.draw().ids.view(-1, 2)[:, 0].tolist()) == {7, 8, 9}
+
+
+def test_fewer_are_repeated_and_those_with_most_answers_give_way() -> None:
+    data = TrainingSet.of([FIRST], 12)
+    data.refill([queries("1p", [[7, 1]], [[4]])])
+    assert rows(data) == [([7, 1], [4])] * 3
+    data.refill([queries("1p", [[7, 1], [8, 1], [9, 1]], [[4], [1, 2, 3, 4, 5], [7, 8, 9]])])  # nine, room for five
+    assert rows(data) == [([7, 1], [4]), ([7, 1], [4]), ([9, 1], [7, 8, 9])]
+
+
+def test_what_does_not_belong_is_refused() -> None:
+    data = TrainingSet.of([FIRST], 12)
+    with pytest.raises(ValueError, match="queries of 2p in the place of 1p"):
+        data.refill([queries("2p", [[7, 1, 1]], [[4]])])
+    with pytest.raises(ValueError, match="1 of 1 training queries of 1p have no answer"):
+        data.refill([queries("1p", [[7, 1]], [[]])])
+    with pytest.raises(ValueError, match="fresh -1 is a number of steps"):
+        Training(fresh=-1)
+
+
+def test_the_set_of_a_step_is_in_place_and_the_next_under_way() -> None:
+    data, drawn = TrainingSet.of([FIRST], 12, room=9.0), []
+
+    def draw(number: int) -> list[Queries]:
+        drawn.append(number)
+        return [queries("1p", [[number, 0]], [[number]])]
+
+    fresh = Fresh(data, draw, every=3)
+    seen = []
+    for step in range(8):
+        fresh.before(step)
+        seen.append(int(data.ids[0]))
+    fresh.close()
+    assert seen == [1, 1, 1, 1, 1, 1, 2, 2]  # the first set's own first id is 1 too
+    assert drawn[:2] == [1, 2]
+    later = Fresh(data, draw, every=3)
+    later.before(13)  # a run that is continued
+    later.close()
+    assert int(data.ids[0]) == 4
+
+
+def run(folder: Path, **settings: Any) -> bool:
+    pair = GraphPair.of(toy.graphs()[0])
+
+    def draw(number: int) -> list[Queries]:
+        return [sample(STRUCTURES[name], pair, 60, stream=f"fresh {number}") for name in toy.STRUCTURE_NAMES]
+
+    made = toy.task()
+    data = TrainingSet.of(toy.training_queries(), toy.ENTITIES, room=0.25)
+    task = type(made)(model=made.model, data=data, facts=made.facts, validate=made.validate, draw=draw)
+    config = Training(steps=24, batch=16, validations=2, turns=False, **settings)
+    return train(task, config, folder, Display(Console(file=io.StringIO()))).finished
+
+
+def test_a_run_that_was_cut_ends_with_the_same_bits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert run(tmp_path / "whole", fresh=5)
+    assert run(tmp_path / "fixed")
+    update, cut = TrainingStep.update, {7, 16}
+
+    def interrupted(self: TrainingStep) -> None:
+        update(self)
+        if self.updates + 1 in cut:
+            cut.remove(self.updates + 1)
+            os.kill(os.getpid(), signal.SIGINT)
+
+    monkeypatch.setattr(TrainingStep, "update", interrupted)
+    while not run(tmp_path / "cut", fresh=5):
+        pass
+    assert not cut
+    whole, fixed, again = (
+        checkpoint.read(tmp_path / f / "last.safetensors").tensors for f in ("whole", "fixed", "cut")
+    )
+    assert all(torch.equal(whole[name], again[name]) for name in whole)
+    assert not torch.equal(whole["model.entities.weight"], fixed["model.entities.weight"])

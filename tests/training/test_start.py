@@ -1,0 +1,63 @@
+"""Tables that start from another model's: inner products survive as far as the width allows."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+from pathformer.errors import CheckpointError
+from pathformer.models import Model, build
+from pathformer.training.start import mapped, start_tables
+
+
+def source(entities: int = 30) -> Model:
+    torch.manual_seed(1)
+    return build("complex", {"rank": 8}, entities=entities, relations=6)
+
+
+def pathformer(dim: int) -> Model:
+    torch.manual_seed(0)
+    return build("pathformer", {"dim": dim, "layers": 1, "heads": 2}, entities=30, relations=6)
+
+
+def cosines(rows: torch.Tensor) -> torch.Tensor:
+    unit = torch.nn.functional.normalize(rows.float(), dim=1)
+    return unit @ unit.t()
+
+
+@pytest.mark.parametrize("dim", [16, 24])  # as wide, and wider
+def test_angles_between_rows_stay_and_so_does_the_tables_size(dim: int) -> None:
+    made, given = pathformer(dim), source()
+    before = made.entities.weight.detach().clone()
+    negation = made.operators.weight[6].detach().clone()  # type: ignore[union-attr, index]
+    start_tables(made, given)
+    torch.testing.assert_close(cosines(made.entities.weight), cosines(given.entities.weight), rtol=1e-3, atol=1e-4)
+    assert made.entities.weight.square().mean().item() == pytest.approx(before.square().mean().item(), rel=1e-4)
+    operators = made.operators.weight.detach()  # type: ignore[union-attr]
+    torch.testing.assert_close(cosines(operators[:6]), cosines(given.operators.weight), rtol=1e-3, atol=1e-4)  # type: ignore[union-attr, arg-type]
+    assert torch.equal(operators[6], negation)
+
+
+def test_a_narrower_table_keeps_the_directions_with_most_weight() -> None:
+    chance = torch.Generator().manual_seed(0)
+    low = torch.randn(40, 3, generator=chance) @ torch.randn(3, 10, generator=chance)  # rank three in ten columns
+    noisy = low + 1e-3 * torch.randn(40, 10, generator=chance)
+    torch.testing.assert_close(cosines(mapped(noisy, 3, chance)), cosines(low), rtol=0, atol=2e-2)
+    found = mapped(noisy, 8, chance)
+    assert found.shape == (40, 8)
+    assert found.square().mean().item() == pytest.approx(1.0, rel=1e-4)
+    spread = found.square().mean(dim=0)
+    assert spread.min() > 0.05 * spread.max()  # no column is empty
+
+
+def test_the_same_seed_maps_alike() -> None:
+    one, two, three = pathformer(16), pathformer(16), pathformer(16)
+    for made, seed in ((one, 0), (two, 0), (three, 1)):
+        start_tables(made, source(), seed)
+    assert torch.equal(one.entities.weight, two.entities.weight)
+    assert not torch.equal(one.entities.weight, three.entities.weight)
+
+
+def test_another_graph_is_refused() -> None:
+    with pytest.raises(CheckpointError, match="30 entities and 6 relations cannot start from one of 31 and 6"):
+        start_tables(pathformer(16), source(31))
