@@ -92,17 +92,18 @@ def command(
     if run:
         _run(chosen, minutes, variant, results, only, total, set_, device, data)
     choice = Choice(weights=weights, minutes=minutes, variant=variant)
-    sheets = list(_sheets(chosen, choice, results, dataset, queries, data, named=bool(numbers)))
+    sheets: list[Sheet] = []
+    for sheet in _sheets(chosen, choice, results, dataset, queries, data):
+        if format in ("text", "markdown"):  # as they come: those of the data take a while
+            show = render.to_markdown if format == "markdown" else render.to_text
+            typer.echo(f"{chr(10) if sheets else ''}{show(sheet)}")
+        sheets.append(sheet)
     if svg is not None:
         _draw(sheets, svg)
-    match format:
-        case "json":
-            typer.echo(render.to_json(sheets))
-        case "csv":
-            typer.echo(render.to_csv(sheets), nl=False)
-        case _:
-            show = render.to_markdown if format == "markdown" else render.to_text
-            typer.echo("\n\n".join(map(show, sheets)))
+    if format == "json":
+        typer.echo(render.to_json(sheets))
+    elif format == "csv":
+        typer.echo(render.to_csv(sheets), nl=False)
 
 
 def _check(what: str, value: str, known: Sequence[str]) -> None:
@@ -119,37 +120,44 @@ def _sheets(
     dataset: Sequence[str] | None,
     queries: Path | None,
     data: Path | None,
-    *,
-    named: bool,
 ) -> Iterator[Sheet]:
-    """The tables in their order; those of the data need it only where they were asked for by number."""
-    from pathformer.errors import DatasetError
+    """The tables in their order."""
     from pathformer.experiments.records import PACKAGED, read_records
     from pathformer.experiments.tables.catalogue import COUNTED, MEASURED
-    from pathformer.experiments.tables.data import printed_only
     from pathformer.experiments.tables.measured import grid
     from pathformer.experiments.tables.timed import running_time, speeds, speeds_of_runs
 
     folders = (PACKAGED, results)
     records = read_records(folders)
-    counted: dict[int, list[View]] = {}
-    wanted = tuple(number for number in chosen if number in COUNTED)
-    for name in (dataset or ["fb15k-237", "nell995"]) if wanted else ():
-        try:
-            for view in _count(wanted, name, queries, data):
-                counted.setdefault(view.number, []).append(view)
-        except DatasetError as error:
-            if named and dataset:
-                raise
-            for number in wanted:
-                counted.setdefault(number, []).append(printed_only(number, name, str(error)))
+    counted: list[View] | None = None
     for number in chosen:
         if number in MEASURED:
             yield grid(number, records, choice)
         elif number in COUNTED:
-            yield from counted[number]
+            if counted is None:  # all of them at once: 10 and 11 share what is drawn
+                counted = _counted([n for n in chosen if n in COUNTED], dataset, queries, data)
+            yield from (view for view in counted if view.number == number)
         else:
             yield running_time(speeds(folders) or speeds_of_runs(records))
+
+
+def _counted(
+    wanted: Sequence[int], dataset: Sequence[str] | None, queries: Path | None, data: Path | None
+) -> list[View]:
+    """Tables 9 to 11; where a dataset that nobody named is not there, the paper's figures alone."""
+    from pathformer.errors import DatasetError
+    from pathformer.experiments.tables.catalogue import DATASETS
+    from pathformer.experiments.tables.data import printed_only
+
+    views = []
+    for name in dataset or DATASETS:
+        try:
+            views += _count(wanted, name, queries, data)
+        except DatasetError as error:
+            if dataset:
+                raise
+            views += [printed_only(number, name, str(error)) for number in wanted]
+    return views
 
 
 def _count(wanted: Sequence[int], name: str, queries: Path | None, data: Path | None) -> list[View]:
