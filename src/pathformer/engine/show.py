@@ -41,7 +41,7 @@ def terminal_lines(answers: Answers, *, why: bool = True) -> Group:
         kind = f"{_kind(answer):<9}  {percent(answer):>6}"
         lines.append(Text.assemble((f"{answer.rank:>{first}}  ", "dim"), (name.plain, colour), "  ", (kind, colour)))
         if why and answer.why is not None:
-            lines.append(Padding(Text(str(answer.why), "dim"), (0, 0, 0, first + 4)))
+            lines.append(Padding(Text(str(answer.why), "dim"), (0, 0, 0, first + 4), expand=False))
     if note := _notes(answers):
         lines.append(Text(note, "italic"))
     return Group(*lines)
