@@ -92,8 +92,18 @@ def test_the_report_says_what_was_learned(graph: KnowledgeGraph, made: tuple[pat
     assert report.steps == 3
     assert sum(report.triples.values()) == graph.triple_count
     assert {score.relation for score in report.by_relation} <= {"r0", "r1", "r2", "r3"}
+    assert report.reasons is not None
     text = engine.files["report.md"].decode()
-    for words in ("# small", "| 2in |", "counting", "calibration.svg", "ECE", "| training |", "few to learn from"):
+    for words in (
+        "# small",
+        "| 2in |",
+        "counting",
+        "calibration.svg",
+        "ECE",
+        "| training |",
+        "few to learn from",
+        "reasons hold",
+    ):
         assert words in text
     assert set(report.worse) == {
         name for name, found in report.scores.scores.items() if found.mrr <= report.frequency.scores[name].mrr

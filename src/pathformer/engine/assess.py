@@ -9,8 +9,9 @@ from typing import Any
 
 import numpy as np
 
+from pathformer.engine.assumed import assumed_share
 from pathformer.engine.calibrate import Calibration
-from pathformer.engine.encode import Encoder
+from pathformer.engine.engine import Engine
 from pathformer.engine.heldout import Questions
 from pathformer.engine.judge import find_predictions, fit_calibration, judge_calibration
 from pathformer.engine.reliability import draw_reliability
@@ -21,14 +22,18 @@ from pathformer.evaluation.evaluate import ModelRanker, evaluate
 from pathformer.evaluation.filters import reference_filter
 from pathformer.evaluation.frequency import Frequency
 from pathformer.evaluation.metrics import reciprocal_ranks
-from pathformer.index import Index
 from pathformer.kg.knowledge import KnowledgeGraph
 from pathformer.models import Model
+from pathformer.query.computation import Tree
 from pathformer.query.structures import EFOL_TRAINED
 from pathformer.training.loop import Result
 
-__all__ = ["Assessed", "assess"]
+__all__ = ["MEASURES", "Assessed", "assess"]
 
+MEASURES = 5  # parts that `assess` tells of
+
+_EXPLAINED = ("2p", "3p", "ip", "pi", "up", "inp", "pin", "pni")  # structures with a variable to bind
+_REASONS = 12  # answers of each that are explained
 _FEW = 1000  # triples below which little can be learned
 _RARE = 5  # triples of a relation below which nothing can
 _SHOWN = 5  # names in a note
@@ -46,24 +51,22 @@ class Assessed:
 
 
 def assess(
-    kg: KnowledgeGraph,
-    model: Model,
-    index: Index,
+    engine: Engine,
     questions: Questions,
     scale: Scale,
     result: Result,
     stages: Stages,
     advance: Callable[[str], None] = lambda _: None,
 ) -> Assessed:
-    """Measure, calibrate on `valid`, judge on `test`, and write it all down."""
-    calibration, scores, frequency, judged, everyday = Calibration.none(), None, None, None, None
+    """Measure an engine, calibrate on `valid`, judge on `test`, and write it all down."""
+    kg, model, index, encoder = engine.kg, engine.model, engine.index, engine.encoder
+    calibration, scores, frequency, judged, everyday, reasons = Calibration.none(), None, None, None, None, None
     relations: tuple[RelationScore, ...] = ()
     if questions.test and questions.valid:
         scores = evaluate(ModelRanker(model), questions.test)
         frequency = evaluate(Frequency(kg.graph("train")), questions.test)
         relations = _by_relation(kg, model, questions)
         advance("figures")
-        encoder = Encoder(model)
         learnt = kg.graph("train")
         calibration = fit_calibration(
             find_predictions(questions.valid, learnt, encoder, index),
@@ -75,6 +78,8 @@ def assess(
         advance("whether they hold")
         everyday = judge_calibration(calibration, find_predictions(questions.everyday["test"], known, encoder, index))
         advance("and for everyday questions")
+        reasons = assumed_share(engine, _answers_to_explain(questions), known, kg.graph())
+        advance("reasons")
     report = FitReport(
         graph=kg.name,
         entities=kg.vocabulary.entity_count,
@@ -89,6 +94,7 @@ def assess(
         by_relation=relations,
         calibration=judged,
         everyday=everyday,
+        reasons=reasons,
         seconds=dict(stages.seconds),
         notes=_notes(kg, questions, calibration, result),
     )
@@ -108,6 +114,16 @@ def assess(
     if judged is not None:
         files["calibration.svg"] = draw_reliability(judged).encode()
     return Assessed(calibration, report, about, files)
+
+
+def _answers_to_explain(questions: Questions) -> list[tuple[Tree, int]]:
+    """Held-out answers to questions with a variable in between, one a question."""
+    return [
+        (asked.structure.tree(asked.ids[row].tolist()), int(asked.hard[row][0]))
+        for name in _EXPLAINED
+        if (asked := questions.test.get(name)) is not None
+        for row in range(min(_REASONS, len(asked)))
+    ]
 
 
 def _by_relation(kg: KnowledgeGraph, model: Model, questions: Questions) -> tuple[RelationScore, ...]:

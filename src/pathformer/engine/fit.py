@@ -12,7 +12,7 @@ from __future__ import annotations
 import json
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
@@ -23,15 +23,17 @@ import torch
 from rich.console import Console
 
 from pathformer import __version__
-from pathformer.engine.assess import assess
+from pathformer.engine.assess import MEASURES, assess
 from pathformer.engine.engine import Engine
 from pathformer.engine.heldout import Questions, draw_questions, hold_out
+from pathformer.engine.reindex import reindex
 from pathformer.engine.scale import Scale, scale_for
 from pathformer.engine.stages import Stages
 from pathformer.engine.storage import HEADER
 from pathformer.errors import InputError
 from pathformer.evaluation.evaluate import ModelRanker, evaluate
 from pathformer.index import build as build_index
+from pathformer.index import find as find_index
 from pathformer.kg.atomic import check_target
 from pathformer.kg.knowledge import KnowledgeGraph
 from pathformer.models import Model, build
@@ -41,7 +43,7 @@ from pathformer.training.data import TrainingSet
 from pathformer.training.device import choose_device, free_threads
 from pathformer.training.loop import Result, Task, train
 
-__all__ = ["DRAWINGS", "METHOD", "fit", "new_model", "train_in", "workshop"]
+__all__ = ["DRAWINGS", "METHOD", "assembled", "fit", "new_model", "train_in", "workshop"]
 
 METHOD = "pathformer"
 DRAWINGS = len(EFOL_TRAINED) + 4 * len(STRUCTURES)  # structures that `draw_questions` tells of
@@ -72,6 +74,7 @@ def fit(
     scale: settings of one's own instead of those for the graph's size.
     """
     target = None if out is None else Path(out)
+    find_index(index)  # a name that is none is refused before any work
     if target is not None:
         check_target(target, HEADER, force=force)
     place = choose_device(device)
@@ -91,14 +94,28 @@ def fit(
         model = new_model(parts, sizes, place)
         with stages.training("training") as display:
             result = train_in(folder, model, parts, questions, sizes, place, display)
-        with stages.stage("measuring and calibrating", 4) as advance:
-            nearest = build_index(index, model.entities.weight.detach().cpu(), model.space)
-            assessed = assess(parts, model, nearest, questions, sizes, result, stages, advance)
-        engine = Engine(parts, model, nearest, assessed.calibration, assessed.about, assessed.files)
+        with stages.stage("measuring and calibrating", MEASURES) as advance:
+            engine = assembled(parts, model, questions, sizes, result, stages, advance)
+            engine = engine if index == "exact" else reindex(engine, index)
         if target is not None:
             with stages.stage("writing"):
                 engine.save(target, force=force)
     return engine
+
+
+def assembled(
+    kg: KnowledgeGraph,
+    model: Model,
+    questions: Questions,
+    scale: Scale,
+    result: Result,
+    stages: Stages,
+    advance: Callable[[str], None],
+) -> Engine:
+    """A trained model, measured and calibrated, over an exact index."""
+    bare = Engine(kg, model, build_index("exact", model.entities.weight.detach().cpu(), model.space))
+    assessed = assess(bare, questions, scale, result, stages, advance)
+    return Engine(kg, model, bare.index, assessed.calibration, assessed.about, assessed.files)
 
 
 def new_model(kg: KnowledgeGraph, scale: Scale, device: torch.device) -> Model:

@@ -14,6 +14,7 @@ from typing import Any
 from rich.box import HORIZONTALS
 from rich.table import Table
 
+from pathformer.engine.assumed import AssumedShare
 from pathformer.engine.reliability import Reliability
 from pathformer.evaluation.report import Report
 from pathformer.training.display import duration
@@ -48,6 +49,7 @@ class FitReport:
     by_relation: tuple[RelationScore, ...] = ()
     calibration: Reliability | None = None  # questions of which an answer is missing
     everyday: Reliability | None = None  # questions as they come
+    reasons: AssumedShare | None = None  # whether what reasons assume is true
     seconds: Mapping[str, float] = field(default_factory=dict)  # by stage
     notes: tuple[str, ...] = ()  # what could not be learned or measured, and what was done instead
 
@@ -70,7 +72,9 @@ class FitReport:
 
     def markdown(self) -> str:
         """For people."""
-        return "\n".join([*self._head(), *self._figures(), *self._relations(), *self._probabilities(), *self._tail()])
+        return "\n".join(
+            [*self._head(), *self._figures(), *self._relations(), *self._probabilities(), *self._why(), *self._tail()]
+        )
 
     def json(self) -> str:
         """For programs."""
@@ -94,6 +98,7 @@ class FitReport:
             table[name] = table[name] and Report.from_json(json.dumps(table[name]))
         for name in ("calibration", "everyday"):
             table[name] = table[name] and Reliability.from_plain(table[name])
+        table["reasons"] = table["reasons"] and AssumedShare(**table["reasons"])
         table["by_relation"] = tuple(RelationScore(**row) for row in table["by_relation"])
         return cls(**{**table, "notes": tuple(table["notes"])})
 
@@ -167,6 +172,18 @@ class FitReport:
             "![Probability given against share that was right](calibration.svg)",
             "",
             *_lines(["questions", "predictions", "right", "ECE", "Brier", "base rate's"], rows),
+        ]
+
+    def _why(self) -> list[str]:
+        if self.reasons is None or not self.reasons.assumed:
+            return []
+        shown = self.reasons
+        return [
+            "## Whether its reasons hold",
+            "",
+            f"Of the edges that the reasons of {shown.answers:,} held-out answers assume, {_percent(shown.share)} %",
+            f"are true; of those that bindings drawn at random assume, {_percent(shown.random_share)} %.",
+            "",
         ]
 
     def _tail(self) -> list[str]:

@@ -78,6 +78,7 @@ def scale_for(*, entities: int, triples: int, minutes: float | None = None, cuda
                 negatives=256,
                 average="batch",
                 rate=2e-2 if dim < 128 else 1e-2,
+                table_rate=3.0,  # a row is met far less often than the network
                 betas=(0.9, 0.98),  # a short run forgets its first gradients sooner
             ),
         ),

@@ -18,15 +18,15 @@ import torch
 from rich.console import Console
 from torch import Tensor
 
-from pathformer.engine.assess import assess
+from pathformer.engine.assess import MEASURES
 from pathformer.engine.engine import Engine
-from pathformer.engine.fit import DRAWINGS, train_in, workshop
+from pathformer.engine.fit import DRAWINGS, assembled, train_in, workshop
 from pathformer.engine.heldout import Questions, draw_held_out, draw_questions
+from pathformer.engine.reindex import reindex
 from pathformer.engine.scale import Scale, scale_for
 from pathformer.engine.stages import Stages
 from pathformer.evaluation.evaluate import ModelRanker, evaluate
 from pathformer.evaluation.frequency import Frequency
-from pathformer.index import build as build_index
 from pathformer.kg.graph import Graph
 from pathformer.kg.grow import Grown, grow
 from pathformer.kg.knowledge import KnowledgeGraph
@@ -102,20 +102,21 @@ def update_engine(
         place_new(model, grown.kg.graph("train"), old.kg.vocabulary.entity_count)
         with stages.training("training") as display:
             result = train_in(folder, model, grown.kg, questions, scale, place, display)
-        with stages.stage("measuring and calibrating", 4) as advance:
-            index = build_index(old.index.name, model.entities.weight.detach().cpu(), model.space)
-            assessed = assess(grown.kg, model, index, questions, scale, result, stages, advance)
+        with stages.stage("measuring and calibrating", MEASURES) as advance:
+            learnt = assembled(grown.kg, model, questions, scale, result, stages, advance)
             after = evaluate(ModelRanker(model), held).mrr if held else None
             new, counting = _new_links(model, grown)
         change = Change(
             len(grown.triples), grown.entities, grown.relations, before, after, new, counting, time.monotonic() - start
         )
-        about = {**assessed.about, "seconds": old.about.get("seconds"), "updates": [*_updates(old), asdict(change)]}
-        result_engine = Engine(grown.kg, model, index, assessed.calibration, about, assessed.files)
+        updates = [*old.about.get("updates", []), asdict(change)]
+        about = {**learnt.about, "seconds": old.about.get("seconds"), "updates": updates}
+        renewed = Engine(grown.kg, model, learnt.index, learnt.calibration, about, learnt.files)
+        renewed = renewed if old.index.name == "exact" else reindex(renewed, old.index.name)
         with stages.stage("writing"):
-            result_engine.save(target, force=True)
+            renewed.save(target, force=True)
     stages.say(change.sentence())
-    return result_engine
+    return renewed
 
 
 def grow_model(model: Model, kg: KnowledgeGraph) -> Model:
@@ -234,7 +235,3 @@ def _new_links(model: Model, grown: Grown) -> tuple[float | None, float | None]:
     asked: Mapping[str, Queries] = {"1p": links.take(chosen)}
     counted = evaluate(Frequency(grown.kg.graph("train")), asked)
     return evaluate(ModelRanker(model), asked).mrr, counted.mrr
-
-
-def _updates(engine: Engine) -> list[Any]:
-    return list(engine.about.get("updates", []))
