@@ -79,12 +79,18 @@ class Box(Space):
         return super().distance_to(queries, entities, ids)
 
     def distance_to_all(self, queries: Tensor, entities: Tensor, chunk: int = 1 << 26) -> Tensor:
-        """As `Space.distance_to_all`, on a kernel where there is one."""
-        if fused(entities) and not torch.is_grad_enabled():
+        """As `Space.distance_to_all`; where no gradient is wanted, by kernels that make no (B, N, d) tensor."""
+        if torch.is_grad_enabled() and (queries.requires_grad or entities.requires_grad):
+            return super().distance_to_all(queries, entities, chunk)
+        if fused(entities):
             from pathformer.nn.kernels.pairs import every_distance
 
-            return every_distance(queries.float(), entities, "box")
-        return super().distance_to_all(queries, entities, chunk)
+            return every_distance(queries.float(), entities.detach(), "box")
+        if entities.is_cuda:
+            return super().distance_to_all(queries, entities, chunk)
+        from pathformer.nn.kernels.pairs_numba import box_distances
+
+        return box_distances(queries, entities)
 
 
 class BoxIntersection(nn.Module):

@@ -93,12 +93,19 @@ class Cone(Derived):
         return super().distance_to(queries, entities, ids)
 
     def distance_to_all(self, queries: Tensor, entities: Tensor, chunk: int = 1 << 26) -> Tensor:
-        """As `Derived.distance_to_all`, on a kernel where there is one."""
-        if fused(entities) and not torch.is_grad_enabled():
+        """As `Derived.distance_to_all`; where no gradient is wanted, by kernels that make no (B, N, d) tensor."""
+        if torch.is_grad_enabled():
+            return super().distance_to_all(queries, entities, chunk)
+        angles, scale = self.features(entities), self.scale.float()
+        if fused(entities):
             from pathformer.nn.kernels.pairs import every_distance
 
-            return self.scale.float() * every_distance(queries.float(), self.features(entities), "cone")
-        return super().distance_to_all(queries, entities, chunk)
+            return scale * every_distance(queries.float(), angles, "cone")
+        if entities.is_cuda:
+            return super().distance_to_all(queries, entities, chunk)
+        from pathformer.nn.kernels.pairs_numba import cone_distances
+
+        return scale * cone_distances(queries, angles)
 
 
 class ConeIntersection(nn.Module):
