@@ -4,8 +4,8 @@ R queries, N entities, D dimensions.
 
 Entities lie as for the L1 norm (`rank_numba`): transposed in blocks that stay in the cache while a query passes over
 them, so every loop is over entities and vectorised. A cone needs no sine in its loop: that of (t_e - t) / 2 follows
-from the sines and cosines of the two halves. At N = 14,505, d = 400 and 800, a query takes 2.5 and 26 ms of one core, the
-tables' preparation for 16 queries included; torch's own lines take 136 and 592.
+from the sines and cosines of the two halves. At N = 14,505, d = 400 and 800, a query takes 2.5 and 26 ms of one core,
+the preparation of the tables for 16 queries included; lines of torch take 136 and 592.
 """
 
 from __future__ import annotations
