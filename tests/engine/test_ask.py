@@ -79,6 +79,13 @@ def test_a_batch_is_its_questions_one_by_one(engine: Engine) -> None:
     assert engine.ask([]) == []
 
 
+def test_a_large_batch_is_asked_in_parts(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+    questions = [f"?x : directed({name}, ?x)" for name in ("Fellini", "Leone", "Visconti")] * 3
+    whole = engine.ask(questions)
+    monkeypatch.setattr("pathformer.engine.ask._TOGETHER", 2)
+    assert [names(answers) for answers in engine.ask(questions)] == [names(answers) for answers in whole]
+
+
 @pytest.mark.parametrize("top", [0, 1, 7, 1000])
 def test_top_limits_the_predicted_ones_alone(engine: Engine, top: int) -> None:
     answers = engine.ask("?x : directed(Fellini, ?x)", top=top, why=False)

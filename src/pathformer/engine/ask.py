@@ -25,6 +25,8 @@ from pathformer.kg.vocab import Vocabulary
 
 __all__ = ["Options", "Service", "ask"]
 
+_TOGETHER = 1024  # questions encoded and searched at once
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options:
@@ -54,11 +56,14 @@ class Service:
 
 
 def ask(questions: Sequence[Asked], service: Service, options: Options) -> list[Answers]:
-    """The answers of every question; all are encoded and searched at once."""
+    """The answers of every question; as many as memory bears are encoded and searched at once."""
     top = 0 if options.known is True else options.top
-    trees = [asked.tree for asked in questions]
-    found = search(trees, service.graph, service.encoder, service.index, top)
-    return [_answers(asked, one, service, options) for asked, one in zip(questions, found, strict=True)]
+    answers = []
+    for first in range(0, len(questions), _TOGETHER):
+        part = questions[first : first + _TOGETHER]
+        found = search([asked.tree for asked in part], service.graph, service.encoder, service.index, top)
+        answers += [_answers(asked, one, service, options) for asked, one in zip(part, found, strict=True)]
+    return answers
 
 
 def _answers(asked: Asked, found: Candidates, service: Service, options: Options) -> Answers:
