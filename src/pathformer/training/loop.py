@@ -39,7 +39,7 @@ def train(task: Task, config: Training, folder: Path, display: Display | None = 
     """Train, or continue where the folder's last checkpoint stands."""
     run = _Run(task, config, folder, display or Display())
     run.resume()
-    if run.clock.done:
+    if run.clock.done and run.last.is_file():  # a box may be over before the first update, and still leaves weights
         run.close()
         return run.result()
     with run.display, run.interrupt:
