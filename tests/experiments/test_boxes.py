@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import io
-import time
+import signal
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -19,6 +20,7 @@ from pathformer.experiments.settings import read_run
 from pathformer.experiments.shelf import Shelf
 from pathformer.kg import KnowledgeGraph
 from pathformer.query.structures import EPFO, EPFO_TRAINED, NEGATION_STRUCTURES
+from pathformer.training import checkpoint
 from pathformer.training.display import Display
 
 SMALL = """
@@ -57,27 +59,36 @@ def quiet() -> Display:
     return Display(Console(file=io.StringIO()))
 
 
-def box(folder: Path, method: str, minutes: float = 0.005, **more: object) -> Box:
-    return Box(run=str(folder / f"{method}.toml"), minutes=minutes, **more)  # type: ignore[arg-type]
+class Ringing(Display):
+    """Lets the alarm ring at the first look at the losses: no clock decides when a run is cut."""
+
+    def update(self, **_: object) -> None:
+        signal.raise_signal(signal.SIGALRM)
+
+
+def box(folder: Path, method: str, *settings: str, minutes: float = 5.0, **more: object) -> Box:
+    """Ends by its steps, whatever the machine's load, unless told otherwise."""
+    own = ("training.steps=3", *settings)
+    return Box(run=str(folder / f"{method}.toml"), minutes=minutes, settings=own, **more)  # type: ignore[arg-type]
 
 
 def test_runs_leave_records_and_no_weights(folder: Path, tmp_path: Path, quiet: Display) -> None:
-    asked = [box(folder, "gqe"), box(folder, "mlp", settings=("training.batch=16",), variant="wide")]
+    asked = [box(folder, "gqe"), box(folder, "mlp", "training.batch=16", variant="wide")]
     filled = fill(asked, tmp_path / "out", tmp_path / "work", device="cpu", display=quiet, commit="abc")
     assert (filled.left, filled.failed) == ([], {})
     records = read_records([tmp_path / "out"])
-    assert [record.file_name for record in records] == ["gqe@0.3s.json", "mlp@0.3s-wide.json"]
+    assert [record.file_name for record in records] == ["gqe@5min.json", "mlp@5min-wide.json"]
     gqe, mlp = records
     assert set(gqe.mrr) == {"last", "best"}
     assert set(gqe.mrr["last"]) == set(EPFO)
     assert set(mlp.mrr["last"]) == {*EPFO, *NEGATION_STRUCTURES}
-    assert (gqe.queries, gqe.commit, gqe.minutes) == ("drawn by the protocol, seed 0", "abc", 0.005)
+    assert (gqe.queries, gqe.commit, gqe.minutes) == ("drawn by the protocol, seed 0", "abc", 5.0)
     assert gqe.trained_on == "1p 2p 3p 2i 3i: drawn by the protocol, seed 0"
-    assert gqe.steps == gqe.weights["last"] > 0
+    assert gqe.steps == gqe.weights["last"] == 3
     assert gqe.machine["device"] == gqe.machine["cpu"]
     assert mlp.changes["training.batch"] == 16
     assert "training.minutes" not in mlp.changes
-    assert mlp.settings["training.minutes"] == 0.005
+    assert mlp.settings["training.minutes"] == 5.0
     assert not list((tmp_path / "work").glob("*/*.safetensors"))
 
 
@@ -94,22 +105,36 @@ def test_a_run_that_fails_is_told_and_the_next_one_runs(
     monkeypatch.setattr(boxes, "train_run", sometimes)
     asked = [box(folder, "gqe"), box(folder, "q2b")]
     filled = fill(asked, tmp_path / "out", tmp_path / "work", device="cpu", display=quiet)
-    assert filled.failed == {"gqe@0.3s": "RuntimeError: out of memory"}
+    assert filled.failed == {"gqe@5min": "RuntimeError: out of memory"}
     assert [record.run for record in filled.done] == ["q2b"]
     assert filled.left == []
 
 
-def test_what_is_cut_goes_on(folder: Path, tmp_path: Path, quiet: Display, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(boxes, "_GRACE", 0.0)
-    asked = [box(folder, "gqe", minutes=0.05), box(folder, "q2b")]  # three seconds
-    start = time.monotonic()
-    cut = fill(asked, tmp_path / "out", tmp_path / "work", seconds=1.5, device="cpu", display=quiet)
-    assert time.monotonic() - start < 30
+def test_what_is_cut_goes_on(folder: Path, tmp_path: Path, quiet: Display) -> None:
+    asked = [box(folder, "gqe", "training.steps=40"), box(folder, "q2b")]
+    ringing = Ringing(Console(file=io.StringIO()))
+    cut = fill(asked, tmp_path / "out", tmp_path / "work", seconds=1000.0, device="cpu", display=ringing)
     assert ([b.run for b in cut.left], cut.done) == ([b.run for b in asked], [])
-    assert (tmp_path / "work" / asked[0].name / "last.safetensors").is_file()
-    rest = fill(cut.left, tmp_path / "out", tmp_path / "work", device="cpu", display=quiet)
-    assert [record.run for record in rest.done] == ["gqe", "q2b"]
-    assert rest.done[0].seconds == pytest.approx(3.0, abs=1.5)
+    stood = checkpoint.read_facts(tmp_path / "work" / asked[0].name / "last.safetensors")["step"]
+    assert 0 < stood < 40
+    said = io.StringIO()
+    rest = fill(cut.left, tmp_path / "out", tmp_path / "work", device="cpu", display=Display(Console(file=said)))
+    assert [(record.run, record.steps) for record in rest.done] == [("gqe", 40), ("q2b", 3)]
+    assert f"continues at step {stood}" in " ".join(said.getvalue().split())
+
+
+@pytest.mark.parametrize("handler", [signal.SIG_IGN, signal.default_int_handler])
+def test_the_alarm_stops_what_is_not_training_too(
+    folder: Path, tmp_path: Path, quiet: Display, monkeypatch: pytest.MonkeyPatch, handler: Any
+) -> None:
+    monkeypatch.setattr(boxes, "_GRACE", 0.0)
+    monkeypatch.setattr(boxes, "train_run", lambda *_, **__: signal.pause())
+    before = signal.signal(signal.SIGINT, handler)
+    try:
+        cut = fill([box(folder, "gqe")], tmp_path, tmp_path, seconds=0.3, device="cpu", display=quiet)
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert len(cut.left) == 1
 
 
 def test_with_whole_none_is_started_that_would_be_cut(folder: Path, tmp_path: Path, quiet: Display) -> None:
@@ -126,7 +151,7 @@ def test_the_same_weights_serve_another_query_set(folder: Path, tmp_path: Path, 
     again, own = read_records([tmp_path / "out"])
     assert (again.run, own.run) == ("gqe-again", "gqe")
     assert again.mrr == own.mrr
-    assert "weights of gqe@0.3s" in again.note
+    assert "weights of gqe@5min" in again.note
     with pytest.raises(ConfigError, match=r"mlp\.toml does not train as .*gqe\.toml does: its weights are others"):
         fill([box(folder, "gqe", also=(str(folder / "mlp.toml"),))], tmp_path, tmp_path, display=quiet)
 
@@ -144,10 +169,15 @@ def test_material_is_read_once_and_cut_to_size(folder: Path, monkeypatch: pytest
 
 def test_a_folder_of_train_becomes_a_record(folder: Path, tmp_path: Path, quiet: Display) -> None:
     fill([box(folder, "gqe")], tmp_path / "out", tmp_path / "work", device="cpu", display=quiet, keep=True)
-    work = tmp_path / "work" / "gqe@0.3s"
+    work = tmp_path / "work" / "gqe@5min"
     again = record_of(work, run=str(folder / "gqe.toml"))
-    assert again.mrr == Record.read(tmp_path / "out" / "gqe@0.3s.json").mrr
+    assert again.mrr == Record.read(tmp_path / "out" / "gqe@5min.json").mrr
     assert (again.machine, again.commit) == ({}, "unknown")  # where it ran is not known from a folder
     with pytest.raises(InputError, match=r"no run file is of .*: name it"):
         record_of(work)
     assert run_of(read_run("nell995-efol-cone", ["training.minutes=3"])) == "nell995-efol-cone"
+
+
+def test_a_box_that_is_over_at_once_still_leaves_a_record(folder: Path, tmp_path: Path, quiet: Display) -> None:
+    filled = fill([box(folder, "gqe", minutes=1e-9)], tmp_path / "out", tmp_path / "work", device="cpu", display=quiet)
+    assert (filled.failed, [record.steps for record in filled.done]) == ({}, [0])

@@ -107,34 +107,35 @@ def fill(
     """
     display, begun, place = display or Display(), time.monotonic(), choose_device(device)
     shelf = Shelf((run for box in boxes for run in box.runs()), data)
-    filled = Filled([], list(boxes), {})
-    ranking = 20.0  # seconds of the longest test so far
-    with _alarm(seconds):
-        for box in boxes:
-            spare = float("inf") if seconds is None else seconds - (time.monotonic() - begun) - _GRACE
-            if spare <= 0 or (whole and spare < 60 * box.minutes + ranking):
-                break
-            display.say(f"{box.name}: {len(filled.left)} to go")
-            start = time.monotonic()
-            try:
-                record = _one(box, shelf, work / box.name, place, out, commit, display)
-            except KeyboardInterrupt:
-                break
-            except Exception as error:
-                filled.failed[box.name] = f"{type(error).__name__}: {error}"
-                display.say(traceback.format_exc())
+    filled, ranking = Filled([], list(boxes), {}), 20.0  # seconds of the longest test so far
+    try:
+        with _alarm(seconds):
+            for box in boxes:
+                spare = float("inf") if seconds is None else seconds - (time.monotonic() - begun) - _GRACE
+                if spare <= 0 or (whole and spare < 60 * box.minutes + ranking):
+                    break
+                display.say(f"{box.name}: {len(filled.left)} to go")
+                try:
+                    shelf.material(box.read())
+                    start = time.monotonic()
+                    record = _one(box, shelf, work / box.name, place, out, commit, display)
+                except Exception as error:
+                    filled.failed[box.name] = f"{type(error).__name__}: {error}"
+                    filled.left.remove(box)
+                    display.say(traceback.format_exc())
+                    continue
+                finally:
+                    gc.collect()
+                if record is None:
+                    break
+                filled.done.append(record)
                 filled.left.remove(box)
-                continue
-            finally:
-                gc.collect()
-            if record is None:
-                break
-            filled.done.append(record)
-            filled.left.remove(box)
-            ranking = max(ranking, time.monotonic() - start - record.seconds)
-            if not keep:
-                start_anew(work / box.name)
-            display.say(_summary(record))
+                ranking = max(ranking, time.monotonic() - start - record.seconds)
+                if not keep:
+                    start_anew(work / box.name)
+                display.say(_summary(record))
+    except KeyboardInterrupt:
+        display.say("stopped; the same command goes on")
     return filled
 
 
@@ -186,13 +187,20 @@ def _warm(run: Run, material: Material, device: torch.device) -> None:
     torch.cuda.empty_cache()
 
 
+def _ring(*_: object) -> None:
+    """While a run trains, ask it to stop and save; elsewhere stop at once, even where a shell has Ctrl-C ignored."""
+    if signal.getsignal(signal.SIGINT) in (signal.default_int_handler, signal.SIG_IGN, signal.SIG_DFL):
+        raise KeyboardInterrupt
+    signal.raise_signal(signal.SIGINT)
+
+
 @contextmanager
 def _alarm(seconds: float | None) -> Iterator[None]:
     """Ask for a stop, as Ctrl-C does, shortly before the time is up."""
     if seconds is None:
         yield
         return
-    before = signal.signal(signal.SIGALRM, lambda *_: signal.raise_signal(signal.SIGINT))
+    before = signal.signal(signal.SIGALRM, _ring)
     signal.setitimer(signal.ITIMER_REAL, max(0.01, seconds - _GRACE))
     try:
         yield
