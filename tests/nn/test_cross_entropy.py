@@ -38,11 +38,14 @@ def test_it_is_the_loop(smoothing: float) -> None:
 
 
 @pytest.mark.parametrize("smoothing", [0.0, 0.3])
-@pytest.mark.parametrize("part", [1 << 28, 2 * COLUMNS])  # all rows at once and kept; two at a time and recomputed
+@pytest.mark.parametrize("part", [1 << 28, 2 * COLUMNS + 10])  # all rows at once and kept; two and recomputed
+@pytest.mark.parametrize("padded", [False, True])
 def test_the_product_form_has_the_same_loss_and_gradients(
-    monkeypatch: pytest.MonkeyPatch, smoothing: float, part: int
+    monkeypatch: pytest.MonkeyPatch, smoothing: float, part: int, padded: bool
 ) -> None:
     monkeypatch.setattr(module, "PART", part)
+    if padded:
+        monkeypatch.setattr(module, "_padded", lambda rows: torch.nn.functional.pad(rows, (0, 0, 0, 5)))
     upstream = torch.linspace(-1, 2, ROWS)
     found = []
     for form in (False, True):

@@ -1,6 +1,6 @@
 """Cross-entropy of softmax rows against few targets each, and the same for rows that are inner products.
 
-B rows, N columns, k numbers of a factor, K targets a row.
+B rows, N columns (M with padding), k numbers of a factor, K targets a row.
 
     loss_b = log sum_n exp l_bn - (1 - s) sum_j w_bj l_b,t_bj - s mean_n l_bn,     s the smoothing, sum_j w_bj = 1
 
@@ -15,12 +15,14 @@ from typing import Any
 
 import torch
 from torch import Tensor
+from torch.nn import functional as F  # noqa: N812 (torch's own name for it)
 
 from pathformer.nn.backend import fused
 
 __all__ = ["cross_entropy", "product_cross_entropy"]
 
 PART = 1 << 28  # numbers of l that are there at once; up to so many are kept for the backward pass
+ALIGNED = 64  # columns of l on a device are a multiple of it
 
 
 def cross_entropy(logits: Tensor, targets: Tensor, shares: Tensor, smoothing: float = 0.0) -> Tensor:
@@ -41,39 +43,46 @@ def product_cross_entropy(
 class _ProductCrossEntropy(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, left: Tensor, right: Tensor, targets: Tensor, shares: Tensor, smoothing: float) -> Tensor:
-        ctx.smoothing = smoothing
-        keep = len(left) * len(right) <= PART
+        ctx.smoothing, ctx.columns = smoothing, len(right)
+        padded = _padded(right)  # (M, k), M >= N
+        keep = len(left) * len(padded) <= PART
         kept, sums, chosen = None, [], []
-        for rows in _parts(len(left), len(right)):
-            logits = _product(left[rows], right)
+        for rows in _parts(len(left), len(padded)):
+            logits = _product(left[rows], padded)  # (b, M); what lies beyond N counts for nothing
             kept = logits if keep else None
-            sums.append(_log_sum(logits))
+            sums.append(_log_sum(logits, len(right)))
             chosen.append((logits.gather(1, targets[rows]) * shares[rows]).sum(dim=1))
         log_sum = torch.cat(sums)
-        ctx.save_for_backward(left, right, targets, shares, log_sum, kept)
+        ctx.save_for_backward(left, padded, targets, shares, log_sum, kept)
         loss = log_sum - (1.0 - smoothing) * torch.cat(chosen)
         return loss - smoothing * (left.float() @ right.float().mean(dim=0)) if smoothing else loss
 
     @staticmethod
     def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, Tensor, None, None, None]:
         left, right, targets, shares, log_sum, kept = ctx.saved_tensors
-        grad, smoothing = grads[0].contiguous(), ctx.smoothing
+        grad, smoothing, columns = grads[0].contiguous(), ctx.smoothing, ctx.columns
         of_left, of_right = [], None
         for rows in _parts(len(left), len(right)):
             logits = kept if kept is not None else _product(left[rows], right)
-            owed = _slope(logits, log_sum[rows], grad[rows], smoothing / len(right), left.dtype)  # (b, N)
+            owed = _slope(logits, columns, log_sum[rows], grad[rows], smoothing / columns, left.dtype)  # (b, M)
             debts = (smoothing - 1.0) * grad[rows, None] * shares[rows]
             owed.scatter_add_(1, targets[rows], debts.to(owed.dtype))
             of_left.append(owed @ right)
             more = owed.t() @ left[rows]
             of_right = more if of_right is None else of_right + more
         assert of_right is not None
-        return torch.cat(of_left), of_right, None, None, None
+        return torch.cat(of_left), of_right[:columns], None, None, None
 
 
 def _parts(rows: int, columns: int) -> Iterator[slice]:
     size = max(1, PART // columns)
     return (slice(first, min(first + size, rows)) for first in range(0, rows, size))
+
+
+def _padded(right: Tensor) -> Tensor:
+    """Rows of zeros up to a multiple of ALIGNED: products of odd sizes take kernels without wide loads."""
+    more = -len(right) % ALIGNED
+    return F.pad(right, (0, 0, 0, more)) if more and fused(right) else right
 
 
 def _product(left: Tensor, right: Tensor) -> Tensor:
@@ -83,19 +92,21 @@ def _product(left: Tensor, right: Tensor) -> Tensor:
     return (left @ right.t()).float()
 
 
-def _log_sum(logits: Tensor) -> Tensor:
-    """log sum_n exp l_bn. (B, N) -> (B,)."""
+def _log_sum(logits: Tensor, columns: int) -> Tensor:
+    """log sum_n exp l_bn over the first N columns. (B, M) -> (B,)."""
     if fused(logits):
         from pathformer.nn.kernels.cross_entropy import log_sum
 
-        return log_sum(logits)
-    return logits.logsumexp(dim=1)
+        return log_sum(logits, columns)
+    return logits[:, :columns].logsumexp(dim=1)
 
 
-def _slope(logits: Tensor, log_sum: Tensor, grad: Tensor, less: float, dtype: torch.dtype) -> Tensor:
-    """g_b (exp(l_bn - log_sum_b) - less), in the precision of the products that follow. (B, N) -> (B, N)."""
+def _slope(logits: Tensor, columns: int, log_sum: Tensor, grad: Tensor, less: float, dtype: torch.dtype) -> Tensor:
+    """g_b (exp(l_bn - log_sum_b) - less), 0 beyond N, in the precision of the products to come. (B, M) -> (B, M)."""
     if fused(logits):
         from pathformer.nn.kernels.cross_entropy import slope
 
-        return slope(logits, log_sum, grad, less, dtype)
-    return ((logits - log_sum[:, None]).exp() - less).mul_(grad[:, None]).to(dtype)
+        return slope(logits, columns, log_sum, grad, less, dtype)
+    found = ((logits - log_sum[:, None]).exp() - less).mul_(grad[:, None])
+    found[:, columns:] = 0.0
+    return found.to(dtype)
