@@ -14,7 +14,8 @@ from pathformer.experiments.tables.catalogue import MEASURED
 from pathformer.models import build
 from pathformer.query.structures import EPFO, NEGATION_STRUCTURES
 
-OF_THE_PAPER = [name for name in run_names() if read_run(name).paper.tables]
+RUNS = {name: read_run(name) for name in run_names()}
+OF_THE_PAPER = [name for name, run in RUNS.items() if run.paper.tables]
 
 # Averages of the paper that are not those of their rows, beyond rounding: 5.1 7.4 10.2 3.3 3.4 have the mean 5.88.
 PAPERS_OWN = {"nell995-efol-q2p": 6.0}
@@ -30,11 +31,11 @@ def test_every_row_of_every_table_has_one_run_and_every_run_its_rows() -> None:
     }  # fmt: skip
     for number, runs in rows.items():
         assert set(runs.values()) == {1}
-        assert set(runs) == {name for name in OF_THE_PAPER if number in read_run(name).paper.tables}, number
+        assert set(runs) == {name for name in OF_THE_PAPER if number in RUNS[name].paper.tables}, number
 
 
 def test_every_method_of_the_paper_has_a_run() -> None:
-    methods = {read_run(name).method for name in OF_THE_PAPER}
+    methods = {RUNS[name].method for name in OF_THE_PAPER}
     assert methods == {
         "pathformer", "gqe", "q2b", "betae", "cone", "mlp", "mlp-mixer", "fuzzqe", "gammae", "q2p", "biqe",
     }  # fmt: skip
@@ -43,7 +44,7 @@ def test_every_method_of_the_paper_has_a_run() -> None:
 
 @pytest.mark.parametrize("name", OF_THE_PAPER)
 def test_a_run_file_reads_and_its_figures_agree(name: str) -> None:
-    run = read_run(name)
+    run = RUNS[name]
     mrr = run.paper.mrr
     group, average = (EPFO, "avg") if run.trained == "epfo" else (NEGATION_STRUCTURES, "avg negation")
     assert all(0 < value < 100 for value in mrr.values())
@@ -59,7 +60,7 @@ def test_a_run_file_reads_and_its_figures_agree(name: str) -> None:
 
 @pytest.mark.parametrize("name", OF_THE_PAPER)
 def test_the_model_of_a_run_builds_at_a_tiny_size(name: str) -> None:
-    run = read_run(name)
+    run = RUNS[name]
     settings = run.model_settings
     small = {key: min(value, TINY[key]) if key in TINY else value for key, value in settings.items()}
     model = build(run.method, small, entities=7, relations=4)
@@ -69,9 +70,9 @@ def test_the_model_of_a_run_builds_at_a_tiny_size(name: str) -> None:
     assert tuple(composition) == run.trained_structures
 
 
-@pytest.mark.parametrize("name", [name for name in OF_THE_PAPER if read_run(name).paper.parameters is not None])
+@pytest.mark.parametrize("name", [name for name in OF_THE_PAPER if RUNS[name].paper.parameters is not None])
 def test_sizes_are_those_of_table_7(name: str) -> None:
-    run = read_run(name)
+    run = RUNS[name]
     model = build(run.method, run.model_settings, entities=3, relations=2)
     assert model.sizes()["network"] / 1e6 == pytest.approx(run.paper.parameters, abs=0.1)
 
