@@ -122,6 +122,15 @@ def test_a_structure_that_is_not_there_is_given_up(monkeypatch: pytest.MonkeyPat
     assert fates.counts["broken"] == fates.attempts >= 50_000
 
 
+def test_attempts_can_be_bounded() -> None:
+    """In whole blocks, and with the same queries as without the bound, as far as they come."""
+    every, _ = draw_rows(STRUCTURES["3i"], PAIR, 10**6, rules=Rules())
+    few, fates = draw_rows(STRUCTURES["3i"], PAIR, 10**6, rules=Rules(attempts=5000))
+    assert fates.attempts == 8192
+    assert 0 < len(few) < len(every)
+    assert np.array_equal(few, every[: len(few)])
+
+
 def test_one_hop_queries_are_listed_whole() -> None:
     expected = {(int(h), int(r)) for h, r, t in _directed(LARGE) if not SMALL.has(h, r, t)}
     assert {tuple(row) for row in links(PAIR).tolist()} == expected

@@ -79,7 +79,8 @@ def draw_held_out(kg: KnowledgeGraph, split: str, count: int, seed: int = 0) -> 
 def _drawn(
     graphs: GraphPair, names: tuple[str, ...], count: int, stream: str, limit: int, seed: int, advance: Advance
 ) -> dict[str, Queries]:
-    rules = Rules(forward=stream == "train", limit=limit, link_limit=None if stream == "train" else limit)
+    links = None if stream == "train" else limit
+    rules = Rules(forward=stream == "train", limit=limit, link_limit=links, attempts=_attempts(count))
     found = {}
     for name in names:
         queries = sample(STRUCTURES[name], graphs, count, seed=seed, stream=stream, rules=rules)
@@ -91,12 +92,17 @@ def _drawn(
     return found
 
 
+def _attempts(count: int) -> int:
+    """How often to try for so many queries: a graph that hardly holds a shape must not hold up the others."""
+    return max(200_000, 50 * count)
+
+
 def _everyday(kg: KnowledgeGraph, split: str, scale: Scale, seed: int, advance: Advance) -> dict[str, Queries]:
     """Queries that hold on the graph without `split`, with what it adds to their answers, be it nothing."""
     found = {}
     both = graph_pair(kg, split)
     known = GraphPair.of(kg.graph("train" if split == "valid" else "valid"))
-    rules = Rules(limit=scale.limit, link_limit=scale.limit)
+    rules = Rules(limit=scale.limit, link_limit=scale.limit, attempts=_attempts(scale.asked))
     for name, structure in STRUCTURES.items():
         rows = sample(structure, known, scale.asked, seed=seed, stream=f"everyday {split}", rules=rules).ids
         if len(rows) > scale.asked:

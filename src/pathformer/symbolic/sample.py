@@ -11,6 +11,7 @@ entities, so that each is asked equally often. The expectation is the same; the 
 from __future__ import annotations
 
 import hashlib
+import sys
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -50,6 +51,7 @@ class Rules:
     forward: bool = (
         False  # walk chains from the anchor, as the released training paths were; forks are walked backwards
     )
+    attempts: int | None = None  # most of them, in whole blocks; none: until the graph seems to hold no more
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,9 +120,10 @@ def draw_rows(
     kept = np.empty((0, len(structure.columns)), np.int32)
     tally = np.zeros(len(FATES), np.int64)
     blocks = idle = 0
+    most = sys.maxsize if rules.attempts is None else -(-rules.attempts // BLOCK)
     with ThreadPoolExecutor(threads()) as pool:
-        while len(kept) < count and idle < _patience(len(kept), blocks * BLOCK - idle):
-            wave = range(blocks, blocks + _wave(count - len(kept), len(kept), blocks))
+        while len(kept) < count and idle < _patience(len(kept), blocks * BLOCK - idle) and blocks < most:
+            wave = range(blocks, min(most, blocks + _wave(count - len(kept), len(kept), blocks)))
             drawn = list(pool.map(drawer.block, wave))
             blocks = wave.stop
             before, accepted = len(kept), sum(len(rows) for rows, _ in drawn)
