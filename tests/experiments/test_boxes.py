@@ -175,7 +175,8 @@ def test_a_folder_of_train_becomes_a_record(folder: Path, tmp_path: Path, quiet:
     assert (again.machine, again.commit) == ({}, "unknown")  # where it ran is not known from a folder
     with pytest.raises(InputError, match=r"no run file is of .*: name it"):
         record_of(work)
-    assert run_of(read_run("nell995-efol-cone", ["training.minutes=3"])) == "nell995-efol-cone"
+    for name in ("nell995-efol-cone", "fast-fb15k-237-efol", "fb15k-237-layers-2"):
+        assert run_of(read_run(name, ["training.minutes=3"])) == name
 
 
 def test_a_box_that_is_over_at_once_still_leaves_a_record(folder: Path, tmp_path: Path, quiet: Display) -> None:

@@ -81,10 +81,13 @@ def figures_of(reports: Mapping[str, Report]) -> dict[str, Any]:
 
 
 def run_of(settings: Run) -> str:
-    """The run file that a run was made from, known by what it says of the paper."""
+    """The run file that a run was made from, known by its data and by what it says of the paper."""
+
+    def marks(run: Run) -> tuple[object, ...]:
+        return run.dataset, run.queries, run.trained, run.method, run.paper
+
     for name in run_names():
-        known = read_run(name)
-        if (known.dataset, known.method, known.paper) == (settings.dataset, settings.method, settings.paper):
+        if marks(read_run(name)) == marks(settings):
             return name
     raise InputError(f"no run file is of {settings.dataset} with the row {settings.paper.row!r}: name it")
 
