@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from pathformer import plugins
-from pathformer.errors import PluginError, UnknownPluginError
+from pathformer.errors import InputError, PluginError, UnknownPluginError
 
 
 @pytest.fixture
@@ -114,7 +114,7 @@ def test_a_users_file_that_does_not_load_is_named(package: str, folder: Path) ->
 
 def test_a_folder_that_is_not_there_is_named(package: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(plugins.FOLDERS, "nowhere")
-    with pytest.raises(PluginError, match="PATHFORMER_PLUGINS names 'nowhere', which is not a folder"):
+    with pytest.raises(InputError, match="PATHFORMER_PLUGINS names 'nowhere', which is not a folder"):
         plugins.names(package)
 
 

@@ -25,7 +25,7 @@ from pathlib import Path
 from types import ModuleType
 from zlib import crc32
 
-from pathformer.errors import PluginError, UnknownPluginError
+from pathformer.errors import InputError, PluginError, UnknownPluginError
 
 __all__ = ["FOLDERS", "load", "names"]
 
@@ -65,7 +65,7 @@ def _folders(package: str) -> dict[str, Path]:
     found: dict[str, Path] = {}
     for root in filter(None, os.environ.get(FOLDERS, "").split(os.pathsep)):
         if not Path(root).is_dir():
-            raise PluginError(f"{FOLDERS} names {root!r}, which is not a folder")
+            raise InputError(f"{FOLDERS} names {root!r}, which is not a folder")
         for path in sorted(Path(root, *package.split(".")[1:]).glob("[!_]*.py")):
             found.setdefault(_name(path.stem), path.resolve())
     return found

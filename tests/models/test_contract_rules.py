@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from typer.testing import CliRunner
 
 from pathformer import cli, plugins
-from pathformer.errors import PluginError
+from pathformer.errors import InputError, PluginError
 from pathformer.models import RULES, Model, broken_rules, find
 from pathformer.models._contract import ENTITIES, RELATIONS, Build
 from pathformer.models.gqe import GQE, Config
@@ -140,7 +140,7 @@ def test_a_command_tells_what_is_broken(folder: Path) -> None:
     assert told.exit_code != 0
     assert f"BROKEN: {BATCHED}\n" in told.output
     assert f"kept: {GRADIENTS}\n" in told.output
-    assert isinstance(told.exception, PluginError)
+    assert isinstance(told.exception, InputError)
     assert str(told.exception).startswith(f"worse breaks 2 of 7 rules\n{BATCHED}:\nTensor-likes are not close")
 
 

@@ -66,7 +66,7 @@ def _check(name: str, settings: Sequence[str]) -> None:
     import torch
 
     from pathformer import config
-    from pathformer.errors import PluginError
+    from pathformer.errors import InputError
     from pathformer.models import RULES, Model, broken_rules, find
     from pathformer.models._contract import ENTITIES, RELATIONS
 
@@ -82,7 +82,7 @@ def _check(name: str, settings: Sequence[str]) -> None:
         typer.echo(f"{'BROKEN' if rule in broken else 'kept'}: {rule}")
     if broken:
         seen = "".join(f"\n{rule}:\n{error}" for rule, error in broken.items())
-        raise PluginError(f"{name} breaks {len(broken)} of {len(RULES)} rules{seen}")
+        raise InputError(f"{name} breaks {len(broken)} of {len(RULES)} rules{seen}")
 
 
 def _settings(name: str) -> None:
