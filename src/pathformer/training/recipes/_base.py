@@ -1,0 +1,36 @@
+"""What a recipe is: a method, its settings, and how it is trained.
+
+A recipe's file holds one function, named by `RECIPE = ...`, from a box of minutes and a seed to the settings. Figures
+behind every choice are in docs/recipe.md.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from pathformer import plugins
+from pathformer.training.task import Training
+
+__all__ = ["Maker", "Recipe", "find"]
+
+_PACKAGE = "pathformer.training.recipes"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Recipe:
+    """Settings that go together."""
+
+    method: str
+    model: Mapping[str, Any]  # of the method, where they differ from its defaults
+    training: Training
+
+
+Maker = Callable[..., Recipe]  # (minutes=..., negation=..., seed=...)
+
+
+def find(name: str) -> Maker:
+    """A recipe by its file's name."""
+    maker: Maker = plugins.load(_PACKAGE, name).RECIPE
+    return maker

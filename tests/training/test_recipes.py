@@ -1,0 +1,52 @@
+"""Recipes are settings that a model and a loop accept; the run files of the benchmarks are the recipe `fast`."""
+
+from __future__ import annotations
+
+import io
+from dataclasses import asdict, replace
+from pathlib import Path
+
+import pytest
+import training_toy as toy
+from rich.console import Console
+
+from pathformer import plugins
+from pathformer.errors import UnknownPluginError
+from pathformer.evaluation.evaluate import ModelRanker, evaluate
+from pathformer.experiments.settings import read_run
+from pathformer.models import build
+from pathformer.query.structures import EFOL_TRAINED
+from pathformer.training.display import Display
+from pathformer.training.loop import train
+from pathformer.training.recipes import find
+
+RUNS = [(f"fast-{name}{kind}", bool(kind)) for name in ("fb15k-237", "nell995") for kind in ("", "-efol")]
+
+
+def test_these_are_there() -> None:
+    assert set(plugins.names("pathformer.training.recipes")) == {"fast", "small"}
+    with pytest.raises(UnknownPluginError, match="slow"):
+        find("slow")
+
+
+@pytest.mark.parametrize(("name", "negation"), RUNS)
+def test_a_run_file_is_its_recipe(name: str, negation: bool) -> None:
+    run, recipe = read_run(name), find("fast")(negation=negation)
+    assert (run.method, run.trained) == (recipe.method, "efol" if negation else "epfo")
+    assert asdict(run.training) == asdict(recipe.training)
+    plain = asdict(build(recipe.method, dict(recipe.model), entities=3, relations=2).config)
+    assert run.model_settings == plain
+
+
+def test_a_small_graph_is_learned_by_the_small_recipe(tmp_path: Path) -> None:
+    recipe = find("small")(minutes=0.05, seed=3)
+    assert (recipe.training.seed, recipe.training.minutes) == (3, 0.05)
+    assert set(recipe.training.mix) == set(EFOL_TRAINED)
+    assert set(find("small")(negation=False).training.mix) == {"1p", "2p", "3p", "2i", "3i"}
+    model = build(recipe.method, {**recipe.model, "dim": 32}, entities=toy.ENTITIES, relations=toy.RELATIONS)
+    given = toy.task(validate=False)
+    task = type(given)(model=model, data=given.data, facts=given.facts)
+    before = evaluate(ModelRanker(model), toy.valid_queries(), answers="easy").mrr
+    config = replace(recipe.training, steps=150, minutes=None, batch=64)  # steps: a busy machine decides nothing
+    assert train(task, config, tmp_path, Display(Console(file=io.StringIO()))).finished
+    assert evaluate(ModelRanker(model), toy.valid_queries(), answers="easy").mrr > 2 * before
