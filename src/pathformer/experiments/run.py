@@ -113,7 +113,7 @@ def train_run(
 def _first(run: Run, folder: Path, material: Material, device: str, display: Display) -> Result:
     """What a run starts from: a checkpoint that is there, or a run of one method that is trained first, in `folder`."""
     found = Path(run.start)
-    if found.exists():
+    if found.exists() and found.suffix != ".toml":
         best = found / "best.safetensors" if found.is_dir() else found
         facts = checkpoint.read_facts(best)
         return Result(finished=True, step=facts["step"], seconds=0.0, last=best, best=best, best_mrr=None)
@@ -169,6 +169,8 @@ def start_anew(folder: Path) -> None:
     for pattern in ("tensorboard/events.out.tfevents.*", "test-*.json", "test-*.md"):
         for file in folder.glob(pattern):
             file.unlink()
+    if (folder / "start").is_dir():
+        start_anew(folder / "start")
 
 
 def check_graph(last: Path, kg: KnowledgeGraph) -> None:

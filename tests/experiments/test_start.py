@@ -1,0 +1,109 @@
+"""Runs that start from a link predictor, and runs that draw fresh queries, from a run file on."""
+
+from __future__ import annotations
+
+import io
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from rich.console import Console
+
+from pathformer.errors import CheckpointError, ConfigError
+from pathformer.experiments.run import Outcome, start_anew, train_run
+from pathformer.experiments.settings import read_run
+from pathformer.kg import KnowledgeGraph
+from pathformer.models.complex import ComplEx
+from pathformer.training import checkpoint
+from pathformer.training.display import Display
+
+LINKS = """
+dataset = "{graph}"
+queries = "drawn"
+method = "complex"
+trained = "links"
+model.rank = 8
+training = {{ steps = 30, batch = 32, validations = 2, turns = false, update = {{ rate = 0.03 }} }}
+"""
+SETTINGS = [
+    "queries=drawn",
+    "model.dim=16",
+    "model.layers=1",
+    "model.heads=2",
+    "training.batch=16",
+    "training.steps=12",
+]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("start")
+    for name, seed in (("graph", 0), ("other", 1)):
+        rng = np.random.default_rng(seed)
+        rows = {(int(h), int(r), int(5 * k + (h + r + 1) % 5)) for h, r, k in rng.integers(0, [40, 3, 8], (400, 3))}
+        triples = [(f"e{h}", f"r{r}", f"e{t}") for h, r, t in sorted(rows)]
+        order = rng.permutation(len(triples))
+        parts = [[triples[i] for i in order[a:b]] for a, b in ((0, -50), (-50, -25), (-25, None))]
+        KnowledgeGraph.from_triples(*parts, name=name).save(folder / name)
+    (folder / "links.toml").write_text(LINKS.format(graph=folder / "graph"))
+    return folder
+
+
+def train(folder: Path, out: Path, *settings: str, display: Display | None = None) -> Outcome:
+    run = read_run(None, [f"dataset={folder / 'graph'}", *SETTINGS, *settings])
+    return train_run(run, out, device="cpu", test=False, display=display or Display(Console(file=io.StringIO())))
+
+
+def tables(path: Path) -> torch.Tensor:
+    return checkpoint.read(path).part("model")["entities.weight"]
+
+
+def test_a_link_predictor_is_trained_first_and_its_tables_taken_over(folder: Path, tmp_path: Path) -> None:
+    shown = io.StringIO()
+    frozen = [f"start={folder / 'links.toml'}", "training.update.table_rate=0.0"]
+    outcome = train(folder, tmp_path / "run", *frozen, display=Display(Console(file=shown, width=200)))
+    assert outcome.result.finished
+    assert re.search(r"first .*links\.toml: the tables start from what it learns", shown.getvalue())
+    first, facts = checkpoint.load_model(tmp_path / "run/start/best.safetensors")
+    assert isinstance(first, ComplEx)
+    assert facts["trained"] == facts["evaluated"] == ["1p"]
+    theirs, ours = first.entities.weight.detach(), tables(tmp_path / "run/last.safetensors")
+    unit = [torch.nn.functional.normalize(rows, dim=1) for rows in (theirs, ours)]
+    torch.testing.assert_close(unit[0] @ unit[0].t(), unit[1] @ unit[1].t(), rtol=1e-3, atol=1e-3)
+
+    again = train(folder, tmp_path / "again", f"start={tmp_path / 'run/start'}", "training.update.table_rate=0.0")
+    assert again.result.finished
+    assert torch.equal(tables(tmp_path / "again/last.safetensors"), ours)
+    assert not (tmp_path / "again/start").exists()
+
+    start_anew(tmp_path / "run")
+    assert not list((tmp_path / "run").rglob("*.safetensors"))
+
+
+def test_another_graph_is_no_start(folder: Path, tmp_path: Path) -> None:
+    other = LINKS.format(graph=folder / "other")
+    (tmp_path / "other.toml").write_text(other)
+    with pytest.raises(
+        ConfigError, match=r"a run on '.*graph' cannot start from '.*other\.toml', which is on '.*other'"
+    ):
+        train(folder, tmp_path / "run", f"start={tmp_path / 'other.toml'}")
+    quiet = Display(Console(file=io.StringIO()))
+    train_run(read_run(tmp_path / "other.toml"), tmp_path / "links", device="cpu", test=False, display=quiet)
+    with pytest.raises(CheckpointError, match="was trained on another graph"):
+        train(folder, tmp_path / "run", f"start={tmp_path / 'links'}")
+
+
+def test_fresh_queries_are_drawn_from_the_train_graph_by_seed_and_number(folder: Path, tmp_path: Path) -> None:
+    fixed, one, two = (tmp_path / name for name in ("fixed", "one", "two"))
+    train(folder, fixed)
+    train(folder, one, "training.fresh=4")
+    train(folder, two, "training.fresh=4")
+    assert torch.equal(tables(one / "last.safetensors"), tables(two / "last.safetensors"))
+    assert not torch.equal(tables(one / "last.safetensors"), tables(fixed / "last.safetensors"))
+
+
+def test_links_are_one_structure() -> None:
+    run = read_run("complex-nell995")
+    assert (run.method, run.trained_structures, run.evaluated_structures) == ("complex", ("1p",), ("1p",))
