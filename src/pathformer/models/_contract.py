@@ -9,11 +9,13 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import torch
 from torch import Tensor
+from torch.utils._python_dispatch import TorchDispatchMode
 
 from pathformer.errors import UnsupportedQueryError
 from pathformer.models._base import Model
@@ -26,6 +28,7 @@ __all__ = [
     "RELATIONS",
     "RULES",
     "Build",
+    "Watch",
     "broken_rules",
     "distances",
     "planned",
@@ -40,6 +43,8 @@ ENTITIES, RELATIONS = 25, 6
 DEEP = "(((((e,(r,)),(e,(r,))),(r,r)),(e,(r,)),(e,(r,r)),(e,(r,))),(r,))"
 DEEP_NEGATED = "(((((e,(r,)),(e,(r,n))),(r,r)),(((e,(r,)),(e,(r,)),(e,(r,)),(e,(r,r))),(n,)),(e,(r,))),(r,n,r))"
 LONG = "(e,(r,r,r,r,r,r,r,r,r))"
+
+_READS = {"_local_scalar_dense", "nonzero", "masked_select", "_unique2", "unique_dim", "unique_consecutive", "equal"}
 
 Build = Callable[[int], Model]
 Part = tuple[Structure, npt.NDArray[np.int64]]
@@ -171,6 +176,35 @@ def _low_precision_lies_beside_the_exact(build: Build) -> None:
         assert weight.grad is None or torch.isfinite(weight.grad).all(), f"the gradient of {name} is not finite"
 
 
+def _nothing_is_read_back(build: Build) -> None:
+    made = build(0).train()
+    plan = planned(made, tables(made))
+    batch, ids = Batch.of(plan.layout), torch.from_numpy(plan.ids)
+    candidates = torch.zeros(plan.layout.queries, 3, dtype=torch.int32)
+    made.distances(batch, ids, candidates)  # index tensors are made once, before a capture
+    with Watch() as watch:
+        made.distances(batch, ids, candidates).sum().backward()
+    seen = ", ".join(dict.fromkeys(watch.seen))
+    assert not seen, f"values are read back, so an update cannot be recorded as a CUDA graph: {seen}"
+
+
+class Watch(TorchDispatchMode):
+    """Notes operations that wait for a device, or whose result has a size that only values tell."""
+
+    def __init__(self) -> None:
+        super().__init__()  # type: ignore[no-untyped-call]
+        self.seen: list[str] = []
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Mapping[str, Any] | None = None) -> Any:
+        name = func.name().removeprefix("aten::").partition(".")[0]
+        by_mask = name in ("index", "index_put", "index_put_") and any(
+            index is not None and index.dtype is torch.bool for index in args[1]
+        )
+        if name in _READS or by_mask:
+            self.seen.append(name)
+        return func(*args, **(kwargs or {}))
+
+
 RULES: Mapping[str, Callable[[Build], None]] = {
     "a batch gives what its queries give one by one": _batched_is_one_by_one,
     "order and longer neighbours change nothing": _neighbours_change_nothing,
@@ -179,6 +213,7 @@ RULES: Mapping[str, Callable[[Build], None]] = {
     "queries and entities are rows of the space": _rows_are_those_of_the_space,
     "all entities are measured as candidates are": _all_entities_are_measured_as_candidates_are,
     "bfloat16 lies beside float32": _low_precision_lies_beside_the_exact,
+    "nothing is read back": _nothing_is_read_back,
 }
 
 
