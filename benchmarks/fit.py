@@ -1,0 +1,143 @@
+"""What fitting learns in minutes: held-out MRR a structure, beside counting and beside chained links of a ComplEx.
+
+Each graph is fitted with the settings of `pathformer fit`, and a ComplEx is trained on the same links for as long; its
+single hops are chained by beam search (`evaluation.chain`, width 64). All three are asked the same held-out questions.
+
+The time is processor time, so that other work on the machine does not decide the figures: a few steps are timed, and
+the run is given as many as make up the budget. On an idle machine that is the time on the clock, with one thread.
+"""
+
+from __future__ import annotations
+
+import argparse
+import tempfile
+import time
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import torch
+from _record import record
+from rich.console import Console
+
+from pathformer.engine.engine import Engine
+from pathformer.engine.fit import new_model, train_in
+from pathformer.engine.heldout import Questions, draw_questions, hold_out
+from pathformer.engine.judge import find_predictions, fit_calibration, judge_calibration
+from pathformer.engine.scale import Scale, scale_for
+from pathformer.evaluation.chain import Chain
+from pathformer.evaluation.evaluate import ModelRanker, evaluate
+from pathformer.evaluation.frequency import Frequency
+from pathformer.index import build as build_index
+from pathformer.kg.datasets import load
+from pathformer.kg.knowledge import KnowledgeGraph
+from pathformer.models import Model, build
+from pathformer.training.data import TrainingSet
+from pathformer.training.display import Display
+from pathformer.training.loop import Training
+from pathformer.training.options import StepConfig
+from pathformer.training.turns import Turns
+
+CPU = torch.device("cpu")
+WARM, TIMED = 3, 12  # steps
+
+
+def steps_for(model: Model, training: Training, questions: Questions, seconds: float) -> int:
+    """How many steps make up so many seconds of processor time; the model is trained a little by it."""
+    data = TrainingSet.of(list(questions.train.values()), model.entity_count)
+    turns = Turns(model, data, training.composition(tuple(questions.train)), training.update, training.turns)
+    for _ in range(WARM):
+        turns.run()
+    start = time.process_time()
+    for _ in range(TIMED):
+        turns.run()
+    return max(1, round(seconds * TIMED / (time.process_time() - start)))
+
+
+def trained(model: Model, fresh: Model, kg: KnowledgeGraph, questions: Questions, scale: Scale, seconds: float) -> int:
+    """Train `model` for so long; `fresh` is another like it, for timing. Returns the steps."""
+    training = replace(scale.training, minutes=None, validations=4)
+    steps = steps_for(fresh, training, questions, seconds)
+    chosen = replace(scale, training=replace(training, steps=steps))
+    with tempfile.TemporaryDirectory() as folder:
+        train_in(Path(folder), model, kg, questions, chosen, CPU, Display(Console(quiet=True)))
+    return steps
+
+
+def complex_scale(scale: Scale) -> Scale:
+    """Settings for links alone."""
+    update = StepConfig(objective="links", average="batch", weighted=False, rate=1e-2)
+    training = Training(steps=1, batch=512, share="step", turns=False, schedule="cosine", warmup=0.03, update=update)
+    return replace(scale, model={"rank": 128, "n3": 0.01, "relation": 0.5}, training=training)
+
+
+def measured(name: str, seconds: float, asked: int, data: Path | None) -> dict[str, Any]:
+    kg = load(name, data)
+    scale = scale_for(entities=kg.vocabulary.entity_count, triples=kg.triple_count, minutes=5.0)
+    scale = replace(scale, asked=asked)
+    kg = hold_out(kg, scale.held_out)
+    questions = draw_questions(kg, scale)
+    counts = {"entities": kg.vocabulary.entity_count, "relations": kg.vocabulary.relation_count}
+    model = new_model(kg, scale, CPU)
+    steps = trained(model, new_model(kg, scale, CPU), kg, questions, scale, seconds)
+    links = Questions({"1p": questions.train["1p"]}, {"1p": questions.valid["1p"]}, {}, {})
+    other = complex_scale(scale)
+    rival, fresh = (build("complex", other.model, **counts) for _ in range(2))
+    rival_steps = trained(rival, fresh, kg, links, other, seconds)
+    reports = {
+        "fit": evaluate(ModelRanker(model), questions.test),
+        "counting": evaluate(Frequency(kg.graph("train")), questions.test),
+        "complex": evaluate(Chain(rival), questions.test),
+    }
+    engine = Engine(kg, model, build_index("exact", model.entities.weight.detach(), model.space))
+    calibration = fit_calibration(
+        *(
+            find_predictions(part, kg.graph("train"), engine.encoder, engine.index)
+            for part in (questions.valid, questions.everyday["valid"])
+        )
+    )
+    judged = judge_calibration(
+        calibration, find_predictions(questions.test, kg.graph("valid"), engine.encoder, engine.index)
+    )
+    return {
+        "graph": name,
+        "seconds": seconds,
+        "steps": steps,
+        "complex_steps": rival_steps,
+        "queries": {key: scores.queries for key, scores in reports["fit"].scores.items()},
+        "mrr": {who: {key: s.mrr for key, s in report.scores.items()} for who, report in reports.items()},
+        "mean": {who: report.mrr for who, report in reports.items()},
+        "ece": judged.ece,
+        "brier": judged.brier,
+        "base_brier": judged.base_brier,
+    }
+
+
+def shown(found: dict[str, Any]) -> str:
+    """A Markdown table."""
+    names = list(found["queries"])
+    lines = [f"| {found['graph']} | {' | '.join(names)} | mean |", "|---" * (len(names) + 2) + "|"]
+    for who, row in found["mrr"].items():
+        cells = [f"{100 * row[name]:.1f}" for name in names]
+        lines.append(f"| {who} | {' | '.join(cells)} | {100 * found['mean'][who]:.1f} |")
+    return "\n".join(lines)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("graphs", nargs="*", default=["umls", "codex-s", "world"])
+    parser.add_argument("--seconds", type=float, default=240.0, help="of processor time, for each of the two models")
+    parser.add_argument("--asked", type=int, default=200, help="held-out questions of a structure")
+    parser.add_argument("--data", type=Path, default=None, help="the folder that holds datasets")
+    given = parser.parse_args()
+    torch.set_num_threads(1)
+    results = []
+    for name in given.graphs:
+        results.append(measured(name, given.seconds, given.asked, given.data))
+        print(shown(results[-1]), flush=True)
+        print({key: value for key, value in results[-1].items() if key not in ("mrr", "queries")}, flush=True)
+    record("fit", {found["graph"]: found for found in results})
+
+
+if __name__ == "__main__":
+    main()
