@@ -30,6 +30,15 @@ def test_every_method_is_under_contract() -> None:
         assert find(name).name == name
 
 
+def test_every_method_has_a_page_that_the_overview_names() -> None:
+    docs = Path(__file__).parents[2] / "docs"
+    overview = (docs / "methods" / "index.md").read_text(encoding="utf-8")
+    for name in SMALL:
+        assert f"`{name}`" in overview, name
+        if name not in ("pathformer", "complex"):  # "The model", and no method of the paper
+            assert (docs / "methods" / f"{name}.md").is_file(), name
+
+
 @pytest.mark.parametrize("rule", RULES)
 @every_variant
 def test_it_keeps_every_rule(name: str, variant: dict[str, Any], rule: str) -> None:
