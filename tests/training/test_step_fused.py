@@ -9,12 +9,20 @@ import copy
 import os
 from contextlib import nullcontext
 
+import numpy as np
 import pytest
 import torch
 from torch import Tensor
 
+from pathformer.kg.graph import Graph
+from pathformer.models.complex import ComplEx
+from pathformer.models.complex import Config as LinkConfig
 from pathformer.models.pathformer import Config, Pathformer
 from pathformer.nn.backend import plain
+from pathformer.query.structures import structure
+from pathformer.symbolic.pairs import GraphPair
+from pathformer.symbolic.queries import Queries
+from pathformer.symbolic.sample import sample
 from pathformer.training import bench
 from pathformer.training.data import TrainingSet
 from pathformer.training.options import SoftmaxOptions, StepConfig
@@ -54,6 +62,13 @@ def train(data: TrainingSet, config: Config, step: StepConfig, updates: int, fus
         trainer = TrainingStep(model, data, dict.fromkeys(STRUCTURES, 3), step)
         trainer.run(updates)
     return trainer
+
+
+def sampled_set(stream: str) -> list[Queries]:
+    rng = np.random.default_rng(0)
+    triples = np.stack([rng.integers(0, 60, 300), 2 * rng.integers(0, 4, 300), rng.integers(0, 60, 300)], axis=1)
+    pair = GraphPair.of(Graph.from_triples(triples, 60, 8))
+    return [sample(structure(name), pair, 40, stream=stream) for name in ("1p", "2p")]
 
 
 def furthest(one: TrainingStep, other: TrainingStep) -> float:
@@ -96,6 +111,20 @@ def test_the_same_weights_by_softmax_over_all_entities(data: TrainingSet) -> Non
     torch.testing.assert_close(fused.average.state(), usual.average.state(), rtol=1e-4, atol=1e-5)
 
 
+def test_the_same_weights_of_a_link_predictor(data: TrainingSet) -> None:
+    step = StepConfig(precision="fp32", capture=False, rate=1e-3, epsilon=1e-3)
+    found = []
+    for fused in (True, False):
+        torch.manual_seed(0)
+        model = ComplEx(LinkConfig(rank=12), 60, 8).to(DEVICE)
+        with nullcontext() if fused else plain():
+            trainer = TrainingStep(model, data, {"1p": 9}, step)
+            trainer.run(3)
+        found.append(trainer)
+    assert found[0].losses().mean == pytest.approx(found[1].losses().mean, rel=1e-4)
+    assert furthest(*found) < 1e-5
+
+
 def test_bfloat16_follows_float32(data: TrainingSet) -> None:
     low = train(data, Config(**SMALL), StepConfig(negatives=7, precision="bf16", capture=False), 3, True)
     high = train(data, Config(**SMALL), StepConfig(negatives=7, precision="fp32", capture=False), 3, True)
@@ -117,6 +146,22 @@ def test_a_captured_run_is_the_uncaptured_one_bit_for_bit(
     step = {"objective": objective, "negatives": 7, "precision": precision, "ema": 0.9}
     runs = [train(data, config, StepConfig(**step, capture=capture), 9, True) for capture in (True, False)]
     assert runs[0].losses() == runs[1].losses()
+    assert furthest(*runs) == 0.0
+
+
+@pytest.mark.skipif(DEVICE == "cpu", reason="no CUDA device to capture on")
+def test_a_captured_run_finds_the_queries_that_were_put_in_place() -> None:
+    first, second = (sampled_set(stream) for stream in ("one", "two"))
+    runs = []
+    for capture in (True, False):
+        data = TrainingSet.of(first, 60, DEVICE, room=1.0)
+        torch.manual_seed(0)
+        model = Pathformer(Config(**SMALL), 60, 8).to(DEVICE)
+        trainer = TrainingStep(model, data, {"1p": 4, "2p": 4}, StepConfig(negatives=7, capture=capture))
+        trainer.run(6)
+        data.refill(second)
+        trainer.run(6)
+        runs.append(trainer)
     assert furthest(*runs) == 0.0
 
 
