@@ -82,11 +82,11 @@ def test_a_guess_is_the_cheapest_binding(engine: Engine, number: int, monkeypatc
     ranks: dict[tuple[int, int], np.ndarray] = {}
 
     def rank(head: int, relation: int, tail: int) -> int:
-        if (head, relation) not in ranks:
-            point = engine.encoder.points([Projection(relation, Anchor(head))]).rows[0]
-            ranks[head, relation] = engine.model.space.distance(point, table).numpy()
-        near = ranks[head, relation]
-        return 0 if graph.has(head, relation, tail) else 1 + int((near < near[tail]).sum())
+        if (tail, relation) not in ranks:
+            point = engine.encoder.points([Projection(relation ^ 1, Anchor(tail))]).rows[0]
+            ranks[tail, relation] = engine.model.space.distance(point, table).numpy()
+        near = ranks[tail, relation]
+        return 0 if graph.has(head, relation, tail) else 1 + int((near < near[head]).sum())
 
     def cheapest(tree: Tree, entity: int) -> float:
         match tree:

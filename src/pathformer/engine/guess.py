@@ -4,9 +4,14 @@ U entities at a node, V candidates of the variable below it, S reference entitie
 
 Every variable gets a pool of candidates: the model's nearest to the sub-query that ends in it, exact members of that
 sub-query, and entities from which an edge or the model's own guess leads to the node above. An edge that the graph has
-costs nothing; an assumed one costs log(1 + rank), where rank is about the place of its end among all entities by the
-model's distance to the one-hop query of its start (among S of them, scaled to N, where the graph is large). Costs add
-up over a tree, so the cheapest binding within the pools is found exactly, from the anchors to the answer.
+costs nothing; an assumed one costs log(1 + rank), where rank is about the place of its start among all entities when
+the model is asked backwards from its end (among S of them, scaled to N, where the graph is large). Costs add up over a
+tree, so the cheapest binding within the pools is found exactly, from the anchors to the answer.
+
+Asked forwards, an edge to one of many (a country's cities) ranks low though it is true, and one from an entity that has
+its only value already ranks high though it is not. Of the edges assumed for 240 held-out answers of `world` and of
+`umls`, after fits of minutes, 87 and 60 percent were true by the backward rank, 59 and 32 by the forward one, 79 and 58
+by the smaller of both; of those of random bindings 4 and 8.
 """
 
 from __future__ import annotations
@@ -53,7 +58,6 @@ class Guesser:
         """The reason of each entity (U,) as an answer of the tree."""
         answers = entities.astype(np.int64)
         pools = self._pools(tree, answers)
-        self._encode(set(_hops(tree, (), pools)))
         _, build = self._solve(tree, (), answers, pools)
         return [build(place) for place in range(len(answers))]
 
@@ -96,13 +100,15 @@ class Guesser:
         return total.min(axis=0), build
 
     def _ranks(self, heads: Ids, relation: int, at: Ids) -> npt.NDArray[np.int64]:
-        """About where each entity of `at` stands after each head, from 1; 0 where the graph has the edge: (V, U)."""
-        near = self._distances([self._rows[head, relation] for head in heads.tolist()], at)
+        """About where each head stands behind each entity of `at`, from 1; 0 where the graph has the edge: (V, U)."""
+        hops = [(end, relation ^ 1) for end in at.tolist()]
+        self._encode(set(hops))
+        near = self._distances([self._rows[hop] for hop in hops], heads)  # (U, V)
         ranks = np.empty((len(heads), len(at)), np.int64)
-        for row, head in enumerate(heads.tolist()):
-            nearer = np.searchsorted(self._hops[head, relation], near[row] - _SAME * np.abs(near[row]))
-            ranks[row] = 1 + nearer * self.entities // len(self._reference)
-            ranks[row, np.isin(at, self.sets.graph.tails_of(head, relation))] = 0
+        for column, (end, back) in enumerate(hops):
+            nearer = np.searchsorted(self._hops[end, back], near[column] - _SAME * np.abs(near[column]))
+            ranks[:, column] = 1 + nearer * self.entities // len(self._reference)
+            ranks[np.isin(heads, self.sets.graph.tails_of(end, back)), column] = 0
         return ranks
 
     def _distances(self, points: Sequence[torch.Tensor], at: Ids) -> Floats:
@@ -195,21 +201,5 @@ def _variables(tree: Tree, place: Place, above: Place | None) -> Iterator[tuple[
         case Intersection(branches) | Union(branches):
             for number, branch in enumerate(branches):
                 yield from _variables(branch, (*place, number), above)
-        case _:
-            return
-
-
-def _hops(tree: Tree, place: Place, pools: dict[Place, Ids]) -> Iterator[Hop]:
-    """Every one-hop query that an edge outside negations may need."""
-    match tree:
-        case Projection(relation, Anchor(start)):
-            yield start, relation
-        case Projection(relation, of):
-            below = (*place, 0)
-            yield from ((head, relation) for head in pools[below].tolist())
-            yield from _hops(of, below, pools)
-        case Intersection(branches) | Union(branches):
-            for number, branch in enumerate(branches):
-                yield from _hops(branch, (*place, number), pools)
         case _:
             return

@@ -35,7 +35,7 @@ class Edge:
     relation: Named
     object: Named
     exists: bool
-    rank: int | None = None  # of an assumed edge: about where the model ranks its end among all entities, from 1
+    rank: int | None = None  # of an assumed edge: about where the model, asked from its far end, ranks its near one
 
     def __str__(self) -> str:
         return text_of(Atom(self.relation.label, Constant(self.subject.label), Constant(self.object.label)))
