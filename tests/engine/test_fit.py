@@ -105,6 +105,8 @@ def test_the_report_says_what_was_learned(graph: KnowledgeGraph, made: tuple[pat
         "reasons hold",
     ):
         assert words in text
+    assert report.worse  # after three steps
+    assert f"On {', '.join(report.worse)} the model is no better than counting" in text
     assert set(report.worse) == {
         name for name, found in report.scores.scores.items() if found.mrr <= report.frequency.scores[name].mrr
     }

@@ -14,12 +14,14 @@ from typer.testing import CliRunner
 import pathformer
 from pathformer.cli import app
 from pathformer.engine.fit import fit
+from pathformer.engine.place import grow_model, place_new
 from pathformer.engine.scale import scale_for
-from pathformer.engine.update import Change, grow_model, place_new, update_engine
+from pathformer.engine.update import Change, update_engine
 from pathformer.evaluation.evaluate import ModelRanker
+from pathformer.kg.graph import Graph
 from pathformer.kg.grow import grow
 from pathformer.kg.knowledge import KnowledgeGraph
-from pathformer.models import build
+from pathformer.models import Model, build
 from pathformer.query.structures import STRUCTURES
 from pathformer.symbolic.queries import Queries, Ragged
 
@@ -63,32 +65,49 @@ def test_a_grown_model_says_the_same_of_what_it_knew(graph: KnowledgeGraph) -> N
         assert after.equal(before)
 
 
-@pytest.mark.parametrize("space", ["point", "sphere"])
-def test_a_new_entity_starts_at_the_mean_of_what_its_links_predict(space: str) -> None:
+TRIPLES = [("a", "r", "b"), ("b", "r", "c"), ("a", "r", "new"), ("new", "r", "c"), ("new", "r", "later")]
+
+
+def predicted(model: Model, *links: tuple[int, int]) -> torch.Tensor:
+    """The mean of what single links predict."""
+    rows = np.array(links, np.int32)
+    asked = Queries(STRUCTURES["1p"], rows, Ragged.empty(len(rows)), Ragged.empty(len(rows)))
+    with torch.inference_mode():
+        return ModelRanker(model).points(asked)[0].mean(dim=0)
+
+
+def toy(space: str) -> tuple[Model, Graph]:
     torch.manual_seed(0)
-    triples = [("a", "r", "b"), ("b", "r", "c"), ("a", "r", "new"), ("new", "r", "c"), ("new", "r", "later")]
-    kg = KnowledgeGraph.from_triples(triples)
-    new, later = kg.vocabulary.entity_id("new"), kg.vocabulary.entity_id("later")
-    assert (new, later) == (3, 4)
+    kg = KnowledgeGraph.from_triples(TRIPLES)
+    assert list(kg.vocabulary.entities) == ["a", "b", "c", "new", "later"]
     model = build("pathformer", {"dim": 8, "heads": 2, "layers": 1, "space": space}, entities=5, relations=2).eval()
+    return model, kg.graph()
+
+
+def test_a_new_entity_starts_at_the_mean_of_what_its_links_predict() -> None:
+    model, graph = toy("point")
     old = model.entities.weight.detach().clone()
-
-    def predicted(*links: tuple[int, int]) -> torch.Tensor:
-        rows = np.array(links, np.int32)
-        asked = Queries(STRUCTURES["1p"], rows, Ragged.empty(len(rows)), Ragged.empty(len(rows)))
-        with torch.inference_mode():
-            mean = ModelRanker(model).points(asked)[0].mean(dim=0)
-        length = old[:3].norm(dim=1).mean()  # on a sphere, of the entities that are there
-        return mean if space == "point" else torch.nn.functional.normalize(mean, dim=0) * length
-
-    expected = predicted((0, 0), (2, 1))
-    place_new(model, kg.graph(), new, rounds=1)
-    assert model.entities.weight[new].detach().allclose(expected, atol=1e-6)
+    expected = predicted(model, (0, 0), (2, 1))
+    place_new(model, graph, 3, rounds=1)
+    assert model.entities.weight[3].detach().allclose(expected, atol=1e-6)
     assert model.entities.weight[:3].equal(old[:3])
-    assert model.entities.weight[later].equal(old[later])  # nothing that it is linked to had a place yet
-    follows = predicted((new, 0))
-    place_new(model, kg.graph(), later, rounds=1)
-    assert model.entities.weight[later].detach().allclose(follows, atol=1e-6)
+    assert model.entities.weight[4].equal(old[4])  # nothing that it is linked to had a place yet
+    follows = predicted(model, (3, 0))
+    place_new(model, graph, 4, rounds=1)
+    assert model.entities.weight[4].detach().allclose(follows, atol=1e-6)
+
+
+def test_on_a_sphere_it_lies_as_far_from_its_mean_as_old_ones_do() -> None:
+    model, graph = toy("sphere")
+    links = {0: [(1, 1)], 1: [(0, 0), (2, 1)], 2: [(1, 0)]}  # of the old entities to old ones
+    old = model.entities.weight.detach().clone()
+    cosines = [torch.cosine_similarity(old[e], predicted(model, *known), dim=0) for e, known in links.items()]
+    expected = predicted(model, (0, 0), (2, 1))
+    place_new(model, graph, 3, rounds=1)
+    placed = model.entities.weight[3].detach()
+    typical = max(0.0, float(torch.stack(cosines).mean()))
+    assert float(torch.cosine_similarity(placed, expected, dim=0)) == pytest.approx(typical, abs=1e-5)
+    assert float(placed.norm()) == pytest.approx(float(old[:3].norm(dim=1).mean()), rel=1e-5)
 
 
 def test_an_update_knows_the_new_and_keeps_the_old(graph: KnowledgeGraph, folder: Path) -> None:

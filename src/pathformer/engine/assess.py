@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import platform
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -98,6 +98,9 @@ def assess(
         seconds=dict(stages.seconds),
         notes=_notes(kg, questions, calibration, result),
     )
+    if report.worse:
+        words = f"On {', '.join(report.worse)} the model is no better than counting: more --minutes may help."
+        report = replace(report, notes=(*report.notes, words))
     for note in report.notes:
         stages.say(note)
     about = {

@@ -11,39 +11,36 @@ import time
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import torch
 from rich.console import Console
-from torch import Tensor
 
 from pathformer.engine.assess import MEASURES
 from pathformer.engine.engine import Engine
 from pathformer.engine.fit import DRAWINGS, assembled, train_in, workshop
 from pathformer.engine.heldout import Questions, draw_held_out, draw_questions
+from pathformer.engine.place import grow_model, place_new
 from pathformer.engine.reindex import reindex
 from pathformer.engine.scale import Scale, scale_for
 from pathformer.engine.stages import Stages
 from pathformer.evaluation.evaluate import ModelRanker, evaluate
 from pathformer.evaluation.frequency import Frequency
-from pathformer.kg.graph import Graph
 from pathformer.kg.grow import Grown, grow
 from pathformer.kg.knowledge import KnowledgeGraph
-from pathformer.models import Model, build
+from pathformer.models import Model
 from pathformer.query.structures import STRUCTURES
-from pathformer.spaces.sphere import Sphere
 from pathformer.symbolic.benchmark import graph_pair
-from pathformer.symbolic.queries import Queries, Ragged
+from pathformer.symbolic.queries import Queries
 from pathformer.symbolic.sample import sample
 from pathformer.training.device import choose_device, free_threads
 
-__all__ = ["Change", "grow_model", "place_new", "update_engine"]
+__all__ = ["Change", "update_engine"]
 
 _SHARE = 0.15  # of the first fit's time
 _RATE = 0.1  # of its learning rate
-_DRAWN = 10_000  # training queries of a structure
-_ASKED = 60  # held-out queries of a structure
+_DRAWN = 5_000  # training queries of a structure
+_ASKED = 40  # held-out queries of a structure
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,69 +114,6 @@ def update_engine(
             renewed.save(target, force=True)
     stages.say(change.sentence())
     return renewed
-
-
-def grow_model(model: Model, kg: KnowledgeGraph) -> Model:
-    """The same model with rows for more entities and relations; what was there keeps its numbers."""
-    names = kg.vocabulary
-    grown = build(model.name, asdict(model.config), entities=names.entity_count, relations=names.relation_count)
-    state = grown.state_dict()
-    for name, tensor in model.state_dict().items():
-        known = model.entity_count if name == "entities.weight" else model.relation_count
-        state[name] = tensor if state[name].shape == tensor.shape else _spliced(state[name], tensor, known)
-    grown.load_state_dict(state)
-    return grown
-
-
-def _spliced(fresh: Tensor, old: Tensor, known: int) -> Tensor:
-    """Old rows where they were; those after the known ones (a token of negation, say) stay the last."""
-    result = fresh.clone()
-    result[:known] = old[:known]
-    if len(old) > known:
-        result[len(fresh) - (len(old) - known) :] = old[known:]
-    return result
-
-
-def place_new(model: Model, graph: Graph, first: int, rounds: int = 2) -> None:
-    """Put entities from id `first` on at the mean of what the model predicts for their links; in rounds, so that one
-    that is linked to new entities alone follows those."""
-    table, space = model.entities.weight, model.space
-    if space.entity_width != space.query_width:
-        return  # a query is no possible entity there
-    heads = np.repeat(np.arange(graph.entities), np.diff(graph.head_ptr))
-    of_pair = np.repeat(np.arange(len(graph.pair_relation)), np.diff(graph.pair_ptr))
-    subject, relation, neighbour = heads[of_pair], graph.pair_relation[of_pair], graph.tails
-    placed = np.arange(graph.entities) < first
-    length = table[:first].norm(dim=1).mean() if first else None
-    for _ in range(rounds):
-        use = ~(np.arange(graph.entities) < first)[subject] & placed[neighbour]
-        if not use.any():
-            return
-        points = _predicted(model, np.stack([neighbour[use], relation[use] ^ 1], axis=1))
-        owner = torch.from_numpy(subject[use].astype(np.int64)).to(table.device)
-        total = torch.zeros_like(table.data).index_add_(0, owner, points.to(table.dtype))
-        found = np.unique(subject[use])
-        rows = torch.from_numpy(found.astype(np.int64)).to(table.device)
-        counts = torch.bincount(owner, minlength=len(table))[rows, None]
-        mean = total[rows] / counts
-        if isinstance(space, Sphere) and length is not None:  # lengths mean nothing there, but the rate goes by them
-            mean = torch.nn.functional.normalize(mean, dim=1) * length
-        with torch.no_grad():
-            table[rows] = mean
-        placed[found] = True
-
-
-def _predicted(model: Model, rows: np.ndarray[Any, Any]) -> Tensor:
-    """The points of single links (anchor, relation), (n, 2) -> (n, q)."""
-    ids = rows.astype(np.int32)
-    training = model.training
-    model.eval()
-    with torch.no_grad():
-        points, _ = ModelRanker(model).points(
-            Queries(STRUCTURES["1p"], ids, Ragged.empty(len(ids)), Ragged.empty(len(ids)))
-        )
-    model.train(training)
-    return points
 
 
 def _scale(old: Engine, grown: Grown, minutes: float | None, device: torch.device, seed: int) -> Scale:
