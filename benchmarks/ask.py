@@ -19,6 +19,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Sequence
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -144,7 +145,7 @@ def main() -> None:
     parser.add_argument("--engine", type=Path, help="an engine's folder, instead of one that is made up")
     parser.add_argument("--layers", type=int, nargs="+", default=[2, 6])
     parser.add_argument("--dim", type=int, default=800)
-    parser.add_argument("--dtype", default="bfloat16", choices=("bfloat16", "float32"))
+    parser.add_argument("--float32", action="store_true", help="float32 weights too, to compare with")
     parser.add_argument("--index", nargs="+", default=["exact"])
     parser.add_argument("--each", type=int, default=10, help="questions of every structure")
     parser.add_argument("--batch", type=int, default=560)
@@ -157,16 +158,13 @@ def main() -> None:
         if args.engine is not None:
             figures[args.engine.name] = measure(load(args.engine), args.each, args.batch)
         else:
-            for layers in args.layers:
-                for index in args.index:
-                    engine = made_up_engine(layers, getattr(torch, args.dtype), args.dim, index)
-                    place = engine.save(Path(folder) / f"{layers}-{index}")
-                    opened = opening(place)
-                    found = {**opened, **measure(load(place), args.each, args.batch)}
-                    figures[f"{layers} layers, {args.dtype}, {index}"] = found
+            kinds = [torch.bfloat16, torch.float32] if args.float32 else [torch.bfloat16]
+            for layers, dtype, index in product(args.layers, kinds, args.index):
+                name = f"{layers} layers, {str(dtype).removeprefix('torch.')}, {index}"
+                place = made_up_engine(layers, dtype, args.dim, index).save(Path(folder) / "engine", force=True)
+                figures[name] = {**opening(place), **measure(load(place), args.each, args.batch)}
+                print(name, figures[name], flush=True)
     figures["load_after"] = os.getloadavg()[0]
-    for name, value in figures.items():
-        print(name, value)
     if not args.no_record:
         print(record("ask", figures))
 
