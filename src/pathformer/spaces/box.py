@@ -79,14 +79,12 @@ class Box(Space):
         return super().distance_to(queries, entities, ids)
 
     def distance_to_all(self, queries: Tensor, entities: Tensor, chunk: int = 1 << 26) -> Tensor:
-        """As `Space.distance_to_all`; where no gradient is wanted, by kernels that make no (B, N, d) tensor."""
-        if torch.is_grad_enabled() and (queries.requires_grad or entities.requires_grad):
-            return super().distance_to_all(queries, entities, chunk)
+        """As `Space.distance_to_all`, by kernels that make no (B, N, d) tensor; the processor's gives no gradient."""
         if fused(entities):
             from pathformer.nn.kernels.pairs import every_distance
 
-            return every_distance(queries.float(), entities.detach(), "box")
-        if entities.is_cuda:
+            return every_distance(queries.float(), entities, "box")
+        if entities.is_cuda or (torch.is_grad_enabled() and (queries.requires_grad or entities.requires_grad)):
             return super().distance_to_all(queries, entities, chunk)
         from pathformer.nn.kernels.pairs_numba import box_distances
 

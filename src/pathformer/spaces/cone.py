@@ -93,15 +93,13 @@ class Cone(Derived):
         return super().distance_to(queries, entities, ids)
 
     def distance_to_all(self, queries: Tensor, entities: Tensor, chunk: int = 1 << 26) -> Tensor:
-        """As `Derived.distance_to_all`; where no gradient is wanted, by kernels that make no (B, N, d) tensor."""
-        if torch.is_grad_enabled():
-            return super().distance_to_all(queries, entities, chunk)
+        """As `Derived.distance_to_all`, by kernels that make no (B, N, d) tensor; the processor's gives no gradient."""
         angles, scale = self.features(entities), self.scale.float()
         if fused(entities):
             from pathformer.nn.kernels.pairs import every_distance
 
             return scale * every_distance(queries.float(), angles, "cone")
-        if entities.is_cuda:
+        if entities.is_cuda or torch.is_grad_enabled():
             return super().distance_to_all(queries, entities, chunk)
         from pathformer.nn.kernels.pairs_numba import cone_distances
 
