@@ -42,6 +42,8 @@ from pathformer.spaces.sphere import Sphere
 
 __all__ = ["METHOD", "Config", "Pathformer"]
 
+_SPACES: dict[str, type[Space]] = {"point": Point, "box": Box, "beta": Beta, "sphere": Sphere}
+
 
 @dataclass(frozen=True, kw_only=True)
 class Config:
@@ -51,7 +53,7 @@ class Config:
     margin: float = 24.0  # gamma, App. B; 30 for "box", 60 for "beta"
     space: Literal["point", "box", "beta", "sphere"] = "point"  # Eq. 5; Table 8; "sphere" (cosine) is ours, for softmax
     temperature: float = 0.05  # of the sphere at first; ours, learned
-    combine: Combine = "smallest"  # of a union's disjuncts, as the reference code; "probability" is ours
+    combine: Combine = "smallest"  # of a union's disjuncts, as the reference code; the others are ours
     layers: int = 6  # k_1, App. B
     heads: int = 8  # silent; the sister model's
     hidden: int = 4  # d_ffn / d, App. B
@@ -75,7 +77,7 @@ class Config:
             raise ValueError("dim, layers, heads and hidden are at least 1")
         if not 0.0 <= self.dropout < 1.0:
             raise ValueError(f"dropout {self.dropout} is not in [0, 1)")
-        if self.space in ("box", "beta") and self.fork != "mlp":
+        if _SPACES[self.space].parts > 1 and self.fork != "mlp":
             raise ValueError(f"fork {self.fork!r} is of no use: space {self.space!r} has its own intersection")
 
 
@@ -120,7 +122,7 @@ class Pathformer(Model):
     def _tokens(self, step: Paths, ids: Tensor, entities: Reading, operators: Reading, bank: Bank) -> Tensor:
         """The start of each path, an anchor's row or a variable's value, and the rows of its operators: (T, q).
 
-        Rows enter as they are, not regularized (silent): what is added to a whole row is lost in the first LayerNorm.
+        Rows enter as they are, not regularized (silent): what is added to a whole row is lost in a LayerNorm.
         An entity that is a point among boxes has no second parameter: its token has the offset 0, as in Query2box.
         """
         anchors = ids.index_select(0, step.entity_sources)  # (A,)
@@ -137,15 +139,8 @@ class Pathformer(Model):
 
 
 def _space(config: Config) -> Space:
-    match config.space:
-        case "point":
-            return Point(config.dim, config.margin)
-        case "box":
-            return Box(config.dim, config.margin)
-        case "beta":
-            return Beta(config.dim, config.margin)
-        case "sphere":
-            return Sphere(config.dim, config.margin, config.temperature)
+    own = {"temperature": config.temperature} if config.space == "sphere" else {}
+    return _SPACES[config.space](config.dim, config.margin, **own)
 
 
 def _encoder(config: Config) -> TransformerEncoder:
