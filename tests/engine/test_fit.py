@@ -16,9 +16,9 @@ import pytest
 
 import pathformer
 from pathformer.engine.fit import fit
-from pathformer.engine.heldout import draw_questions, hold_out
+from pathformer.engine.heldout import draw_again, draw_questions, hold_out
 from pathformer.engine.report import FitReport
-from pathformer.engine.scale import MIX, Scale, scale_for
+from pathformer.engine.scale import Scale, scale_for
 from pathformer.errors import InputError
 from pathformer.kg.knowledge import KnowledgeGraph
 from pathformer.query.structures import EFOL_TRAINED
@@ -81,6 +81,20 @@ def test_held_out_questions_are_not_in_what_is_learned(graph: KnowledgeGraph) ->
     for split in ("valid", "test"):
         assert any((queries.hard.counts == 0).any() for queries in questions.everyday[split].values())
         assert all((queries.hard.counts > 0).all() for queries in getattr(questions, split).values())
+
+
+def test_fresh_questions_are_others_of_the_same_shapes(graph: KnowledgeGraph) -> None:
+    parts, scale = hold_out(graph, 0.1), quick(graph)
+    first = draw_questions(parts, scale).train
+    second, third = (draw_again(parts, first, scale, 0, number) for number in (1, 2))
+    assert [part.structure.name for part in second] == list(first)
+    for before, one, two in zip(first.values(), second, third, strict=True):
+        if before.structure.name == "1p":
+            assert one is two is before
+        else:
+            assert not np.array_equal(one.ids[:20], before.ids[:20])
+            assert not np.array_equal(one.ids[:20], two.ids[:20])
+            assert (one.easy.counts > 0).all()
 
 
 def test_the_report_says_what_was_learned(graph: KnowledgeGraph, made: tuple[pathformer.Engine, Path]) -> None:
@@ -249,4 +263,5 @@ def test_settings_follow_the_graph_and_the_machine() -> None:
     assert boxes == sorted(boxes)
     assert boxes[0] < 1 < boxes[-1] <= 10
     assert large.asked < small.asked
-    assert set(MIX) == set(EFOL_TRAINED)
+    assert set(small.training.mix) == set(EFOL_TRAINED)
+    assert small.training.fresh > 0 == scale_for(entities=500, triples=5000, minutes=1).training.fresh

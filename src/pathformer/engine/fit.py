@@ -15,6 +15,7 @@ import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +26,7 @@ from rich.console import Console
 from pathformer import __version__
 from pathformer.engine.assess import MEASURES, assess
 from pathformer.engine.engine import Engine
-from pathformer.engine.heldout import Questions, draw_questions, hold_out
+from pathformer.engine.heldout import Questions, draw_again, draw_questions, hold_out
 from pathformer.engine.reindex import reindex
 from pathformer.engine.scale import Scale, scale_for
 from pathformer.engine.stages import Stages
@@ -41,6 +42,7 @@ from pathformer.query.structures import EFOL_TRAINED, STRUCTURES
 from pathformer.training import checkpoint
 from pathformer.training.data import TrainingSet
 from pathformer.training.device import choose_device, free_threads
+from pathformer.training.fresh import ROOM
 from pathformer.training.loop import Result, Task, train
 
 __all__ = ["DRAWINGS", "METHOD", "assembled", "fit", "new_model", "train_in", "workshop"]
@@ -137,7 +139,7 @@ def train_in(
     """Train in a folder, or continue there, and leave the best weights in the model; Ctrl-C goes on to the caller."""
     task = Task(
         model=model,
-        data=TrainingSet.of(list(questions.train.values()), kg.vocabulary.entity_count, device),
+        data=TrainingSet.of(list(questions.train.values()), kg.vocabulary.entity_count, device, room=ROOM),
         facts={
             "version": __version__,
             "method": METHOD,
@@ -148,6 +150,7 @@ def train_in(
             "dataset": kg.name,
         },
         validate=_validation(model, questions) if questions.valid else None,
+        draw=partial(draw_again, kg, questions.train, scale, scale.training.seed),
     )
     result = train(task, scale.training, folder / "training", display)
     if not result.finished:

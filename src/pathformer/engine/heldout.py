@@ -26,7 +26,7 @@ from pathformer.symbolic.pairs import GraphPair
 from pathformer.symbolic.queries import Queries
 from pathformer.symbolic.sample import Rules, sample
 
-__all__ = ["Questions", "draw_held_out", "draw_questions", "hold_out"]
+__all__ = ["Questions", "draw_again", "draw_held_out", "draw_questions", "hold_out"]
 
 Advance = Callable[[str], None]  # called with what was drawn
 
@@ -67,6 +67,17 @@ def draw_questions(kg: KnowledgeGraph, scale: Scale, seed: int = 0, advance: Adv
     }
     everyday = {split: _everyday(kg, split, scale, seed, told) for split in parts}
     return Questions(train, parts["valid"], parts["test"], everyday)
+
+
+def draw_again(kg: KnowledgeGraph, first: Mapping[str, Queries], scale: Scale, seed: int, number: int) -> list[Queries]:
+    """The n-th set of training questions: as many as at first, drawn anew; links are all there every time."""
+    graphs = GraphPair.of(kg.graph("train"))
+    drawn = {"1p": first["1p"]}
+    for name in first.keys() - drawn.keys():
+        rules = Rules(forward=True, limit=scale.limit, attempts=_attempts(scale.drawn))
+        others = sample(STRUCTURES[name], graphs, len(first[name]), seed=seed, stream=f"train {number}", rules=rules)
+        drawn[name] = others if len(others) else first[name]
+    return [drawn[name] for name in first]
 
 
 def draw_held_out(kg: KnowledgeGraph, split: str, count: int, seed: int = 0) -> dict[str, Queries]:
