@@ -19,6 +19,8 @@ from pathformer.nn.kernels.hamming import pack, threshold_codes
 __all__ = ["Planes", "Thresholds"]
 
 _ROWS = 4096  # rows in float32 at once
+_SAMPLE = 8192  # rows that a dimension's range is taken from
+_TAIL = 0.01  # share of a dimension's values at either end that its range leaves out
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,10 +34,11 @@ class Thresholds:
     def drawn(cls, vectors: Tensor, bits: int, seed: int) -> Self:
         """Evenly over the ranges of all dimensions, laid end to end, each from a random start; then shuffled.
 
-        Shuffled, the first bits of a code are a shorter code of the same kind.
+        A range leaves out the lowest and the highest hundredth of a dimension's values, where thresholds would tell
+        hardly any two rows apart. Shuffled, the first bits of a code are a shorter code of the same kind.
         """
         rng = np.random.default_rng(seed)
-        low, high = (end.float().cpu().numpy().astype(np.float64) for end in torch.aminmax(vectors, dim=0))
+        low, high = _ranges(vectors, rng)
         step = max((high - low).sum() / bits, np.finfo(np.float32).tiny)
         starts = low + step * rng.random(len(low))
         counts = np.maximum(np.ceil((high - starts) / step), 0).astype(np.int64)
@@ -68,6 +71,15 @@ class Thresholds:
     def open(cls, arrays: Mapping[str, npt.NDArray[Any]]) -> Self:
         """What `arrays` gave."""
         return cls(np.array(arrays["dimensions"]), np.array(arrays["thresholds"]))
+
+
+def _ranges(vectors: Tensor, rng: np.random.Generator) -> npt.NDArray[np.float64]:
+    """Low and high end of each dimension without its tails, from at most 8,192 rows: (2, d)."""
+    count = len(vectors)
+    some = rng.choice(count, _SAMPLE, replace=False) if count > _SAMPLE else np.arange(count)
+    rows = vectors[torch.from_numpy(np.sort(some)).to(vectors.device)].float().cpu().numpy()
+    ends: npt.NDArray[np.float64] = np.quantile(rows.astype(np.float64), (_TAIL, 1.0 - _TAIL), axis=0)
+    return ends
 
 
 @dataclass(frozen=True, eq=False)

@@ -6,7 +6,9 @@ b points, N entities, d dimensions, C candidates.
 uniformly from the coordinates' whole range, two rows would differ in a bit with a probability proportional to
 |x - y|_1, so the number of differing bits estimates the distance. Ours are drawn so, but evenly: each dimension's share
 of the thresholds is its range's, at equal steps from a random start. Every place stays equally likely, and the estimate
-scatters less. A point outside the range loses a part that is the same for all entities.
+scatters less. Ranges leave out a hundredth of the values at either end. On trained embeddings of NELL995 (d = 256) the
+2,048 bits need 771 candidates with independent thresholds, 384 with even ones, 145 without the tails. A point outside
+a range loses a part that is the same for all entities inside it.
 
 **Cosine** (Charikar 2002). A bit asks on which side of a random plane a row lies; two rows differ in a bit with the
 probability angle / pi.
