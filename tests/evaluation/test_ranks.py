@@ -23,6 +23,7 @@ from pathformer.evaluation.ranks import (
     rank_block,
     rank_points,
 )
+from pathformer.models import Combine
 from pathformer.nn.kernels.l1_rank import L1Table
 from pathformer.symbolic.queries import Ragged
 
@@ -159,14 +160,16 @@ def test_disjuncts_fold_to_the_smallest() -> None:
     assert folded.tolist() == [[2.0, 1.0], [7.0, 7.0], [4.0, 0.0]]
 
 
-def test_disjuncts_fold_to_the_sum_of_their_probabilities() -> None:
+@pytest.mark.parametrize("combine", ["probability", "membership"])
+def test_disjuncts_fold_to_the_sum_of_their_probabilities(combine: Combine) -> None:
     distances = torch.tensor([[3.0, 1.0, 2.0], [200.0, 203.0, 201.0], [7.0, 5.0, 6.0], [4.0, 4.0, 0.0]])
     kept = distances.clone()
-    folded = fold_disjuncts(distances, np.array([2, 1, 1]), "probability")
+    folded = fold_disjuncts(distances, np.array([2, 1, 1]), combine)
 
     def likely(row: int) -> list[float]:
         odds = [math.exp(-value) for value in (kept[row] - kept[row].min()).tolist()]
-        return [o / sum(odds) for o in odds]
+        shares = [o / sum(odds) for o in odds]
+        return [s / (sum(t * t for t in shares) if combine == "membership" else 1.0) for s in shares]
 
     for query, rows in enumerate(([0, 1], [2], [3])):
         loop = [-math.log(sum(likely(row)[entity] for row in rows)) for entity in range(3)]

@@ -24,7 +24,7 @@ from pathformer.spaces import Space
 
 __all__ = ["Combine", "Model", "build", "find"]
 
-Combine = Literal["smallest", "probability"]  # see evaluation.ranks.fold_disjuncts
+Combine = Literal["smallest", "probability", "membership"]  # see evaluation.ranks.fold_disjuncts
 
 _PACKAGE = "pathformer.models"
 

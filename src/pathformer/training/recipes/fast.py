@@ -23,7 +23,7 @@ def fast(*, minutes: float = 9.0, negation: bool = False, seed: int = 0) -> Reci
             minutes=minutes,
             batch=256 if negation else 512,  # 2,560 queries an update either way
             turns=False,
-            fresh=2000,  # steps: seven passes over the queries of a set
+            fresh=2000,  # steps: seven passes over FB15k-237's queries
             schedule="linear",
             warmup=0.02,
             validations=6,
