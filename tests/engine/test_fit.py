@@ -21,7 +21,7 @@ from pathformer.engine.report import FitReport
 from pathformer.engine.scale import Scale, scale_for
 from pathformer.errors import InputError
 from pathformer.kg.knowledge import KnowledgeGraph
-from pathformer.query.structures import EFOL_TRAINED
+from pathformer.query.structures import EFOL_TRAINED, STRUCTURES
 
 Triples = list[tuple[str, str, str]]
 
@@ -247,6 +247,17 @@ def test_an_interrupted_fit_goes_on_to_the_same_engine(
     for name, tensor in uninterrupted.model.state_dict().items():
         assert tensor.equal(resumed.model.state_dict()[name]), name
     assert uninterrupted.calibration.to_json() == resumed.calibration.to_json()
+
+
+@pytest.mark.gpu
+def test_a_fit_on_a_card_opens_on_a_processor(graph: KnowledgeGraph, tmp_path: Path) -> None:
+    made = fit(graph, scale=quick(graph, 20), device="cuda", out=tmp_path / "engine", progress=False)
+    assert made.model.entities.weight.is_cuda
+    opened = pathformer.load(tmp_path / "engine", device="cpu")
+    tree = STRUCTURES["2p"].tree([1, 0, 2])
+    one, other = made.ask(tree, top=5), opened.ask(tree, top=5)
+    assert {answer.entity for answer in one.known} == {answer.entity for answer in other.known}
+    assert len(other.predicted) == 5
 
 
 def test_settings_follow_the_graph_and_the_machine() -> None:
