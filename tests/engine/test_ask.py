@@ -7,8 +7,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from pathformer import plugins
 from pathformer.engine.engine import Engine
 from pathformer.errors import EngineError, InputError, UnknownNameError, UnsupportedQueryError
+from pathformer.index import build as build_index
 from pathformer.kg.knowledge import KnowledgeGraph
 from pathformer.query.computation import Anchor, Intersection, Negation, Projection, Tree, Union
 from pathformer.query.parse import parse
@@ -103,6 +105,35 @@ def test_only_known_only_predicted_and_the_likely(engine: Engine) -> None:
     assert predicted[0].rank == 4  # the rank among all answers stays
     bound = everything[5].probability
     assert names(engine.ask(FELLINI, min_probability=bound)) == names(everything[:6])
+
+
+@pytest.mark.parametrize("backend", plugins.names("pathformer.index"))
+def test_no_index_loses_a_known_answer(engine: Engine, backend: str) -> None:
+    if backend == "hnsw":
+        pytest.importorskip("faiss")
+    index = build_index(backend, engine.model.entities.weight.detach(), engine.model.space)
+    other = Engine(engine.kg, engine.model, index)
+    for question in (FELLINI, "?x : directed(Fellini, ?x)", "?x : stars(La_Strada, ?x) | stars(Leopard, ?x)"):
+        found, exact = other.ask(question, top=5), engine.ask(question, top=5)
+        assert names(found.known) == names(exact.known)
+        assert len(found.predicted) == 5
+
+
+def test_an_index_that_finds_too_few_is_asked_for_more(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[int] = []
+    search = engine.index.search
+
+    def short_sighted(points, k, allowed=None):
+        asked.append(k)
+        found = search(points, k, allowed)
+        found.ids[:, k // 4 :] = -1  # an approximate index that gives a quarter of what it is asked for
+        return found
+
+    monkeypatch.setattr("pathformer.engine.search._FIRST", 4)
+    whole = engine.ask("?x : directed(Leone, ?x)", top=3)
+    monkeypatch.setattr(engine.index, "search", short_sighted)
+    assert names(engine.ask("?x : directed(Leone, ?x)", top=3, why=False)) == names(whole)
+    assert asked == [4, 16]
 
 
 def test_a_limit_of_sparql_is_kept(engine: Engine) -> None:
