@@ -6,8 +6,8 @@ import pytest
 from typer.testing import CliRunner
 
 from pathformer.cli import app
-from pathformer.cli._learned_demo import QUESTIONS
 from pathformer.cli.demo import exact_answers
+from pathformer.engine.demo import QUESTIONS
 from pathformer.errors import UnknownNameError
 from pathformer.kg.datasets import load
 from pathformer.kg.knowledge import KnowledgeGraph

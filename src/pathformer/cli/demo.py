@@ -50,7 +50,7 @@ def command(
     if question is not None:
         _answer(question, console)
         return
-    from pathformer.cli._learned_demo import show_learned
+    from pathformer.engine.demo import show_learned
 
     show_learned(console, seconds)
 

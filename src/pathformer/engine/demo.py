@@ -1,4 +1,4 @@
-"""The demo's main part: learn the bundled graph with a part of it hidden, ask, and look the predictions up in it."""
+"""The demo: learn the bundled graph with a part of it hidden, ask, and look the predictions up in it."""
 
 from __future__ import annotations
 
