@@ -7,7 +7,8 @@
 RUN is a run file; MINUTES the box of each lever. A lever is a name of the list below, or `name:key=value,key=value`
 with settings of its own; each stands alone on top of RUN. One with `start` trains a link predictor first, within
 minutes of its own, which are added. Levers share the graph and the queries. They are judged on validation queries: test
-queries are ranked once, by the run that is chosen. Writes `levers.json` and `levers.md` to OUT after every lever.
+queries are ranked once, by the run that is chosen. Unions are ranked in every way that disjuncts can be combined.
+Writes `levers.json` and `levers.md` to OUT after every lever.
 `--speed` times captured updates on made-up queries of both benchmarks' sizes instead, on a card.
 """
 
@@ -19,16 +20,20 @@ import sys
 import time
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
+import numpy as np
 import torch
 from _record import record
 
-from pathformer.experiments.run import gather, train_run
+from pathformer.evaluation.evaluate import ModelRanker, evaluate
+from pathformer.experiments.run import Material, gather, train_run
 from pathformer.experiments.settings import read_run
+from pathformer.models import Combine
 from pathformer.models.pathformer import Config, Pathformer
 from pathformer.query.structures import EPFO, EPFO_TRAINED, NEGATION_STRUCTURES
-from pathformer.training import bench
+from pathformer.training import bench, checkpoint
+from pathformer.training.device import choose_device
 from pathformer.training.options import SoftmaxOptions, StepConfig
 from pathformer.training.step import TrainingStep
 
@@ -86,6 +91,7 @@ def main(name: str, minutes: str, out: str, *chosen: str) -> None:
         _start_memory()
         outcome = train_run(run, folder / title.partition(":")[0], material=material, test=False)
         rows[title] = {"expected": lever.expected, "settings": list(lever.settings)} | _figures(outcome, folder, title)
+        rows[title]["unions"] = _unions(outcome, material, run.valid_queries)
         print(
             title, {key: round(value, 2) for key, value in rows[title].items() if isinstance(value, float)}, flush=True
         )
@@ -119,6 +125,23 @@ def _figures(outcome: Any, folder: Path, title: str) -> dict[str, Any]:
     held = torch.cuda.max_memory_allocated() / 2**30 if torch.cuda.is_available() else 0.0
     speed = {"steps": outcome.result.step, "queries_per_second": rates[len(rates) // 2], "peak_gib": held}
     return {**speed, **averages, **mrr, "curve": curve}
+
+
+def _unions(outcome: Any, material: Material, count: int | None) -> dict[str, dict[str, float]]:
+    """Unions of the best weights, ranked in every way that disjuncts can be combined: validation MRR in percent."""
+    model, _ = checkpoint.load_model(outcome.result.best or outcome.result.last, choose_device())
+    asked = {
+        name: queries.take(np.arange(min(count or len(queries), len(queries))))
+        for name, queries in material.sets["valid"].items()
+        if name in ("2u", "up")
+    }
+    found = {}
+    for way in get_args(Combine):
+        model.combine = way
+        scores = evaluate(ModelRanker(model), asked).scores
+        found[way] = {name: 100 * score.mrr for name, score in scores.items()}
+    print("  unions:", {way: {n: round(v, 2) for n, v in values.items()} for way, values in found.items()}, flush=True)
+    return found
 
 
 def _markdown(rows: dict[str, dict[str, Any]]) -> str:
