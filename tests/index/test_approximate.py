@@ -62,11 +62,23 @@ def test_differing_bits_follow_the_angle() -> None:
 
 
 @pytest.mark.parametrize("family", [Thresholds, Planes])
-def test_the_first_bits_are_a_shorter_code(family: Any) -> None:
+def test_a_code_has_as_many_bits_as_asked_for(family: Any) -> None:
     rows = torch.randn(50, 7)
-    whole = family.drawn(rows, 256, 3)
-    assert np.array_equal(whole.first(128).codes(rows), whole.codes(rows)[:, :2])
-    assert whole.codes(rows[:0]).shape == (0, 4)
+    for bits in (64, 256):
+        assert family.drawn(rows, bits, 3).codes(rows).shape == (50, bits // 64)
+    assert family.drawn(rows, 64, 3).codes(rows[:0]).shape == (0, 1)
+
+
+def test_even_thresholds_scatter_less_than_independent_ones() -> None:
+    """The error of the estimate over many draws, against that of independent bits: a binomial's."""
+    torch.manual_seed(0)
+    rows = torch.randn(30, 16)
+    shares = []
+    for seed in range(30):
+        hashes = Thresholds.drawn(rows, 256, seed)
+        shares.append(differences(hashes.codes(rows[:1]), lay_out(hashes.codes(rows)), 30)[0, 1:] / 256)
+    mean, spread = np.mean(shares, axis=0), np.std(shares, axis=0)
+    assert (spread / np.sqrt(mean * (1 - mean) / 256)).mean() < 0.6
 
 
 def test_entities_that_are_all_alike_are_hashed_too() -> None:
@@ -100,7 +112,7 @@ def test_what_was_chosen_is_kept(vectors: Tensor, points: Tensor, tmp_path: Path
     index = build("lsh", vectors, points=points)
     opened = load(index.save(tmp_path / "index"))
     assert opened.config == index.config
-    assert opened.config.bits in (512, 1024, 2048, 4096)
+    assert opened.config.bits in (512, 768, 1024, 1536, 2048, 3072, 4096)
     assert opened.config.rerank >= 10
     assert opened.about == index.about
     given = build("lsh", vectors, bits=128, rerank=70)

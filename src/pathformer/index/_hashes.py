@@ -32,10 +32,10 @@ class Thresholds:
 
     @classmethod
     def drawn(cls, vectors: Tensor, bits: int, seed: int) -> Self:
-        """Evenly over the ranges of all dimensions, laid end to end, each from a random start; then shuffled.
+        """Evenly over the ranges of all dimensions, laid end to end, each from a random start.
 
         A range leaves out the lowest and the highest hundredth of a dimension's values, where thresholds would tell
-        hardly any two rows apart. Shuffled, the first bits of a code are a shorter code of the same kind.
+        hardly any two rows apart.
         """
         rng = np.random.default_rng(seed)
         low, high = _ranges(vectors, rng)
@@ -58,10 +58,6 @@ class Thresholds:
             for part in rows.split(_ROWS)
         ]
         return np.concatenate([np.empty((0, len(self.thresholds) // 64), np.uint64), *parts])
-
-    def first(self, bits: int) -> Thresholds:
-        """The first bits alone."""
-        return Thresholds(self.dimensions[:bits], self.thresholds[:bits])
 
     def arrays(self) -> dict[str, npt.NDArray[Any]]:
         """What is saved."""
@@ -99,10 +95,6 @@ class Planes:
         normals = torch.from_numpy(self.normals)
         parts = [pack((part.float().cpu() @ normals > 0).numpy()) for part in rows.split(_ROWS)]
         return np.concatenate([np.empty((0, self.normals.shape[1] // 64), np.uint64), *parts])
-
-    def first(self, bits: int) -> Planes:
-        """The first bits alone."""
-        return Planes(np.ascontiguousarray(self.normals[:, :bits]))
 
     def arrays(self) -> dict[str, npt.NDArray[Any]]:
         """What is saved."""

@@ -6,9 +6,8 @@ b points, N entities, d dimensions, C candidates.
 uniformly from the coordinates' whole range, two rows would differ in a bit with a probability proportional to
 |x - y|_1, so the number of differing bits estimates the distance. Ours are drawn so, but evenly: each dimension's share
 of the thresholds is its range's, at equal steps from a random start. Every place stays equally likely, and the estimate
-scatters less. Ranges leave out a hundredth of the values at either end. On trained embeddings of NELL995 (d = 256) the
-2,048 bits need 771 candidates with independent thresholds, 384 with even ones, 145 without the tails. A point outside
-a range loses a part that is the same for all entities inside it.
+scatters less. Ranges leave out a hundredth of the values at either end. A point outside a range loses a part that is
+the same for all entities inside it.
 
 **Cosine** (Charikar 2002). A bit asks on which side of a random plane a row lies; two rows differ in a bit with the
 probability angle / pi.
@@ -42,7 +41,7 @@ __all__ = ["INDEX", "LSH", "Config"]
 
 Words = npt.NDArray[np.uint64]
 
-_LENGTHS = (512, 1024, 2048, 4096)  # bits of a code that are tried
+_LENGTHS = (512, 768, 1024, 1536, 2048, 3072, 4096)  # bits of a code that are tried, in this order
 _PAIRS = 1 << 22  # points times candidates at once, 12 bytes each
 _SCATTERED = 5  # what a byte of a row read here and there costs, against a byte of codes read one after the other
 
@@ -80,31 +79,18 @@ class LSH(Index):
     @classmethod
     def _build(cls, vectors: Tensor, measure: Measure, config: Config, points: Tensor | None) -> Self:
         measure.check_vector_metric(cls.name)
-        family = Thresholds if measure.metric == "l1" else Planes
-        hashes = family.drawn(vectors, config.bits or _LENGTHS[-1], config.seed)
-        codes = lay_out(hashes.codes(vectors))
-        index = cls(measure, config, hashes, codes, Rows.of(vectors, measure), np.ones(len(vectors), np.bool_))
-        index._tune(Trial.of(vectors, measure, points, config.seed))
+        rows, trial = Rows.of(vectors, measure), Trial.of(vectors, measure, points, config.seed)
+        lengths = (config.bits,) if config.bits else _LENGTHS
+        best = _Choice.of(vectors, measure, trial, lengths[0], config, rows.row_bytes)
+        for bits in lengths[1:]:
+            other = _Choice.of(vectors, measure, trial, bits, config, rows.row_bytes)
+            if other.cost > best.cost:
+                break  # longer codes cost more than the candidates that they spare
+            best = other
+        kept = dataclasses.replace(config, bits=best.bits, rerank=best.rerank, growth=best.growth)
+        index = cls(measure, kept, best.hashes, best.codes, rows, np.ones(len(vectors), np.bool_))
+        index.about = {"recall@10 on a sample": best.recall}
         return index
-
-    def _tune(self, trial: Trial) -> None:
-        """Choose what was left open, measure, and forget the bits that are not needed."""
-        asked, target = self._hashes.codes(trial.points), aim(self.config.recall)
-        choices = []
-        for bits in (self.config.bits,) if self.config.bits else _LENGTHS:
-            ranks = _ranks(asked, self._codes, self.rows, bits // 64, trial.nearest)
-            few, many = (max(WANTED, int(np.quantile(r, target, method="higher"))) for r in (ranks[:, :WANTED], ranks))
-            cost = self.rows * bits // 8 + _SCATTERED * self._rows.row_bytes * (few + many) // 2
-            choices.append((cost, bits, few, many, ranks[:, :WANTED]))
-        _, bits, few, many, ranks = min(choices, key=lambda choice: choice[0])
-        times = trial.nearest.shape[1] / WANTED  # how many more `many` are for, 10 unless the graph is small
-        growth = self.config.growth or (math.log(many / few, times) if times > 1 else 1.0)
-        self.config = dataclasses.replace(
-            self.config, bits=bits, rerank=self.config.rerank or few, growth=round(growth, 3)
-        )
-        self._hashes, self._codes = self._hashes.first(bits), np.ascontiguousarray(self._codes[:, : bits // 64])
-        recall = float((ranks <= self.config.rerank).mean())
-        self.about = {"recall@10 on a sample": round(recall, 4)}
 
     def _search(self, points: Tensor, k: int, keep: Keep) -> tuple[Tensor, Tensor]:
         more = max(1.0, k / WANTED) ** self.config.growth
@@ -132,24 +118,49 @@ class LSH(Index):
     def _open(
         cls, arrays: Mapping[str, npt.NDArray[Any]], measure: Measure, config: Config, device: torch.device
     ) -> Self:
-        family = Thresholds if measure.metric == "l1" else Planes
-        rows = Rows.open(arrays, measure)
-        return cls(measure, config, family.open(arrays), arrays["codes"], rows, np.array(arrays["alive"]))
+        hashes, rows = _family(measure).open(arrays), Rows.open(arrays, measure)
+        return cls(measure, config, hashes, arrays["codes"], rows, np.array(arrays["alive"]))
 
 
-def _ranks(
-    codes: npt.NDArray[np.uint64],
-    blocks: npt.NDArray[np.uint64],
-    count: int,
-    words: int,
-    nearest: npt.NDArray[np.int64],
-) -> npt.NDArray[np.int64]:
+@dataclass(frozen=True, eq=False)
+class _Choice:
+    """Codes of one length, and what they would cost."""
+
+    bits: int
+    hashes: Thresholds | Planes
+    codes: Words  # in blocks
+    rerank: int
+    growth: float
+    recall: float  # of ten, on the sample
+    cost: float  # of a search for 10 or 100, in bytes read one after the other
+
+    @classmethod
+    def of(cls, vectors: Tensor, measure: Measure, trial: Trial, bits: int, config: Config, row_bytes: int) -> Self:
+        """Hash everything and see where the truly near entities of the sample stand."""
+        hashes = _family(measure).drawn(vectors, bits, config.seed)
+        codes = lay_out(hashes.codes(vectors))
+        ranks = _ranks(hashes.codes(trial.points), codes, len(vectors), trial.nearest)
+        target, ten = aim(config.recall), ranks[:, :WANTED]
+        few, many = (max(WANTED, int(np.quantile(part, target, method="higher"))) for part in (ten, ranks))
+        times = trial.nearest.shape[1] / WANTED  # as many more are `many` for: 10, less where the graph is small
+        growth = config.growth or (round(math.log(many / few, times), 3) if times > 1 else 1.0)
+        rerank = config.rerank or few
+        recall = round(float((ten <= rerank).mean()), 4)
+        cost = len(vectors) * bits / 8 + _SCATTERED * row_bytes * (few + many) / 2
+        return cls(bits, hashes, codes, rerank, growth, recall, cost)
+
+
+def _family(measure: Measure) -> type[Thresholds] | type[Planes]:
+    return Thresholds if measure.metric == "l1" else Planes
+
+
+def _ranks(codes: Words, blocks: Words, count: int, nearest: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
     """The place of each truly near entity in the order of differing bits, ties behind it counted: (S, 10)."""
     ranks = np.empty(nearest.shape, np.int64)
     for start in range(0, len(codes), 16):
-        rows = differences(codes[start : start + 16], blocks, count, words)
+        rows = differences(codes[start : start + 16], blocks, count)
         for row, differing in enumerate(rows, start):
-            behind = np.cumsum(np.bincount(differing, minlength=64 * words + 1))
+            behind = np.cumsum(np.bincount(differing, minlength=64 * codes.shape[1] + 1))
             ranks[row] = behind[differing[nearest[row]]]
     return ranks
 

@@ -37,11 +37,11 @@ def threshold_codes(rows: np.ndarray, dimensions: np.ndarray, thresholds: np.nda
     return codes
 
 
-def differences(codes: np.ndarray, blocks: np.ndarray, count: int, words: int | None = None) -> np.ndarray:
-    """How many bits of the first words differ: codes (R, W), blocks (ceil(N / 128), W, 128) -> (R, N) uint16."""
+def differences(codes: np.ndarray, blocks: np.ndarray, count: int) -> np.ndarray:
+    """How many bits differ: codes (R, W), blocks (ceil(N / 128), W, 128) -> (R, N) uint16."""
     counts = np.empty((len(codes), count), np.uint16)
-    threads, limit = min(torch.get_num_threads(), len(blocks)), words or codes.shape[1]
-    share(lambda _, first, last: _count(codes, blocks, limit, first, last, counts), len(blocks), threads)
+    threads = min(torch.get_num_threads(), len(blocks))
+    share(lambda _, first, last: _count(codes, blocks, first, last, counts), len(blocks), threads)
     return counts
 
 
@@ -84,7 +84,7 @@ def _encode(rows, dimensions, thresholds, first, last, codes):
 
 
 @numba.njit(nogil=True, cache=True)
-def _count(codes, blocks, words, first, last, counts):
+def _count(codes, blocks, first, last, counts):
     count, size = counts.shape[1], blocks.shape[2]
     sums = np.empty(size, np.uint64)
     for block in range(first, last):
@@ -92,7 +92,7 @@ def _count(codes, blocks, words, first, last, counts):
         used = min(size, count - start)
         for row in range(len(codes)):
             sums[:] = 0
-            for w in range(words):
+            for w in range(codes.shape[1]):
                 code, entities = codes[row, w], blocks[block, w]
                 for n in range(size):
                     sums[n] += _ones(code ^ entities[n])
