@@ -43,13 +43,16 @@ ENTITIES, RELATIONS, TRIPLES = 63_361, 200, 114_000
 OPEN = """
 import sys, time
 import torch
-start = time.perf_counter()
+def now():
+    return time.perf_counter(), time.process_time()
+start = now()
 from pathformer.engine.engine import load
-imported = time.perf_counter()
+imported = now()
 engine = load(sys.argv[1])
-opened = time.perf_counter()
+opened = now()
 engine.ask((0, (0,)), why=False)
-print(imported - start, opened - imported, time.perf_counter() - opened)
+times = start, imported, opened, now()
+print(*(b - a for before, after in zip(times, times[1:]) for a, b in zip(before, after)))
 """
 
 
@@ -111,14 +114,13 @@ def stages(engine: Engine, asked: Sequence[Any]) -> dict[str, Any]:
 
 
 def opening(folder: Path) -> dict[str, float]:
-    """Seconds to import the engine's modules, open the folder and answer the first question, in fresh processes."""
+    """Wall and processor seconds to import the engine's modules, to open the folder, to answer the first question."""
     runs = []
     for _ in range(3):
         done = subprocess.run([sys.executable, "-c", OPEN, folder], capture_output=True, text=True, check=True)
         runs.append([float(value) for value in done.stdout.split()])
-    return dict(
-        zip(("import_s", "open_s", "first_answer_s"), map(statistics.median, zip(*runs, strict=True)), strict=True)
-    )
+    names = [f"{stage}{kind}_s" for stage in ("import", "open", "first_answer") for kind in ("", "_processor")]
+    return dict(zip(names, map(statistics.median, zip(*runs, strict=True)), strict=True))
 
 
 def measure(engine: Engine, each: int, batch: int) -> dict[str, Any]:
