@@ -8,6 +8,9 @@ import pytest
 import torch
 from torch import Tensor
 
+from pathformer.models import Batch, build
+from pathformer.plan import Block, build_layout
+from pathformer.query.structures import structure
 from pathformer.spaces.cone import INSIDE, Cone, ConeIntersection, aperture, axis
 
 
@@ -71,7 +74,7 @@ def test_angles_and_the_scale_at_first() -> None:
     assert aperture(values).tolist() == pytest.approx(
         [math.pi / 2 * math.tanh(2 * x) + math.pi / 2 for x in values.tolist()], rel=1e-4, abs=1e-4
     )
-    space = Cone(800, 30.0)
+    space = Cone(800, 30.0, start="reference")
     assert space.scale.item() == pytest.approx(32 / 800 / 2)
     assert (space.entity_width, space.relation_width, space.query_width) == (800, 1600, 1600)
     raw = torch.randn(2, 1600)
@@ -123,3 +126,14 @@ def test_dropout_of_apertures_only_while_training() -> None:
     closed = (net.train()(branches)[:, 50:] == 0).float().mean()
     assert 0.6 < closed < 0.9  # 1 - 0.5^2
     assert (net.eval()(branches)[:, 50:] > 0).all()
+
+
+@pytest.mark.parametrize(("start", "least", "most"), [("margin", 0.55, 1.2), ("reference", 0.05, 0.25)])
+def test_where_the_scale_starts_decides_where_the_first_distances_lie(start: str, least: float, most: float) -> None:
+    torch.manual_seed(0)
+    model = build("cone", {"dim": 200, "hidden": 400, "start": start}, entities=50, relations=6)
+    layout = build_layout([Block(structure("1p"), 40)])
+    ids = torch.stack([torch.randint(50, (40,)), torch.randint(6, (40,))], dim=1).flatten()
+    with torch.no_grad():
+        distances = model.space.distance_to_all(model.encode(Batch.of(layout), ids), model.entities.weight)
+    assert least < distances.mean().item() / 30.0 < most

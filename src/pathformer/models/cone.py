@@ -21,7 +21,7 @@ from torch import Tensor
 
 from pathformer.models._links import LinkModel
 from pathformer.nn.mlp import MLP
-from pathformer.spaces.cone import Cone, axis
+from pathformer.spaces.cone import Cone, StartName, axis
 
 __all__ = ["METHOD", "ConE", "Config"]
 
@@ -36,6 +36,7 @@ class Config:
     layers: int = 2  # hidden layers of the projection, the source's
     dropout: float = 0.1  # of apertures at an intersection, the source's for FB15k-237; 0.2 for NELL995
     union: Literal["dnf", "demorgan"] = "dnf"  # the source has both; the paper reports the first
+    start: StartName = "margin"  # of the scale m, ours; the source's is "reference": see `spaces.cone`
 
 
 class ConE(LinkModel):
@@ -48,7 +49,7 @@ class ConE(LinkModel):
         super().__init__(config, entities, relations)
         d = config.dim
         self.union = config.union
-        self.space = Cone(d, config.margin, config.dropout)
+        self.space = Cone(d, config.margin, config.dropout, config.start)
         self.entities = self.space.entity_table(entities)
         self.relations = self.space.relation_table(relations)
         self.projection = MLP(2 * d, *[config.hidden] * config.layers, 2 * d, xavier=True)

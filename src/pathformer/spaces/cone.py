@@ -10,13 +10,14 @@ aperture 0:
 In every dimension, with near = |sin((t_e - t) / 2)| and rim = |sin(s / 2)|:
 
     out = 0 if near < rim, else min(|sin((t_e - t + s) / 2)|, |sin((t_e - t - s) / 2)|)        in = min(near, rim)
-    Dist(e, q) = m (sum out + 0.02 sum in),    m learned, R / 2 at first
+    Dist(e, q) = m (sum out + 0.02 sum in),    m learned; where it starts is a setting of `Cone`
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import Literal
 
 import torch
 from torch import Tensor, nn
@@ -28,9 +29,12 @@ from pathformer.nn.mlp import MLP
 from pathformer.nn.table import Reading
 from pathformer.spaces._derived import Derived
 
-__all__ = ["INSIDE", "SPACE", "Cone", "ConeIntersection", "aperture", "axis"]
+__all__ = ["INSIDE", "SPACE", "Cone", "ConeIntersection", "StartName", "aperture", "axis"]
+
+StartName = Literal["margin", "reference"]
 
 INSIDE = 0.02  # what the way inside the cone counts
+_FIRST = 0.38  # of a dimension, between entities and first queries: measured at d = 32, 400 and 800
 _LEAST = 1e-3  # of |x|: the angle of (0, 0) has no gradient
 
 
@@ -45,17 +49,23 @@ def aperture(values: Tensor) -> Tensor:
 
 
 class Cone(Derived):
-    """Axis and half aperture, each of size d, of a query and of a relation; an entity is d numbers."""
+    """Axis and half aperture, each of size d, of a query and of a relation; an entity is d numbers.
+
+    start: the source has m = R / 2, with which the first distances are a fifth of the margin, 6 against 30. Until m has
+    grown, every update pulls every query away from every entity: apertures close until ap no longer has a gradient, and
+    what is left ranks by popularity. "margin" starts m so that the first distances lie at the margin.
+    """
 
     parts = 2
 
-    def __init__(self, dim: int, margin: float, dropout: float = 0.0) -> None:
+    def __init__(self, dim: int, margin: float, dropout: float = 0.0, start: StartName = "margin") -> None:
         """dropout: of the apertures that meet in an intersection."""
         super().__init__(dim, margin)
         self.dropout = dropout
         self.entity_width = dim
         self.relation_width = self.query_width = 2 * dim
-        self.scale = nn.Parameter(torch.tensor(self.range / 2))  # m
+        first = margin / (_FIRST * dim) if start == "margin" else self.range / 2
+        self.scale = nn.Parameter(torch.tensor(first))  # m
 
     def anchor(self, entities: Tensor) -> Tensor:
         """A cone of aperture 0: (..., d) -> (..., 2d)."""
