@@ -136,6 +136,21 @@ def test_an_index_that_finds_too_few_is_asked_for_more(engine: Engine, monkeypat
     assert asked == [4, 16]
 
 
+@pytest.mark.parametrize(
+    ("setting", "value"), [("_FEW", 0), ("_FEW", 2), ("_LISTED", 1), ("_LISTED", 200), ("_FIRST", 1)]
+)
+def test_however_the_index_is_asked_the_answers_are_the_same(
+    engine: Engine, monkeypatch: pytest.MonkeyPatch, setting: str, value: int
+) -> None:
+    """Barred entities may be asked for and dropped, or hidden; lists may be made many at once, or one by one."""
+    trees = engine_trees(engine)
+    before = engine.candidates(trees, top=4)
+    monkeypatch.setattr(f"pathformer.engine.search.{setting}", value)
+    for one, other in zip(before, engine.candidates(trees, top=4), strict=True):
+        assert one.entities.tolist() == other.entities.tolist()
+        assert one.known.tolist() == other.known.tolist()
+
+
 def test_a_limit_of_sparql_is_kept(engine: Engine) -> None:
     assert len(engine.ask("SELECT ?x { :Fellini :directed/:stars ?x } LIMIT 2")) == 2
 

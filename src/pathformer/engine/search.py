@@ -9,7 +9,7 @@ again for more where an approximate one still gave too few.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -28,8 +28,11 @@ __all__ = ["distances_to", "nearest", "search"]
 
 Ids = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float32]
+Mask = npt.NDArray[np.bool_]
 
 _FIRST = 64  # entities asked for at least; more come in powers of four, so that few sizes occur in a batch
+_FEW = 1000  # barred entities that are asked for and left out again; more of them are hidden from the index instead
+_LISTED = 1 << 22  # entities found by one search, all points together
 _ROWS = 1 << 14  # known answers whose distance is computed at once
 
 
@@ -62,9 +65,9 @@ def distances_to(encoder: Encoder, points: Tensor, entities: npt.NDArray[np.inte
     return found
 
 
-def nearest(index: Index, points: Tensor, count: int) -> tuple[Ids, Floats]:
+def nearest(index: Index, points: Tensor, count: int, allowed: Mask | None = None) -> tuple[Ids, Floats]:
     """The `count` nearest entities of points (P, q), and their distances, both (P, count); -1 stands for none."""
-    found = index.search(points, count)
+    found = index.search(points, count, allowed)
     return found.ids.cpu().numpy(), found.distances.cpu().numpy()
 
 
@@ -73,22 +76,49 @@ def _outside(
 ) -> list[tuple[Ids, Floats]]:
     """The `top` nearest entities of every tree outside its barred ones."""
     found: list[tuple[Ids, Floats]] = [(np.empty(0, np.int64), np.empty(0, np.float32))] * len(barred)
-    wanted = {place: _size(top + len(out), entities) for place, out in enumerate(barred)} if top else {}
+    if not top:
+        return found
+    wanted = {place: _size(top + len(out), entities) for place, out in enumerate(barred) if len(out) <= _FEW}
     while wanted:
         again: dict[int, int] = {}
-        for size in sorted(set(wanted.values())):
-            places = [place for place, k in wanted.items() if k == size]
+        for places, size in _groups(wanted, points):
             rows = np.concatenate([np.arange(points.ptr[place], points.ptr[place + 1]) for place in places])
             ids, distances = nearest(index, points.rows[torch.from_numpy(rows).to(points.rows.device)], size)
-            start = 0
-            for place in places:
-                stop = start + int(points.ptr[place + 1] - points.ptr[place])
-                found[place] = _best(ids[start:stop], distances[start:stop], barred[place], top)
-                start = stop
+            ends = np.cumsum([points.ptr[place + 1] - points.ptr[place] for place in places])
+            parts = zip(places, np.split(ids, ends[:-1]), np.split(distances, ends[:-1]), strict=True)
+            for place, near, far in parts:
+                found[place] = _best(near, far, barred[place], top)
                 if len(found[place][0]) < top and size < entities:
                     again[place] = min(4 * size, entities)
         wanted = again
+    for place, out in enumerate(barred):
+        if len(out) > _FEW:
+            found[place] = _masked(points.of(place), index, out, top)
     return found
+
+
+def _groups(wanted: dict[int, int], points: Points) -> Iterator[tuple[list[int], int]]:
+    """Trees that want the same number of entities, as many at once as the memory for their lists bears."""
+    for size in sorted(set(wanted.values())):
+        places: list[int] = []
+        for place in (place for place, k in wanted.items() if k == size):
+            if places and (points.ptr[place + 1] - points.ptr[places[0]]) * size > _LISTED:
+                yield places, size
+                places = []
+            places.append(place)
+        yield places, size
+
+
+def _masked(points: Tensor, index: Index, barred: npt.NDArray[np.integer], top: int) -> tuple[Ids, Floats]:
+    """The same for one tree with many barred entities: the index is told to leave them out."""
+    allowed = np.ones(index.rows, np.bool_)
+    allowed[barred] = False
+    size, there = _size(top, index.rows), int(allowed.sum())
+    while True:
+        found = _best(*nearest(index, points, size, allowed), barred[:0], top)
+        if len(found[0]) >= min(top, there) or size >= index.rows:
+            return found
+        size = min(4 * size, index.rows)
 
 
 def _size(count: int, entities: int) -> int:
