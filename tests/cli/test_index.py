@@ -42,7 +42,7 @@ def run(*arguments: str | Path) -> str:
 def test_backends_are_listed_with_their_options() -> None:
     listed = run()
     assert re.findall(r"^(\w+) ", listed, re.MULTILINE) == ["exact", "hnsw", "lsh"]
-    assert "options: recall=0.95, bits=0" in listed
+    assert "options: recall=0.98, bits=0" in listed
 
 
 def test_an_index_is_shown(folder: Path) -> None:

@@ -70,7 +70,6 @@ def test_recall_of_every_structure(backend: str, embeddings: Any, tmp_path: Path
         assert bool((found.distances.diff(dim=1) >= 0).all())
         true = (points[:, None] - table[found.ids].float()).abs().sum(-1)
         assert torch.allclose(found.distances, true, rtol=1e-5)
-    assert sum(recalls.values()) / len(recalls) >= 0.95, recalls
-    assert min(recalls.values()) >= 0.9, recalls
+    assert min(recalls.values()) >= 0.95, recalls
     points = embeddings.points["2i"]
     assert torch.equal(load(index.save(tmp_path / "index")).search(points, 10).ids, index.search(points, 10).ids)

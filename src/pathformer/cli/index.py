@@ -28,7 +28,7 @@ def command(
     """List the backends, show the index of an engine, or build it anew with another backend.
 
     An approximate backend measures its recall when it is built, on questions walked out of the engine's own graph, and
-    takes what reaches its target (recall=0.95 unless another is given). The engine is replaced in one step: a kill
+    takes what reaches its target (recall=...). The engine is replaced in one step: a kill
     leaves the old one.
 
     Examples:
