@@ -34,6 +34,7 @@ def test_margin_loss_stays_finite_far_from_the_margin() -> None:
 def test_weights_of_the_reference_code() -> None:
     weights = query_weights(torch.tensor([0, 5, 12]))
     assert weights.tolist() == pytest.approx([math.sqrt(1 / 4), math.sqrt(1 / 9), math.sqrt(1 / 16)])
+    assert query_weights(torch.tensor([0, 5, 12]), 0.5).tolist() == pytest.approx([2.0, 3.0, 4.0])
 
 
 def test_pairwise_loss_is_the_mean_log_odds_of_order() -> None:

@@ -27,9 +27,9 @@ def pairwise_loss(positive: Tensor, negative: Tensor) -> Tensor:
     return F.softplus(positive[:, None] - negative).mean(dim=-1)
 
 
-def query_weights(answers: Tensor) -> Tensor:
-    """w_q = (4 + number of train answers)^(-1/2), of the reference code; the paper's Eq. 6 has none. (B,) -> (B,)."""
-    return (answers + 4.0).rsqrt()
+def query_weights(answers: Tensor, power: float = -0.5) -> Tensor:
+    """w_q = (4 + number of train answers)^power; the reference code has -1/2, the paper's Eq. 6 none. (B,) -> (B,)."""
+    return (answers + 4.0).rsqrt() if power == -0.5 else (answers + 4.0) ** power
 
 
 def block_means(losses: Tensor, weights: Tensor, sizes: Sequence[int]) -> Tensor:

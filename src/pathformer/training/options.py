@@ -32,6 +32,7 @@ class StepConfig:
     filtered: bool = True  # negatives are never answers; the reference code means to, and through a slip does not
     softmax: SoftmaxOptions = field(default_factory=SoftmaxOptions)
     weighted: bool = True  # w_q of the reference code; the paper's Eq. 6 has none
+    power: float = -0.5  # of 4 + answers in w_q, as in the reference code; above 0 queries of many answers count more
     average: Literal["structure", "batch"] = "structure"  # over what the weighted mean goes; see losses.block_means
     rate: float = 1e-4  # learning rate, App. B
     table_rate: float = 1.0  # factor of the rate for entity and operator tables

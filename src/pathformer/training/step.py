@@ -138,7 +138,7 @@ class TrainingStep:
     def loss(self, drawn: Drawn) -> Tensor:
         """The loss of each structure's queries, (S,); their mean is minimised."""
         losses = self.objective.losses(self.network, self.batch, drawn)  # (B,)
-        weights = query_weights(drawn.answers) if self.config.weighted else torch.ones_like(losses)
+        weights = query_weights(drawn.answers, self.config.power) if self.config.weighted else torch.ones_like(losses)
         if self.config.average == "batch":
             weights = weights / weights.sum()
             return torch.stack([part.sum() for part in (losses * weights).split(self.sizes)]) * len(self.sizes)
