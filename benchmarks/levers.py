@@ -66,6 +66,8 @@ LEVERS = {  # what was expected: the words of those who proposed them, before an
     "smallest": Lever(("model.combine=smallest",), "2u 9.9 against 14.9: disjuncts are not comparable"),
     "no-average": Lever((f"{UPDATE}ema=0.0",), "weight averaging gains a little"),
     "weighted": Lever((f"{UPDATE}weighted=true",), "not said"),
+    "upward": Lever((f"{UPDATE}weighted=true", f"{UPDATE}power=0.25"), "links of hubs, so 2u and up, gain"),
+    "membership": Lever(("model.combine=membership",), "disjuncts of many answers are not drowned"),
     "mlp-fork": Lever(("model.fork=mlp",), "an order-free fork gains a little"),
     "relative": Lever(("model.positions=relative",), "relative positions gain a little"),
     "one-layer": Lever(("model.layers=1",), "model size against time"),
