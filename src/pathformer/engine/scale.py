@@ -3,9 +3,9 @@
 N entities, T triples, d embedding size.
 
 The recipe is that for small graphs (`training.recipes.small`), with what was found on the bundled graph besides
-(`docs/fit.md`): almost half of a step are single links, queries of more than a hundred answers are left out, and tables
-learn at three times the network's rate. An entity's distance to a union is the smallest over the disjuncts, as the
-engine's search takes it.
+(`docs/fit.md`): almost half of a step are single links, queries of more than a thousand answers are left out (a hundred
+in large graphs, for the memory), and tables learn at three times the network's rate. An entity's distance to a union is
+the smallest over the disjuncts, as the engine's search takes it.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ def scale_for(*, entities: int, triples: int, minutes: float | None = None, cuda
         ),
         held_out=min(0.1 if triples < 2000 else 0.05, 20_000 / max(triples, 1)),
         drawn=20_000 if triples < 200_000 else 50_000,
-        limit=100,
+        limit=1000 if triples < 200_000 else 100,
         asked=max(20, min(200, _RANKED // (14 * max(entities, 1)))),
     )
 
