@@ -6,7 +6,8 @@ D points, q numbers of a query in the space; D is at least the number of trees, 
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 import numpy as np
@@ -22,6 +23,7 @@ from pathformer.query.structures import Structure, instance_of_tree, structure_o
 
 __all__ = ["Encoder", "Points"]
 
+_SHARED = 64  # trees from which on several threads pay
 _KEPT = 64  # layouts; a service sees few shapes, a batch of many shapes is rarely seen twice
 
 
@@ -55,7 +57,7 @@ class Encoder:
             places.setdefault(structure, []).append(place)
         batch = self._batch(tuple(Block(structure, len(table)) for structure, table in rows.items()))
         ids = np.fromiter((i for table in rows.values() for row in table for i in row), np.int32)
-        with torch.inference_mode():
+        with torch.inference_mode(), _threads_for(len(trees)):
             points = self.model.encode(batch, torch.from_numpy(ids).to(self.device)).float()
         if not bool(torch.isfinite(points).all()):
             raise DivergedError("a question is encoded as numbers that are not finite: the model's weights diverged")
@@ -70,6 +72,20 @@ class Encoder:
         if len(self._batches) > _KEPT:
             self._batches.popitem(last=False)
         return made
+
+
+@contextmanager
+def _threads_for(trees: int) -> Iterator[None]:
+    """One thread for a few trees: threads wait for each other in every small operation, for long beside other work."""
+    before = torch.get_num_threads()
+    if trees >= _SHARED or before == 1:
+        yield
+        return
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
 
 
 def _in_order(points: Tensor, owners: npt.NDArray[np.int64], places: list[int]) -> Points:

@@ -1,0 +1,67 @@
+"""Trees to points: in the order of the trees, whatever their mixture; shapes seen before; threads left as they were."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+from pathformer.engine.encode import Encoder
+from pathformer.engine.engine import Engine
+from pathformer.errors import DivergedError
+from pathformer.query.structures import STRUCTURES
+
+
+def mixed(count: int) -> list:
+    shapes = [STRUCTURES[name] for name in ("2u", "1p", "inp", "up", "1p", "3i")]
+    return [shapes[n % 6].tree([(n + k) % 8 for k in range(len(shapes[n % 6].columns))]) for n in range(count)]
+
+
+def test_points_are_those_of_each_tree_alone(engine: Engine) -> None:
+    trees = mixed(12)
+    together = engine.encoder.points(trees)
+    assert together.ptr.tolist()[-1] == len(together.rows) == 12 + 4  # each of four unions has two
+    for place, tree in enumerate(trees):
+        alone = engine.encoder.points([tree]).rows
+        assert torch.allclose(together.of(place), alone, atol=1e-5)
+
+
+def test_a_shape_seen_before_is_not_laid_out_again(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[tuple] = []
+    from pathformer.engine import encode
+
+    build = encode.build_layout
+    monkeypatch.setattr(encode, "build_layout", lambda blocks, union: made.append(blocks) or build(blocks, union))
+    monkeypatch.setattr(encode, "_KEPT", 2)
+    encoder = Encoder(engine.model)
+    one, two, three = STRUCTURES["1p"], STRUCTURES["2p"], STRUCTURES["3p"]
+    for structure, ids in ((one, [0, 0]), (one, [3, 2]), (two, [1, 0, 2]), (one, [2, 1]), (three, [1, 0, 0, 0])):
+        encoder.points([structure.tree(ids)])
+    assert len(made) == 3
+    encoder.points([two.tree([0, 0, 0])])  # the one used longest ago was forgotten
+    assert len(made) == 4
+
+
+@pytest.mark.parametrize(("trees", "seen"), [(1, 1), (63, 1), (64, 2)])
+def test_few_trees_take_one_thread_and_leave_the_number_as_it_was(
+    engine: Engine, monkeypatch: pytest.MonkeyPatch, trees: int, seen: int
+) -> None:
+    before, counts = torch.get_num_threads(), []
+    encode = engine.model.encode
+    monkeypatch.setattr(engine.model, "encode", lambda *given: counts.append(torch.get_num_threads()) or encode(*given))
+    try:
+        torch.set_num_threads(2)
+        engine.encoder.points([STRUCTURES["1p"].tree([0, 0])] * trees)
+        assert counts == [seen]
+        assert torch.get_num_threads() == 2
+        monkeypatch.setattr(engine.model, "encode", lambda *given: 1 / 0)
+        with pytest.raises(ZeroDivisionError):
+            engine.encoder.points([STRUCTURES["1p"].tree([0, 0])])
+        assert torch.get_num_threads() == 2
+    finally:
+        torch.set_num_threads(before)
+
+
+def test_a_model_that_diverged_is_told(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(engine.model, "encode", lambda *_: torch.full((1, 16), torch.nan))
+    with pytest.raises(DivergedError, match="numbers that are not finite: the model's weights diverged"):
+        engine.encoder.points([STRUCTURES["1p"].tree([0, 0])])
