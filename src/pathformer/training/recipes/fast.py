@@ -28,7 +28,7 @@ def fast(*, minutes: float = 9.0, negation: bool = False, seed: int = 0) -> Reci
             warmup=0.02,
             validations=6,
             seed=seed,
-            update=StepConfig(objective="softmax", weighted=False, rate=5e-4, table_rate=2.0, decay=0.01, ema=0.999),
+            update=StepConfig(objective="softmax", power=0.25, rate=5e-4, table_rate=2.0, decay=0.01, ema=0.999),
         ),
     )
 
