@@ -154,6 +154,17 @@ def test_what_can_spare_nothing_is_not_measured() -> None:
     assert not answers.calibrated
 
 
+def test_a_handful_held_out_measures_no_probabilities() -> None:
+    rows = [(f"a{i % 9}", f"r{i % 3}", f"b{i % 7}") for i in range(63)]
+    engine = quickly(KnowledgeGraph.from_triples(rows))
+    report = FitReport.from_json(engine.files["report.json"].decode())
+    assert report.scores is not None
+    assert report.calibration is None
+    assert any("triples could be held out: too few to measure probabilities by" in note for note in report.notes)
+    assert "calibration.svg" not in engine.files
+    assert not engine.ask("?x : r0(a0, ?x)", top=2).calibrated
+
+
 def test_no_triples_are_refused() -> None:
     base = KnowledgeGraph.from_triples([("a", "r", "b")])
     empty = KnowledgeGraph("empty", base.vocabulary, {"train": base.splits["train"][:0]})
@@ -276,3 +287,9 @@ def test_settings_follow_the_graph_and_the_machine() -> None:
     assert large.asked < small.asked
     assert set(small.training.mix) == set(EFOL_TRAINED)
     assert small.training.fresh > 0 == scale_for(entities=500, triples=5000, minutes=1).training.fresh
+
+
+@pytest.mark.parametrize("minutes", [0.0, -1.0, float("nan"), float("inf")])
+def test_a_time_that_is_none_is_refused_before_any_work(minutes: float) -> None:
+    with pytest.raises(InputError, match="minutes is a time above 0, got"):
+        scale_for(entities=50, triples=100, minutes=minutes)

@@ -217,5 +217,6 @@ def test_composition_of_a_step() -> None:
         Training(share="step", mix={"1p": 0})
     with pytest.raises(ValueError, match='it needs share = "step"'):
         Training(mix={"1p": 2})
-    with pytest.raises(ValueError, match="no time at all"):
-        Training(minutes=0.0)
+    for minutes in (0.0, -1.0, float("nan"), float("inf")):
+        with pytest.raises(ValueError, match="no time at all"):
+            Training(minutes=minutes)

@@ -36,6 +36,7 @@ _EXPLAINED = ("2p", "3p", "ip", "pi", "up", "inp", "pin", "pni")  # structures w
 _REASONS = 12  # answers of each that are explained
 _FEW = 1000  # triples below which little can be learned
 _RARE = 5  # triples of a relation below which nothing can
+_ENOUGH = 20  # held-out triples below which probabilities would rest on luck
 _SHOWN = 5  # names in a note
 _RELATIONS = 40  # lines of the report
 
@@ -67,6 +68,7 @@ def assess(
         frequency = evaluate(Frequency(kg.graph("train")), questions.test)
         relations = _by_relation(kg, model, questions)
         advance("figures")
+    if questions.test and questions.valid and _held_out(kg) >= _ENOUGH:
         learnt = kg.graph("train")
         calibration = fit_calibration(
             find_predictions(questions.valid, learnt, encoder, index),
@@ -117,6 +119,11 @@ def assess(
     if judged is not None:
         files["calibration.svg"] = draw_reliability(judged).encode()
     return Assessed(calibration, report, about, files)
+
+
+def _held_out(kg: KnowledgeGraph) -> int:
+    """Triples of the smaller held-out part."""
+    return min(len(kg.splits.get(part, ())) for part in ("valid", "test"))
 
 
 def _answers_to_explain(questions: Questions) -> list[tuple[Tree, int]]:
@@ -173,6 +180,11 @@ def _notes(kg: KnowledgeGraph, questions: Questions, calibration: Calibration, r
         notes.append(f"The graph holds no questions of the shapes {', '.join(missing)} to learn from.")
     if not questions.test or not questions.valid:
         notes.append("Nothing could be held out without losing a name: no figures, and probabilities are a mere habit.")
+    elif _held_out(kg) < _ENOUGH:
+        notes.append(
+            f"Only {_held_out(kg)} triples could be held out: too few to measure probabilities by, so that they are a "
+            "mere habit; the figures above are hardly more than luck."
+        )
     elif not calibration.fitted:
         notes.append("Too few held-out questions were answered right or wrong: probabilities are a mere habit.")
     return tuple(notes)

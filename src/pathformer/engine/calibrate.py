@@ -48,7 +48,7 @@ class Calibration:
 
     @classmethod
     def none(cls) -> Calibration:
-        """Where nothing could be held out: the first prediction 10 %, the k-th about a k-th of that; a mere habit."""
+        """Where too little was held out: the first prediction 10 %, the k-th about a k-th of that; a mere habit."""
         weights = np.zeros(len(FEATURES))
         weights[0] = -1.0
         z = np.linspace(-20.0, 20.0, 401)

@@ -14,6 +14,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from pathformer.errors import InputError
 from pathformer.training.loop import Training
 from pathformer.training.options import SoftmaxOptions, StepConfig
 from pathformer.training.recipes.small import MIX
@@ -43,6 +44,8 @@ class Scale:
 
 def scale_for(*, entities: int, triples: int, minutes: float | None = None, cuda: bool = False, seed: int = 0) -> Scale:
     """The settings for a graph of this size; minutes: for everything, a box chosen by the size if not given."""
+    if minutes is not None and not 0 < minutes < float("inf"):
+        raise InputError(f"minutes is a time above 0, got {minutes:g}")
     whole = minutes if minutes is not None else _minutes(triples, cuda)
     dim = _dim(entities, cuda)
     batch = 4096 if cuda else 512

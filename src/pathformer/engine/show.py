@@ -73,6 +73,8 @@ def _name(answer: Answer) -> str:
 
 def _notes(answers: Answers) -> str:
     doubt = (
-        "" if answers.calibrated or not answers.predicted else "probabilities are a mere habit: nothing was held out"
+        ""
+        if answers.calibrated or not answers.predicted
+        else "probabilities are a mere habit: too little was held out to measure them by"
     )
     return "\n".join(note for note in (answers.note, doubt) if note)

@@ -8,14 +8,25 @@ from contextlib import contextmanager
 
 import torch
 
+from pathformer.errors import InputError
+
 __all__ = ["choose_device", "free_threads"]
 
 
 def choose_device(name: str = "auto") -> torch.device:
     """The device by name; "auto" is a CUDA device where there is one."""
+    cuda = torch.cuda.is_available()
     if name == "auto":
-        name = "cuda" if torch.cuda.is_available() else "cpu"
-    return torch.device(name)
+        name = "cuda" if cuda else "cpu"
+    try:
+        device = torch.device(name)
+    except RuntimeError:
+        raise InputError(
+            f"no device is called {name!r}: there are auto, cpu, cuda, and cuda:1 for a second card"
+        ) from None
+    if device.type == "cuda" and not cuda:
+        raise InputError(f"device {name!r} was asked for, and no CUDA device is there: take cpu or auto")
+    return device
 
 
 @contextmanager

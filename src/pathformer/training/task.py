@@ -41,8 +41,8 @@ class Training:
             raise ValueError("steps and batch are at least 1")
         if self.fresh < 0:
             raise ValueError(f"fresh {self.fresh} is a number of steps: 0 or more")
-        if self.minutes is not None and self.minutes <= 0:
-            raise ValueError(f"minutes {self.minutes} is no time at all")
+        if self.minutes is not None and not 0 < self.minutes < float("inf"):
+            raise ValueError(f"minutes {self.minutes} is no time at all, or no end of it")
         if any(part <= 0 for part in self.mix.values()):
             raise ValueError(f"every part of mix is above 0, not {dict(self.mix)}")
         if self.mix and self.share != "step":
