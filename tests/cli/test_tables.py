@@ -80,6 +80,7 @@ def test_what_cannot_be_shown_is_said_in_a_sentence(graph: Path, tmp_path: Path)
     assert refused(99) == "no table 99; there are 1 to 15"
     assert refused(1, "--format", "xml") == "format 'xml' is not one of text, markdown, json, csv"
     assert refused(1, "--weights", "first") == "weights 'first' is not one of last, best"
+    assert refused(5, "--variant", "nope") == "no result of variant 'nope'; there are: short"
     assert refused(10, "--queries", tmp_path) == "--queries belongs to one graph: name it with --dataset"
     assert refused(1, 2, "--svg", tmp_path / "x.svg").startswith("--svg draws one table of MRR, found 2")
     assert refused(15, "--svg", tmp_path / "x.svg").startswith("--svg draws one table of MRR, found 0")
@@ -101,6 +102,8 @@ def test_run_asks_for_the_rows_that_are_missing(tmp_path: Path, monkeypatch: pyt
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("pathformer.experiments.boxes.fill", fill)
     run("--run", 1, 3, "--minutes", 17, "--only", "pathformer", "--total", 2, "--set", "training.turns=false")
+    assert "variant new" in run("--run", 1, "--minutes", 17, "--only", "GQE", "--variant", "new")  # not refused
+    del asked[1]
     ((boxes, out, work, options),) = asked
     # fb15k-237-epfo has its 17 minutes among the results of the package.
     assert [box.run for box in boxes] == ["nell995-epfo", "fb15k-237-efol", "nell995-efol"]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 import xml.etree.ElementTree as ET
 from pathlib import Path
@@ -14,7 +16,7 @@ from pathformer.experiments.tables import paper, render
 from pathformer.experiments.tables.catalogue import COUNTED, EXTRAS, MEASURED, TIMED, TITLES
 from pathformer.experiments.tables.chart import chart
 from pathformer.experiments.tables.data import printed_only
-from pathformer.experiments.tables.measured import Choice, grid, printed, rows_to_run
+from pathformer.experiments.tables.measured import Choice, check_variant, grid, printed, rows_to_run
 from pathformer.experiments.tables.order import order_notes
 from pathformer.experiments.tables.timed import running_time, speeds, speeds_of_runs
 from pathformer.experiments.tables.view import Line
@@ -87,6 +89,40 @@ def test_below_a_table_stands_what_is_needed_to_read_it() -> None:
     )
 
 
+def test_a_row_that_another_variant_has_is_not_said_to_be_without_a_run() -> None:
+    records = [
+        made("fb15k-237-epfo", 5.0),
+        made("fb15k-237-relative", 1.0, variant="short"),
+        made("fb15k-237-relative", 1.0, variant="other"),
+    ]
+    assert grid(6, records).notes[1:] == (
+        "No run yet: FB15k-237: Pathformer w/o PE.",
+        "No run yet with the settings of the run file, but with --variant other or with --variant short: "
+        "FB15k-237: Pathformer w/ RPE.",
+    )
+    assert "No run yet of variant short, but without --variant: FB15k-237: Pathformer." in (
+        grid(6, records, Choice(variant="short")).notes
+    )
+
+
+def test_a_variant_that_no_result_has_is_refused() -> None:
+    records = [made("fb15k-237-epfo", 5.0), made("fb15k-237-epfo", 1.0, variant="short")]
+    check_variant("short", records)
+    check_variant("", [])
+    with pytest.raises(InputError, match="no result of variant 'nope'; there are: short"):
+        check_variant("nope", records)
+    with pytest.raises(InputError, match="no result of variant 'nope'; there are: none"):
+        check_variant("nope", records[:1])
+
+
+def test_weights_that_stand_in_for_those_asked_for_are_named() -> None:
+    records = [made("fb15k-237-epfo", 5.0, mrr={"best": dict.fromkeys(EPFO, 2.0)})]
+    assert (
+        "on card, best weights in place of the last ones, which were not ranked; ranked on" in grid(6, records).notes[0]
+    )
+    assert "on card, best weights; ranked on" in grid(6, records, Choice(weights="best")).notes[0]
+
+
 def test_differences_are_ours_less_the_papers() -> None:
     row = line(7, "Pathformer(2)", [made("fb15k-237-layers-2", 5.0, 23.0, parameters=19_870_000)])
     assert row.difference("avg") == pytest.approx(-0.7)
@@ -141,10 +177,11 @@ def test_speeds_stand_beside_the_papers(tmp_path: Path) -> None:
     table = running_time(speeds([tmp_path]))
     text = render.to_text(table)
     assert "MLP         paper         20.00        60.00" in text
-    assert "ours           0.50\n" in text
-    assert [line.model for line in table.lines] == [*paper.RUNNING_TIME, "GQE"]
+    assert "card                MLP         ours           0.50\n" in text
+    assert "diff         -19.50\n" in text
+    assert [line.model for line in table.lines] == [*paper.RUNNING_TIME, "MLP", "GQE"]
     (tmp_path / "speed-small.json").write_text(json.dumps(entry | {"of_the_papers_size": False}))
-    assert [line.paper for line in running_time(speeds([tmp_path])).lines[-2:]] == [{}, {}]
+    assert [line.against for line in running_time(speeds([tmp_path])).lines[-2:]] == [{}, {}]
     alone = running_time([])
     assert [line.model for line in alone.lines] == list(paper.RUNNING_TIME)
     assert "No benchmark at the paper's sizes yet" in alone.notes[0]
@@ -168,9 +205,28 @@ def test_speeds_come_from_runs_where_no_benchmark_was_made() -> None:
         "Pathformer, all in one update": {"epfo": {"seconds_per_100_steps": 50.0}},
     }
     assert found["commit"].startswith("a b")
-    rows = {line.model: line for line in running_time([found]).lines}
+    table = running_time([found])
+    rows = {line.model: line for line in table.lines if line.ours is not None}
     assert rows["BetaE"].difference("FOL Queries") == pytest.approx(16.0)
-    assert rows["Pathformer, all in one update"].paper == paper.RUNNING_TIME["Pathformer"]
+    assert rows["Pathformer, all in one update"].difference("EPFO Queries") is None
+    assert "whole training runs, as there is no benchmark yet (pathformer bench train --model all)" in table.notes[0]
+    assert table.notes[-1] == "A step all in one update is not in the paper, so no difference is shown there."
+    assert "its Pathformer has one layer" in table.notes[-2]
+
+
+def test_the_papers_speeds_are_of_its_own_device_and_of_no_commit() -> None:
+    entry = {
+        "about": "made up", "commit": "abc", "machine": {"device": "card"}, "of_the_papers_size": True,
+        "methods": {"MLP": {"epfo": {"seconds_per_100_steps": 0.5}}},
+    }  # fmt: skip
+    lines = list(csv.DictReader(io.StringIO(render.to_csv([running_time([entry])]))))
+    papers = [line for line in lines if line["paper"]]
+    assert len(papers) == 8
+    assert {(line["dataset"], line["device"], line["commit"], line["ours"]) for line in papers} == {
+        ("NVIDIA GTX 1080 Ti", "NVIDIA GTX 1080 Ti", "", "")
+    }
+    ours = next(line for line in lines if line["ours"])
+    assert (ours["device"], ours["commit"], ours["difference"]) == ("card", "abc", "-19.5")
 
 
 def test_a_run_of_our_own_recipe_stands_below_the_table_it_is_compared_with() -> None:

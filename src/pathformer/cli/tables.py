@@ -60,7 +60,8 @@ def command(
     1 to 8 and 12 to 14 show the results of runs, those that come with the package and those of --results: how long each
     was trained, which queries were ranked, and which rows have no run yet are said below a table. 9 (statistics of the
     graphs), 10 (numbers of queries) and 11 (answers a query) are counted on the data; 10 and 11 draw the benchmark by
-    its protocol with seed 0 unless --queries names a folder. 15 shows what `pathformer bench train --model all` left.
+    its protocol with seed 0 unless --queries names a folder. 15 shows what `pathformer bench train --model all` left,
+    or where it left nothing yet the speed of the runs.
 
     --run trains the rows of the tables that have no result of --minutes yet, one after the other, --minutes each, in
     the order of the tables; Ctrl-C or the end of --total stops it, and the same command goes on.
@@ -93,7 +94,8 @@ def command(
         _run(chosen, minutes, variant, results, only, total, set_, device, data)
     choice = Choice(weights=weights, minutes=minutes, variant=variant)
     sheets: list[Sheet] = []
-    for sheet in _sheets(chosen, choice, results, dataset, queries, data):
+    made_now = run or add is not None  # its variant may be new, and without a result yet
+    for sheet in _sheets(chosen, choice, results, dataset, queries, data, made_now):
         if format in ("text", "markdown"):  # as they come: those of the data take a while
             show = render.to_markdown if format == "markdown" else render.to_text
             typer.echo(f"{chr(10) if sheets else ''}{show(sheet)}")
@@ -120,15 +122,18 @@ def _sheets(
     dataset: Sequence[str] | None,
     queries: Path | None,
     data: Path | None,
+    made_now: bool,
 ) -> Iterator[Sheet]:
     """The tables in their order."""
     from pathformer.experiments.records import PACKAGED, read_records
     from pathformer.experiments.tables.catalogue import COUNTED, MEASURED
-    from pathformer.experiments.tables.measured import grid
+    from pathformer.experiments.tables.measured import check_variant, grid
     from pathformer.experiments.tables.timed import running_time, speeds, speeds_of_runs
 
     folders = (PACKAGED, results)
     records = read_records(folders)
+    if not made_now:
+        check_variant(choice.variant, records)
     counted: list[View] | None = None
     for number in chosen:
         if number in MEASURED:

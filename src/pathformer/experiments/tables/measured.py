@@ -1,7 +1,8 @@
 """Tables of MRR (1 to 8, 12 to 14): the paper's figures from the run files, ours from the records of runs.
 
 Methods are compared at one budget of time: of the records of a table's dataset the budget that most rows have, or the
-one that was asked for. A row without it shows what it has and says so; a row without any record has no run yet.
+one that was asked for. A row without it shows what it has and says so; a row without any record has no run yet, and
+where it has one of another variant that is said.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from pathformer.experiments.tables.catalogue import EXTRAS, MEASURED, TITLES, Pl
 from pathformer.experiments.tables.order import order_notes
 from pathformer.experiments.tables.view import Grid, Line
 
-__all__ = ["QUERY_SETS", "Choice", "grid", "printed", "rows_to_run"]
+__all__ = ["QUERY_SETS", "Choice", "check_variant", "grid", "printed", "rows_to_run"]
 
 _RUNS = Path(__file__).parents[1] / "runs"
 
@@ -61,10 +62,21 @@ def grid(number: int, records: Sequence[Record], choice: Choice | None = None) -
     lines = tuple(_line(place, table.columns, record, choice) for place, record in found.items())
     extra = {place: (_longest(place.run, records), like) for place, like in EXTRAS.get(number, ())}
     shown = {place: record for place, (record, _) in extra.items() if record is not None}
-    notes = [*_budget_notes({**found, **shown}, choice), *_gaps(found), *order_notes(lines, _average(table.columns))]
+    notes = [
+        *_budget_notes({**found, **shown}, choice),
+        *_gaps(found, records, choice),
+        *order_notes(lines, _average(table.columns)),
+    ]
     lines += tuple(_line(place, table.columns, record, choice, extra[place][1]) for place, record in shown.items())
     title = TITLES[number] + (f"; variant {choice.variant}" if choice.variant else "")
     return Grid(number=number, title=title, columns=table.columns, lines=lines, notes=tuple(notes))
+
+
+def check_variant(variant: str, records: Sequence[Record]) -> None:
+    """Refuse a variant that no record has."""
+    known = sorted({record.variant for record in records} - {""})
+    if variant and variant not in known:
+        raise InputError(f"no result of variant {variant!r}; there are: {', '.join(known) or 'none'}")
 
 
 def rows_to_run(
@@ -137,14 +149,21 @@ def _budget_notes(found: Mapping[Place, Record | None], choice: Choice) -> list[
         if record is not None:
             where = record.machine.get("device", "unknown device")
             queries = QUERY_SETS.get(record.queries, record.queries)
-            kind = record.kind(choice.weights)
-            how = f"{record.budget} of training each on {where}, {kind} weights{_changes(record)}; ranked on: {queries}"
+            kind = _weights(record, choice)
+            how = f"{record.budget} of training each on {where}, {kind}{_changes(record)}; ranked on: {queries}"
             groups.setdefault((place.dataset, how), []).append(place.model)
     ours: dict[str, int] = Counter(dataset for dataset, _ in groups)
     return [
         f"Ours, {dataset}{_among(models) if ours[dataset] > 1 else ''}: {how}."
         for (dataset, how), models in groups.items()
     ]
+
+
+def _weights(record: Record, choice: Choice) -> str:
+    """Which weights a row shows, and whether they stand in for those that were asked for."""
+    kind = record.kind(choice.weights)
+    place = "" if kind == choice.weights else f" in place of the {choice.weights} ones, which were not ranked"
+    return f"{kind} weights{place}"
 
 
 def _changes(record: Record) -> str:
@@ -161,13 +180,22 @@ def _among(models: Sequence[str]) -> str:
     return f" ({', '.join(models)})"
 
 
-def _gaps(found: Mapping[Place, Record | None]) -> list[str]:
-    gaps: dict[str, list[str]] = {}
-    for place, record in found.items():
-        if record is None:
-            gaps.setdefault(place.dataset, []).append(place.model)
-    words = "; ".join(f"{dataset}: {', '.join(models)}" for dataset, models in gaps.items())
-    return [f"No run yet: {words}."] if words else []
+def _gaps(found: Mapping[Place, Record | None], records: Sequence[Record], choice: Choice) -> list[str]:
+    """The rows without a record, those apart that have one of another variant."""
+    gaps: dict[tuple[str, ...], dict[str, list[str]]] = {}
+    for place in (place for place, record in found.items() if record is None):
+        others = tuple(sorted({record.variant for record in records if record.run == place.run}))
+        gaps.setdefault(others, {}).setdefault(place.dataset, []).append(place.model)
+    return [_gap(others, rows, choice) for others, rows in sorted(gaps.items())]
+
+
+def _gap(others: Sequence[str], rows: Mapping[str, Sequence[str]], choice: Choice) -> str:
+    words = "; ".join(f"{dataset}: {', '.join(models)}" for dataset, models in rows.items())
+    if not others:
+        return f"No run yet: {words}."
+    here = f"of variant {choice.variant}" if choice.variant else "with the settings of the run file"
+    there = " or ".join(f"with --variant {other}" if other else "without --variant" for other in others)
+    return f"No run yet {here}, but {there}: {words}."
 
 
 def _average(columns: Sequence[str]) -> str:

@@ -1,6 +1,7 @@
 """Table 15: seconds for 100 training steps, the paper's beside those of a benchmark of speed.
 
 `pathformer bench train --model all` leaves a file for a machine; the newest of each device that is there is shown.
+Where there is no such file at all, the speed of whole training runs stands in.
 """
 
 from __future__ import annotations
@@ -13,13 +14,15 @@ from typing import Any
 from pathformer.errors import InputError
 from pathformer.experiments.records import PACKAGED, Record
 from pathformer.experiments.tables.catalogue import CASES, TITLES
-from pathformer.experiments.tables.paper import RUNNING_TIME
+from pathformer.experiments.tables.paper import RUNNING_TIME, TIMED_ON
 from pathformer.experiments.tables.view import Grid, Line
 from pathformer.query.structures import EFOL_TRAINED, EPFO_TRAINED
 
 __all__ = ["running_time", "speeds", "speeds_of_runs"]
 
 _AT_ONCE = ", all in one update"
+_BENCH = "pathformer bench train --model all"
+_OF_RUNS = f"from whole training runs, as there is no benchmark yet ({_BENCH})"
 _COLUMNS = {"EPFO Queries": "epfo", "FOL Queries": "efol"}
 
 
@@ -49,7 +52,7 @@ def speeds_of_runs(records: Iterable[Record]) -> list[dict[str, Any]]:
         label = name if settings["training.turns"] else f"{name}{_AT_ONCE}"
         queries = 512 * len(EPFO_TRAINED if kind == "epfo" else EFOL_TRAINED)
         device = str(record.machine["device"])
-        new: dict[str, Any] = {"about": "from whole training runs", "machine": record.machine, "commit": ""}
+        new: dict[str, Any] = {"about": _OF_RUNS, "machine": record.machine, "commit": ""}
         entry = found.setdefault(device, {**new, "of_the_papers_size": True, "methods": {}})
         if record.commit not in entry["commit"]:
             entry["commit"] = f"{entry['commit']} {record.commit}".strip()
@@ -58,31 +61,27 @@ def speeds_of_runs(records: Iterable[Record]) -> list[dict[str, Any]]:
 
 
 def running_time(measured: Iterable[Mapping[str, Any]]) -> Grid:
-    """The paper's four methods, and below them those that it does not time; one block a device.
+    """The paper's four methods on its device, and below them one block a device of ours.
 
-    Small models, as measured on a processor, do not stand beside the paper's figures.
+    A method that the paper times too has its difference, but for small models, as measured on a processor: those do
+    not stand beside the paper's figures. Nor does a step in one update: the paper's is one a structure.
     """
-    lines, notes = [], []
+    measured = list(measured)
+    lines = [
+        Line(dataset=TIMED_ON, model=model, run="", paper=figures, about={"device": TIMED_ON})
+        for model, figures in RUNNING_TIME.items()
+    ]
     for one in measured:
-        device = str(one["machine"]["device"])
-        methods = one["methods"]
-        for model in [*RUNNING_TIME, *(name for name in methods if name not in RUNNING_TIME)]:
-            ours = {
-                column: methods[model][key]["seconds_per_100_steps"]
-                for column, key in _COLUMNS.items()
-                if key in methods.get(model, {})
-            }
-            about = {"device": device, "commit": one["commit"]}
-            paper = RUNNING_TIME.get(model.removesuffix(_AT_ONCE), {}) if one["of_the_papers_size"] else {}
-            if not ours and not paper:
-                continue
-            lines.append(Line(dataset=device, model=model, run="", paper=paper, ours=ours or None, about=about))
-        notes.append(f"{device}: {one['about']}; commit {one['commit']}.")
-    if not any(line.paper for line in lines):
-        alone = [Line(dataset="", model=model, run="", paper=figures) for model, figures in RUNNING_TIME.items()]
-        lines = [*alone, *lines]
-        notes.append("No benchmark at the paper's sizes yet: pathformer bench train --model all, on a CUDA device.")
-    notes.append("The paper's are of an NVIDIA GTX 1080 Ti; a step is one batch of 512 of each trained structure.")
+        lines += _lines(one)
+    notes = [f"{one['machine']['device']}: {one['about']}; commit {one['commit']}." for one in measured]
+    if not any(one["of_the_papers_size"] for one in measured):
+        notes.append(f"No benchmark at the paper's sizes yet: {_BENCH}, on a CUDA device.")
+    notes.append(
+        f"The paper's are of an {TIMED_ON}, its Pathformer has one layer, as ours without a number; "
+        "a step is one batch of 512 of each trained structure, an update each."
+    )
+    if any(line.model.endswith(_AT_ONCE) for line in lines):
+        notes.append(f"A step{_AT_ONCE.replace(',', '')} is not in the paper, so no difference is shown there.")
     return Grid(
         number=15,
         title=TITLES[15],
@@ -92,3 +91,22 @@ def running_time(measured: Iterable[Mapping[str, Any]]) -> Grid:
         digits=2,
         group="device",
     )
+
+
+def _lines(one: Mapping[str, Any]) -> list[Line]:
+    """The block of a device: first what the paper times too, in its order."""
+    device, methods = str(one["machine"]["device"]), one["methods"]
+    against = RUNNING_TIME if one["of_the_papers_size"] else {}
+    return [
+        Line(
+            dataset=device,
+            model=model,
+            run="",
+            paper={},
+            ours={c: methods[model][k]["seconds_per_100_steps"] for c, k in _COLUMNS.items() if k in methods[model]},
+            against=against.get(model, {}),
+            about={"device": device, "commit": one["commit"]},
+        )
+        for model in dict.fromkeys((*RUNNING_TIME, *methods))
+        if model in methods
+    ]

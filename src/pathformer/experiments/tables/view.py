@@ -95,11 +95,12 @@ class Line:
     run: str
     paper: Mapping[str, float]
     ours: Mapping[str, float] | None = None
+    against: Mapping[str, float] = field(default_factory=dict)  # of the paper, where those have a line of their own
     about: Mapping[str, Any] = field(default_factory=dict)  # budget, weights, queries, device, ... of ours
 
     def difference(self, column: str) -> float | None:
         """Ours less the paper's."""
-        paper, ours = self.paper.get(column), (self.ours or {}).get(column)
+        paper, ours = {**self.against, **self.paper}.get(column), (self.ours or {}).get(column)
         return None if paper is None or ours is None else ours - paper
 
 
@@ -131,7 +132,7 @@ class Grid:
                 names = ("", "")
             if line.ours is not None:
                 shown.append((*names, "ours", *self._figures(line.ours)))
-            if line.paper and line.ours is not None:
+            if (line.paper or line.against) and line.ours is not None:
                 differences = [line.difference(column) for column in self.columns]
                 shown.append(("", "", "diff", *("" if d is None else f"{d:+.{self.digits}f}" for d in differences)))
         return shown
