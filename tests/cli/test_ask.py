@@ -108,6 +108,13 @@ def test_an_empty_result_says_which_branch_is_empty(films: str) -> None:
     )
 
 
+def test_predictions_that_the_options_hide_are_told(films: str) -> None:
+    empty = "?x : directed(Fellini, ?f) & stars(?f, ?g) & stars(?g, ?x)"
+    hidden = " ".join(ask(films, empty, "--min-probability", "0.99").output.split())
+    assert hidden.endswith("is the subject of no stars; 7 predictions are less likely than 99%")
+    assert " ".join(ask(films, empty, "--top", "0").output.split()).endswith("; no predictions were asked for")
+
+
 def test_explain_shows_how_the_question_is_read(films: str) -> None:
     output = ask(films, TWO_HOPS, "--explain").output
     assert "computation tree: 2p" in output
@@ -120,6 +127,13 @@ def test_errors_are_sentences(films: str, tmp_path: Path) -> None:
     second = ask(films, TWO_HOPS, "?x : directd(Fellini, ?x)", error=InputError)
     assert str(second.exception) == (
         "question 2, ?x : directd(Fellini, ?x): no relation 'directd'; closest: 'directed'"
+    )
+    asked = tmp_path / "asked.txt"
+    asked.write_text(f"# two\n\n{TWO_HOPS}\n?x : directd(Fellini, ?x)\n", "utf-8")
+    third = ask(films, "--file", str(asked), error=InputError)
+    assert str(third.exception).startswith(f"{asked}:4, ?x : directd(Fellini, ?x): no relation 'directd'")
+    assert "asked.txt is a file and no engine: make one of it" in str(
+        ask(str(asked), TWO_HOPS, error=EngineError).exception
     )
     assert "make one with `pathformer fit" in str(ask(str(tmp_path), TWO_HOPS, error=EngineError).exception)
     for arguments, message in (

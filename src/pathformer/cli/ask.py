@@ -62,13 +62,14 @@ def command(
         raise InputError("--known and --predicted exclude each other: leave both out to see all answers")
     if json and csv:
         raise InputError("--json and --csv exclude each other")
-    texts = [*(questions or ()), *(read_questions(file) if file is not None else ())]
-    if not texts:
+    asked = {f"question {number}": text for number, text in enumerate(questions or (), 1)}
+    asked |= read_questions(file) if file is not None else {}
+    if not asked:
         raise InputError("no question: write one after the engine, in quotes, or name a --file of them")
     opened = load(engine)
-    _check(texts, opened)
+    _check(asked, opened)
     wanted = True if known else False if predicted else None
-    found = opened.ask(list(texts), top=top, known=wanted, min_probability=min_probability, why=why)
+    found = opened.ask(list(asked.values()), top=top, known=wanted, min_probability=min_probability, why=why)
     if precision is not None:
         found = [answers.at_precision(precision) for answers in found]
     if json:
@@ -81,8 +82,8 @@ def command(
         _print_tables(found, opened, why=why, explain=explain)
 
 
-def read_questions(file: Path) -> list[str]:
-    """The questions of a file, or of the input: one a line, or all of it where it is SPARQL by its ending.
+def read_questions(file: Path) -> dict[str, str]:
+    """The questions of a file, or of the input, by place: one a line, or all of it where it is SPARQL by its ending.
 
     Empty lines and those that start with # are left out.
     """
@@ -95,22 +96,23 @@ def read_questions(file: Path) -> list[str]:
     except UnicodeDecodeError as error:
         raise InputError(f"{file} is not UTF-8 text") from error
     if file.suffix in (".rq", ".sparql"):
-        return [text]
-    return [line.strip() for line in text.splitlines() if line.strip() and not line.lstrip().startswith("#")]
+        return {str(file): text}
+    lines = {f"{file}:{number}": line.strip() for number, line in enumerate(text.splitlines(), 1)}
+    return {place: line for place, line in lines.items() if line and not line.startswith("#")}
 
 
-def _check(texts: list[str], engine: Engine) -> None:
-    """Say which of several questions cannot be asked."""
+def _check(asked: dict[str, str], engine: Engine) -> None:
+    """Say which of several questions cannot be asked, before any is answered."""
     from pathformer.engine.question import read_question
     from pathformer.errors import InputError, QueryError
 
-    if len(texts) == 1:
+    if len(asked) == 1:
         return
-    for number, text in enumerate(texts, 1):
+    for place, text in asked.items():
         try:
             read_question(text, engine.kg)
         except QueryError as error:
-            raise InputError(f"question {number}, {text}: {error}") from error
+            raise InputError(f"{place}, {text}: {error}") from error
 
 
 def _print_json(found: list[Answers]) -> None:

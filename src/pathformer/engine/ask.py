@@ -8,6 +8,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
+import numpy.typing as npt
+
 from pathformer.engine.answers import Answer, Answers
 from pathformer.engine.calibrate import Calibration
 from pathformer.engine.candidates import Candidates
@@ -94,8 +97,19 @@ def _answers(asked: Asked, found: Candidates, service: Service, options: Options
                 why=say(reasons[place], speller) if options.why else None,
             )
         )
-    note = "" if found.known.any() else why_empty(asked.tree, sets, speller)
+    note = "" if found.known.any() else why_empty(asked.tree, sets, speller) + _left_out(found, probabilities, options)
     return Answers(asked.text, tuple(items), note, service.calibration.fitted)
+
+
+def _left_out(found: Candidates, probabilities: npt.NDArray[np.float64], options: Options) -> str:
+    """What the options hide of the predictions, where nothing is known."""
+    if options.known is True:
+        return ""
+    if not options.top:
+        return "; no predictions were asked for"
+    least = options.min_probability or 0.0
+    hidden = int((probabilities[found.predicted] < least).sum())
+    return f"; {hidden} predictions are less likely than {least:.0%}" if hidden else ""
 
 
 def _reasons(found: Candidates, places: list[int], sets: Sets, service: Service) -> dict[int, Reason]:

@@ -104,6 +104,10 @@ def _facts(parts: Parts) -> dict[str, Any]:
 
 def _read_header(folder: Path) -> dict[str, Any]:
     if not is_engine(folder):
+        if folder.is_file():
+            raise EngineError(
+                f"{folder} is a file and no engine: make one of it with `pathformer fit {folder} --out DIR`"
+            )
         there = "holds no engine" if folder.is_dir() else "does not exist"
         raise EngineError(f"{folder} {there}: make one with `pathformer fit TRIPLES --out {folder}`")
     header = _read_json(folder / HEADER)

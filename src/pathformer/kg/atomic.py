@@ -46,7 +46,7 @@ def check_target(target: Path, marker: str, *, force: bool = False) -> None:
     if not ours:
         raise InputError(f"{target} exists and was not made by this command: choose another place")
     if not force and any(target.iterdir()):
-        raise InputError(f"{target} exists already: choose another place, or replace it with --force")
+        raise InputError(f"{target} exists already: choose another place, or replace it with --force (force=True)")
 
 
 def _put(source: Path, target: Path) -> None:

@@ -75,7 +75,9 @@ def read_facts(path: Path) -> dict[str, Any]:
         with safe_open(path, framework="pt") as file:
             header = (file.metadata() or {}).get(_KEY)
     except SafetensorError as error:
-        raise CheckpointError(f"{path}: not a whole safetensors file ({error}); take an earlier checkpoint") from None
+        raise CheckpointError(
+            f"{path}: not a whole safetensors file ({error}): it was cut short, or is another file"
+        ) from None
     if header is None:
         raise CheckpointError(
             f"{path}: a safetensors file, but not one of `pathformer train`: no {_KEY!r} in its header"
