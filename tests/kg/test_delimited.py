@@ -20,6 +20,7 @@ from pathformer.kg.knowledge import KnowledgeGraph
 
 Named = tuple[str, str, str]
 OPEN = '; the line has an odd number of quote signs ": is one left open?'
+WAY_ON = " --skip-bad (skip_bad=True) leaves such lines out"
 
 
 def read(tmp_path: Path, content: str | bytes, name: str = "x.tsv", **options: Any) -> KnowledgeGraph:
@@ -56,6 +57,9 @@ def problem(tmp_path: Path, content: str | bytes, name: str = "x.tsv", **options
         ("w\tx\ty\tz\n9\tb\tr\ta\n", {"columns": [4, 3, 2], "header": True}),
         ("x\tx\ty\nb\ta\tr\n", {"columns": [2, "y", 1]}),
         ("a|r|b\n", {"delimiter": "|"}),
+        (" a\tr \t\u00a0b \n", {}),
+        ("a \tr\tb\n a\tr\tb\na\tr\n", {"skip_bad": True}),
+        ("x\t y \tz\na\tr\tb\n", {"columns": ["x", "y", "z"]}),
         ("a r b\n", {"delimiter": " "}),
         ('"a"\t"r"\tb\n', {"quote": '"'}),
         ("'a'\tr\tb\n", {"quote": "'"}),
@@ -108,7 +112,11 @@ def test_a_line_at_the_border_of_two_blocks(tmp_path: Path) -> None:
         ("\n\n", {}, "x.tsv: the file holds no triples"),
         ("subject\tpredicate\tobject\n", {}, "x.tsv: the file holds no triples"),
         ("a\tr\n", {}, "x.tsv:1: 2 columns, expected 3 with '\\t' between them"),
-        ("a r b\n", {}, "x.tsv:1: 1 column, expected 3 with '\\t' between them; is the delimiter another one?"),
+        (
+            "a r b\n",
+            {},
+            f"x.tsv:1: 1 column, expected 3 with '\\t' between them; is the delimiter another one?{WAY_ON}",
+        ),
         (
             "a\tr\tb\t1\n",
             {},
@@ -116,7 +124,18 @@ def test_a_line_at_the_border_of_two_blocks(tmp_path: Path) -> None:
         ),
         ("a\tr\tb\n\nc\tr\n", {}, "x.tsv:3: 2 columns, expected 3 with '\\t' between them"),
         ("a\tr\tb\r\nc\tr\td\te\r\n", {}, "x.tsv:2: 4 columns, expected 3 with '\\t' between them; choose three of"),
+        (
+            "# made by hand\na\tr\tb\n",
+            {},
+            f"x.tsv:1: 1 column, expected 3 with '\\t' between them; is the line a comment?{WAY_ON}",
+        ),
+        (
+            "a\tr\tb\n# c\tr\n",
+            {},
+            f"x.tsv:2: 2 columns, expected 3 with '\\t' between them; is the line a comment?{WAY_ON}",
+        ),
         ("a\tr\tb\nc\tr\t\n", {}, "x.tsv:2: the tail is empty"),
+        ("a\tr\tb\nc\tr\t \u00a0\n", {}, "x.tsv:2: the tail is empty"),
         ("a\tr\tb\n\tr\tb\n", {}, "x.tsv:2: the head is empty"),
         ("a\tr\tb\nc\t\tb\n", {}, "x.tsv:2: the relation is empty"),
         (
@@ -173,7 +192,7 @@ def test_a_bad_line_far_in_the_file(tmp_path: Path) -> None:
         ('a,r,b\nd,"e,f\n', f"x.csv:2: 2 columns, expected 3 with ',' between them{OPEN}"),
         ('"a,r,b\nc,r,d\n', f"x.csv:1: 1 column, expected 3 with ',' between them{OPEN}"),
         ('a,r,b\nc,"r,d\ne"\n', f"x.csv:2: 2 columns, expected 3 with ',' between them{OPEN}"),
-        ('a,r,b\n"c"\n', "x.csv:2: 1 column, expected 3 with ',' between them; is the delimiter another one?"),
+        ('a,r,b\n"c"\n', f"x.csv:2: 1 column, expected 3 with ',' between them; is the delimiter another one?{WAY_ON}"),
         ('a,r,b\nc,r,d,"\n', f"x.csv:2: 4 columns, expected 3 with ',' between them{OPEN}"),
     ],
 )
@@ -190,6 +209,19 @@ def test_bad_lines_can_be_skipped_with_a_count(tmp_path: Path) -> None:
     assert graph.report.notes == (f"{tmp_path}/x.tsv:1: 2 columns, expected 3 with '\\t' between them",)
 
 
+def test_comments_can_be_skipped(tmp_path: Path) -> None:
+    graph = read(tmp_path, "# made by hand\na\tr\tb\n", skip_bad=True)
+    assert named(graph) == [("a", "r", "b")]
+    [note] = graph.report.notes
+    assert note.endswith("x.tsv:1: 1 column, expected 3 with '\\t' between them; is the line a comment?")
+
+
+def test_spaces_around_names_make_no_second_entity(tmp_path: Path) -> None:
+    content = "Zed\tknows\t Dora \nDora\tknows \tZed\nZed\tknows\tDora\n"
+    assert named(read(tmp_path, content)) == [("Dora", "knows", "Zed"), ("Zed", "knows", "Dora")]
+    assert named(read(tmp_path, 'a b, r ," b  c "\n', "x.csv")) == [("a b", "r", "b  c")]
+
+
 def test_skipping_everything_leaves_no_graph(tmp_path: Path) -> None:
     assert problem(tmp_path, "a\tr\nb\n", skip_bad=True) == "x.tsv: the file holds no triples"
 
@@ -200,7 +232,7 @@ def test_a_good_file_skips_nothing(tmp_path: Path) -> None:
     assert graph.report.notes == ()
 
 
-cells = st.sampled_from([b"a", b"b", b"", b"\xff", b"a\0", "é".encode(), b'"', b" "])
+cells = st.sampled_from([b"a", b"b", b"", b"\xff", b"a\0", "é".encode(), b'"', b" ", b" b"])
 lines = st.lists(cells, min_size=1, max_size=5)
 ends = st.sampled_from([b"\n", b"\r\n", b"\r", b"\n\n"])
 
@@ -212,7 +244,9 @@ def test_the_fast_reader_and_the_slow_one_agree(table: list[tuple[list[bytes], b
     """What one skips the other calls bad, and the first bad line is the one that stops the reading."""
     path = tmp_path / "x.tsv"
     path.write_bytes(b"".join(b"\t".join(line) + end for line, end in table))
-    good = [line for line, _ in table if len(line) == 3 and all(cell not in (b"", b"\xff", b"a\0") for cell in line)]
+    good = [
+        line for line, _ in table if len(line) == 3 and all(cell not in (b"", b" ", b"\xff", b"a\0") for cell in line)
+    ]
     blank = sum(line == [b""] for line, _ in table)
     options = ReadOptions(header=False, skip_bad=True)
     if not good:
@@ -223,7 +257,9 @@ def test_the_fast_reader_and_the_slow_one_agree(table: list[tuple[list[bytes], b
     assert graph.report.lines == len(good)
     assert graph.report.skipped == len(table) - len(good) - blank
     slowly = list(triples(path, options, layout(path, options, "\t", "")))
-    assert [row for row in slowly if isinstance(row, tuple)] == [tuple(map(bytes.decode, line)) for line in good]
+    assert [row for row in slowly if isinstance(row, tuple)] == [
+        tuple(cell.decode().strip() for cell in line) for line in good
+    ]
     first = next((row for row in slowly if isinstance(row, GraphFileError)), None)
     if first is None:
         assert KnowledgeGraph.read(path, header=False).fingerprint() == graph.fingerprint()

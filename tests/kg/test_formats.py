@@ -74,9 +74,13 @@ def without_nul(name: str) -> bool:
     return "\0" not in name
 
 
+def without_outer_spaces(name: str) -> bool:
+    return name == name.strip(" \t\u00a0")
+
+
 WRITERS = {
-    "tsv": Writer("tsv", write_tsv, lambda name: not set(name) & set("\t\r\n\ufeff\0")),
-    "csv": Writer("csv", write_csv, without_nul),
+    "tsv": Writer("tsv", write_tsv, lambda name: without_outer_spaces(name) and not set(name) & set("\t\r\n\ufeff\0")),
+    "csv": Writer("csv", write_csv, lambda name: without_outer_spaces(name) and without_nul(name)),
     "parquet": Writer("parquet", write_parquet, without_nul),
     "ntriples": Writer("nt", write_rdf(ox.RdfFormat.N_TRIPLES), name_of=lambda name: iri(name).value),
     "turtle": Writer("ttl", write_rdf(ox.RdfFormat.TURTLE), name_of=lambda name: iri(name).value),

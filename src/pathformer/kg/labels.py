@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 
 from pathformer.errors import GraphFileError
 from pathformer.kg.arrow import array_of, names_of_array, strings
-from pathformer.kg.formats._cells import problem_of
+from pathformer.kg.formats._cells import OUTER, problem_of
 from pathformer.kg.formats._lines import choose_columns, rows
 from pathformer.kg.knowledge import KnowledgeGraph
 from pathformer.kg.names import Names
@@ -119,8 +119,14 @@ def _table_pairs(
         if problem:
             raise GraphFileError(f"the name or label {problem}", path, line)
         if cells[label]:
-            pairs.append((cells[name], cells[label]))
+            pairs.append((_key(cells[name], names), cells[label].strip(OUTER)))
     return pairs
+
+
+def _key(cell: str, names: Names) -> str:
+    """The name that a cell means: without the spaces around it, unless the graph has the name with them."""
+    bare = cell.strip(OUTER)
+    return cell if cell == bare or names.find(cell) else bare
 
 
 def _pick(path: Path, names: Names, columns: tuple[str | int, ...] | None, table: Table) -> tuple[int, int, bool]:

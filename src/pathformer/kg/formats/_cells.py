@@ -10,7 +10,9 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-__all__ = ["names_of", "problem_of"]
+__all__ = ["OUTER", "names_of", "problem_of", "trimmed"]
+
+OUTER = " \t\u00a0"  # no part of a name at its ends: nobody means two entities by "Dora" and "Dora "
 
 
 def names_of(columns: Sequence[Any]) -> tuple[list[Any], npt.NDArray[np.intp]]:
@@ -22,6 +24,12 @@ def names_of(columns: Sequence[Any]) -> tuple[list[Any], npt.NDArray[np.intp]]:
     if bad.any():
         columns = [column.filter(pa.array(~bad)) for column in columns]
     return [column.cast(pa.string()) for column in columns], np.flatnonzero(bad)
+
+
+def trimmed(columns: Sequence[Any]) -> list[Any] | None:
+    """Arrow columns of strings without the spaces around names; None when one of them is nothing but spaces."""
+    names = [pc.utf8_trim(column, characters=OUTER) for column in columns]
+    return None if any(pc.min(pc.binary_length(column)).as_py() == 0 for column in names) else names
 
 
 def problem_of(value: object) -> str | None:

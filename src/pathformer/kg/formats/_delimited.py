@@ -18,7 +18,7 @@ from pyarrow import csv
 
 from pathformer.errors import GraphFileError
 from pathformer.kg.arrow import strings
-from pathformer.kg.formats._cells import names_of
+from pathformer.kg.formats._cells import names_of, trimmed
 from pathformer.kg.formats._format import Batch, ReadOptions
 from pathformer.kg.formats._lines import Layout, layout, triples
 from pathformer.kg.source import open_native
@@ -57,9 +57,10 @@ def _fast(path: Path, options: ReadOptions, shape: Layout) -> Iterator[Batch]:
         try:
             for table in csv.open_csv(stream, *_arrow_options(shape)):
                 columns, bad = names_of([table.column(_key(number)) for number in shape.chosen])
-                if len(bad):
+                names = None if len(bad) else trimmed(columns)
+                if names is None:
                     raise _StumbledError("a cell is no name")
-                yield Batch(*columns)
+                yield Batch(*names)
                 if options.advance is not None:
                     told, before = place(), told
                     options.advance(told - before)

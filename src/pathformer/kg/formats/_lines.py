@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pathformer.errors import GraphFileError, closest
-from pathformer.kg.formats._cells import problem_of
+from pathformer.kg.formats._cells import OUTER, problem_of
 from pathformer.kg.formats._format import ROLES, ReadOptions
 from pathformer.kg.source import open_bytes
 
@@ -46,6 +46,7 @@ def layout(path: Path, options: ReadOptions, delimiter: str, quote: str) -> Layo
     if first is None:
         raise GraphFileError("the file holds no triples", path)
     line, end, cells, odd = first
+    cells = [cell.strip(OUTER) for cell in cells]
     known = well_known(cells) if options.columns is None else None
     named = options.columns is not None and any(isinstance(column, str) for column in options.columns)
     header = (named or known is not None) if options.header is None else options.header
@@ -53,7 +54,7 @@ def layout(path: Path, options: ReadOptions, delimiter: str, quote: str) -> Layo
     if options.columns is not None:
         return Layout(delimiter, quote, names, choose_columns(names, options.columns, path, line), end if header else 0)
     if len(cells) != 3 and known is None and not options.skip_bad:
-        raise GraphFileError(_wrong_width(len(cells), 3, delimiter, quote if odd else ""), path, line)
+        raise GraphFileError(_wrong_width(cells, 3, delimiter, quote if odd else "", options), path, line)
     if known is None:
         names = names if len(names) == 3 else tuple(f"column {number}" for number in (1, 2, 3))
     return Layout(delimiter, quote, names, known or (0, 1, 2), end if header else 0)
@@ -114,17 +115,18 @@ def _noting_quotes(lines: Iterable[str], quote: str, odd: list[bool]) -> Iterato
 def triples(path: Path, options: ReadOptions, shape: Layout) -> Iterator[tuple[str, str, str] | GraphFileError]:
     """Head, relation and tail of every line, or the error that says why it is none."""
     head, relation, tail = shape.chosen
-    for line, end, cells, odd in _records(path, options.encoding, shape.delimiter, shape.quote):
+    for line, end, raw, odd in _records(path, options.encoding, shape.delimiter, shape.quote):
         if end > shape.header_end:
-            problem = _problem(cells, shape, odd)
+            cells = [cell.strip(OUTER) for cell in raw]
+            problem = _problem(cells, shape, odd, options)
             yield (
                 (cells[head], cells[relation], cells[tail]) if problem is None else GraphFileError(problem, path, line)
             )
 
 
-def _problem(cells: list[str], shape: Layout, odd: bool) -> str | None:
+def _problem(cells: list[str], shape: Layout, odd: bool, options: ReadOptions) -> str | None:
     if len(cells) != len(shape.names):
-        return _wrong_width(len(cells), len(shape.names), shape.delimiter, shape.quote if odd else "")
+        return _wrong_width(cells, len(shape.names), shape.delimiter, shape.quote if odd else "", options)
     for role, place in zip(ROLES, shape.chosen, strict=True):
         problem = problem_of(cells[place])
         if problem is not None:
@@ -132,13 +134,18 @@ def _problem(cells: list[str], shape: Layout, odd: bool) -> str | None:
     return None
 
 
-def _wrong_width(found: int, expected: int, delimiter: str, open_quote: str) -> str:
-    cells = "1 column" if found == 1 else f"{found} columns"
+def _wrong_width(cells: list[str], expected: int, delimiter: str, open_quote: str, options: ReadOptions) -> str:
+    found = "1 column" if len(cells) == 1 else f"{len(cells)} columns"
+    message = f"{found}, expected {expected} with {delimiter!r} between them"
+    way_on = "" if options.skip_bad else " --skip-bad (skip_bad=True) leaves such lines out"
     if open_quote:
-        return f"{cells}, expected {expected} with {delimiter!r} between them{_quote_hint(open_quote)}"
-    hint = {1: "; is the delimiter another one?"}.get(found, "") if expected == 3 else ""
-    more = "; choose three of them by name or number" if found > 3 and expected == 3 else ""
-    return f"{cells}, expected {expected} with {delimiter!r} between them{hint}{more}"
+        return f"{message}{_quote_hint(open_quote)}"
+    if cells[0].startswith("#"):
+        return f"{message}; is the line a comment?{way_on}"
+    if len(cells) == 1 and expected == 3:
+        return f"{message}; is the delimiter another one?{way_on}"
+    more = "; choose three of them by name or number" if len(cells) > 3 and expected == 3 else ""
+    return f"{message}{more}"
 
 
 def _quote_hint(quote: str) -> str:

@@ -17,6 +17,7 @@ import pyarrow as pa
 from pathformer.errors import GraphFileError
 from pathformer.kg.arrow import numbers_of
 from pathformer.kg.formats import tsv
+from pathformer.kg.formats._cells import OUTER
 from pathformer.kg.formats._format import FolderFormat, ReadOptions
 from pathformer.kg.formats._lines import rows
 from pathformer.kg.keys import merged, pack, unpack
@@ -136,7 +137,7 @@ def _is_id(cell: str) -> bool:
 def _first_wrong_id(path: Path, entities: int, relations: int) -> GraphFileError:
     kinds = (("entity", "entities", entities), ("relation", "relations", relations), ("entity", "entities", entities))
     for line, _, cells in rows(path, "utf-8", "\t", ""):
-        for cell, (kind, kinds_of, count) in zip(cells, kinds, strict=False):
+        for cell, (kind, kinds_of, count) in zip((cell.strip(OUTER) for cell in cells), kinds, strict=False):
             if not _is_id(cell) or int(cell) >= count:
                 problem = f"no {kind} has the id {cell!r}: there are {count:,} {kinds_of}, 0 to {count - 1:,}"
                 return GraphFileError(problem, path, line)
