@@ -3,10 +3,29 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+
+from pathformer.cli._reading import (
+    Columns,
+    Delimiter,
+    Encoding,
+    Format,
+    Header,
+    Literals,
+    Names,
+    NamesColumns,
+    Quote,
+    RelationNames,
+    SkipBad,
+    chosen_columns,
+    chosen_delimiter,
+)
+from pathformer.cli.import_ import met, summary
+from pathformer.errors import InputError
 
 if TYPE_CHECKING:
     from pathformer.engine.engine import Engine
@@ -17,9 +36,9 @@ __all__ = ["command"]
 
 def command(
     triples: Annotated[
-        list[str],
+        list[str] | None,
         typer.Argument(help="Files of triples, a folder, a saved graph, or a known name.", show_default=False),
-    ],
+    ] = None,
     out: Annotated[
         Path | None, typer.Option("--out", "-o", help="The folder to make for the engine.", show_default=False)
     ] = None,
@@ -33,10 +52,17 @@ def command(
         float | None, typer.Option(help="About how long, in all; by the graph's size if not given.", show_default=False)
     ] = None,
     index: Annotated[str, typer.Option(help="How the nearest entities are found: exact, lsh, hnsw.")] = "exact",
-    names: Annotated[Path | None, typer.Option(help="Labels of entities: a name and a label a line, or JSON.")] = None,
-    columns: Annotated[
-        str | None, typer.Option(help="Head, relation and tail: names of a header, or numbers from 1.")
-    ] = None,
+    format: Format = None,
+    columns: Columns = None,
+    header: Header = None,
+    delimiter: Delimiter = None,
+    quote: Quote = None,
+    encoding: Encoding = "utf-8",
+    names: Names = None,
+    names_columns: NamesColumns = None,
+    relation_names: RelationNames = None,
+    literals: Literals = False,
+    skip_bad: SkipBad = False,
     data: Annotated[Path | None, typer.Option(help="The folder that holds datasets.", show_default=False)] = None,
     device: Annotated[str, typer.Option(help="cuda, cuda:1, cpu, or auto.")] = "auto",
     seed: Annotated[int, typer.Option(help="Of everything that is drawn.")] = 0,
@@ -45,8 +71,9 @@ def command(
 ) -> None:
     """Learn a graph: hold a part out, train, calibrate, and write an engine that `pathformer ask` opens.
 
-    Reads what `pathformer import` reads. The folder holds everything, with a report (report.md) of what was learned
-    and how sure the answers are. After Ctrl-C, a kill or a crash the same command goes on where it stopped.
+    Reads what `pathformer import` reads, with the same options. The folder holds everything, with a report (report.md)
+    of what was learned and how sure the answers are. After Ctrl-C, a kill or a crash the same command goes on where it
+    stopped.
 
     Examples:
 
@@ -54,15 +81,40 @@ def command(
 
         $ pathformer fit facts.csv.gz --columns subject,predicate,object --minutes 10 --out facts
 
+        $ pathformer fit notes.txt --delimiter ';' --skip-bad --out notes
+
         $ pathformer fit world --out world --minutes 1
 
         $ pathformer fit --update films new.tsv
     """
+    if not triples:
+        example = f"--update {update} new.tsv" if update is not None else f"films.tsv --out {out or 'films'}"
+        raise InputError(
+            f"no triples to learn are named: a file, a folder or a known graph, as in `pathformer fit {example}`"
+        )
     if (out is None) == (update is None):
         raise typer.BadParameter(
             "say where to: --out FOLDER for a new engine, or --update ENGINE for one that is there"
         )
-    graph = _read(triples, names, columns, data)
+    graph = _read(
+        triples,
+        data,
+        {
+            "format": format,
+            "columns": chosen_columns(columns),
+            "header": header,
+            "delimiter": chosen_delimiter(delimiter),
+            "quote": quote,
+            "encoding": None if encoding == "utf-8" else encoding,
+            "names": names,
+            "names_columns": chosen_columns(names_columns),
+            "relation_names": relation_names,
+            "literals": literals or None,
+            "skip_bad": skip_bad or None,
+        },
+    )
+    if met(graph):
+        typer.echo(summary(graph))
     if update is not None:
         from pathformer.engine.update import update_engine
 
@@ -74,17 +126,16 @@ def command(
     _tell(engine, update or out)
 
 
-def _read(triples: list[str], names: Path | None, columns: str | None, data: Path | None) -> KnowledgeGraph:
-    from pathformer.cli.import_ import chosen_columns
+def _read(triples: list[str], data: Path | None, options: Mapping[str, Any]) -> KnowledgeGraph:
+    """The graph; None stands for an option that was not given, and without any of them a known name is one, too."""
     from pathformer.kg.datasets import load
     from pathformer.kg.knowledge import KnowledgeGraph
 
-    if len(triples) == 1 and names is None and columns is None:
+    given = {option: value for option, value in options.items() if value is not None}
+    if len(triples) == 1 and not given:
         return load(triples[0], data)
     paths = [Path(name) for name in triples]
-    return KnowledgeGraph.read(
-        paths[0] if len(paths) == 1 else paths, names=names, columns=chosen_columns(columns), progress=True
-    )
+    return KnowledgeGraph.read(paths[0] if len(paths) == 1 else paths, **given, progress=True)
 
 
 def _tell(engine: Engine, folder: Path | None) -> None:

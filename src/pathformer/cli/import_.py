@@ -8,12 +8,27 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from pathformer.cli._reading import (
+    Columns,
+    Delimiter,
+    Encoding,
+    Format,
+    Header,
+    Literals,
+    Names,
+    NamesColumns,
+    Quote,
+    RelationNames,
+    SkipBad,
+    chosen_columns,
+    chosen_delimiter,
+)
+
 if TYPE_CHECKING:
     from pathformer.kg.knowledge import KnowledgeGraph
 
-__all__ = ["chosen_columns", "command", "summary"]
+__all__ = ["command", "met", "summary"]
 
-_SIGNS = {"tab": "\t", "\\t": "\t", "space": " ", "comma": ",", "semicolon": ";", "pipe": "|"}
 _MET = (  # counts of the report, what one is called and what several are
     ("duplicates", "repeated line, merged", "repeated lines, merged"),
     (
@@ -31,28 +46,17 @@ def command(
     files: Annotated[list[Path], typer.Argument(help="Files of triples, or one folder.", show_default=False)],
     out: Annotated[Path, typer.Option("--out", "-o", help="The folder to make.", show_default=False)],
     name: Annotated[str | None, typer.Option(help="What the graph is called, if not like its file.")] = None,
-    format: Annotated[
-        str | None, typer.Option(help="tsv, csv, parquet, ntriples or turtle, where the ending does not tell.")
-    ] = None,
-    columns: Annotated[
-        str | None, typer.Option(help="Head, relation and tail: names of a header, or numbers from 1.")
-    ] = None,
-    header: Annotated[
-        bool | None,
-        typer.Option("--header/--no-header", help="Whether the first line is one; told by its words if not said."),
-    ] = None,
-    delimiter: Annotated[
-        str | None, typer.Option(help="Between columns: one sign, or tab, space, comma, pipe.")
-    ] = None,
-    quote: Annotated[
-        str | None, typer.Option(help="Around names that hold the delimiter; '' for none (TSV), '\"' for CSV.")
-    ] = None,
-    encoding: Annotated[str, typer.Option(help="Of text files.")] = "utf-8",
-    names: Annotated[Path | None, typer.Option(help="Labels of entities: a name and a label a line, or JSON.")] = None,
-    names_columns: Annotated[str | None, typer.Option(help="Which two columns of --names.")] = None,
-    relation_names: Annotated[Path | None, typer.Option(help="Labels of relations.")] = None,
-    literals: Annotated[bool, typer.Option("--literals", help="Keep RDF literals as entities.")] = False,
-    skip_bad: Annotated[bool, typer.Option("--skip-bad", help="Leave bad lines out and count them.")] = False,
+    format: Format = None,
+    columns: Columns = None,
+    header: Header = None,
+    delimiter: Delimiter = None,
+    quote: Quote = None,
+    encoding: Encoding = "utf-8",
+    names: Names = None,
+    names_columns: NamesColumns = None,
+    relation_names: RelationNames = None,
+    literals: Literals = False,
+    skip_bad: SkipBad = False,
     force: Annotated[bool, typer.Option("--force", help="Replace the graph that is there.")] = False,
 ) -> None:
     """Read triples of any format into a saved graph, which opens at once.
@@ -83,7 +87,7 @@ def command(
         format=format,
         columns=chosen_columns(columns),
         header=header,
-        delimiter=_SIGNS.get(delimiter or "", delimiter),
+        delimiter=chosen_delimiter(delimiter),
         quote=quote,
         encoding=encoding,
         names=names,
@@ -109,16 +113,14 @@ def summary(graph: KnowledgeGraph) -> str:
         f"  {_counted(graph.vocabulary.entity_count, 'entity', 'entities')}{labels}",
         f"  {_counted(len(graph.vocabulary.relations), 'relation', 'relations')}",
     ]
-    lines += [f"  {_counted(count, *what)}" for field, *what in _MET if (count := getattr(graph.report, field))]
-    return "\n".join([*lines, *(f"    for example {note}" for note in graph.report.notes)])
+    return "\n".join([*lines, *met(graph)])
+
+
+def met(graph: KnowledgeGraph) -> list[str]:
+    """What the reader of a graph merged and left out, a line each."""
+    lines = [f"  {_counted(count, *what)}" for field, *what in _MET if (count := getattr(graph.report, field))]
+    return [*lines, *(f"    for example {note}" for note in graph.report.notes)]
 
 
 def _counted(count: int, one: str, several: str) -> str:
     return f"{count:,} {one if count == 1 else several}"
-
-
-def chosen_columns(text: str | None) -> tuple[str | int, ...] | None:
-    """Columns as they are written on the command line."""
-    if text is None:
-        return None
-    return tuple(int(part) if part.isdecimal() else part for part in map(str.strip, text.split(",")))

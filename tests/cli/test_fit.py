@@ -1,0 +1,97 @@
+"""`pathformer fit`: reads with the options of `import`, tells what it met, and says what is missing."""
+
+from __future__ import annotations
+
+import inspect
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+from pathformer.cli import app, fit, import_
+from pathformer.errors import GraphFileError, InputError
+from pathformer.kg.knowledge import KnowledgeGraph
+
+
+@pytest.fixture
+def fitted(monkeypatch: pytest.MonkeyPatch) -> list[KnowledgeGraph]:
+    """The graphs that were to be learned; nothing is trained."""
+    graphs: list[KnowledgeGraph] = []
+
+    def learn(graph: KnowledgeGraph, *_: Any, **__: Any) -> None:
+        graphs.append(graph)
+
+    monkeypatch.setattr("pathformer.engine.fit.fit", learn)
+    monkeypatch.setattr(fit, "_tell", lambda engine, folder: None)
+    return graphs
+
+
+def run(*arguments: object) -> str:
+    done = CliRunner().invoke(app, ["fit", *map(str, arguments)], catch_exceptions=False)
+    assert done.exit_code == 0, done.output
+    return done.stdout
+
+
+def test_every_option_of_reading_is_there_as_import_has_it() -> None:
+    ours, theirs = (inspect.signature(module.command).parameters for module in (fit, import_))
+    reading = set(theirs) - {"files", "out", "name", "force"}
+    assert len(reading) == 11
+    for name in reading:
+        assert (ours[name].annotation, ours[name].default) == (theirs[name].annotation, theirs[name].default)
+
+
+def test_the_options_reach_the_reader(tmp_path: Path, fitted: list[KnowledgeGraph]) -> None:
+    (tmp_path / "films.dat").write_bytes("who;what;whom\nZoë;saw;'8½; uncut'\nfew;columns\n".encode("latin-1"))
+    (tmp_path / "labels.tsv").write_text("saw\twatched\n")
+    options = ["--format", "csv", "--delimiter", "semicolon", "--quote", "'", "--encoding", "latin-1", "--header"]
+    labels = ["--relation-names", tmp_path / "labels.tsv"]
+    run(tmp_path / "films.dat", *options, *labels, "--skip-bad", "--out", tmp_path / "engine")
+    [graph] = fitted
+    assert list(graph.vocabulary.entities) == ["Zoë", "8½; uncut"]
+    assert graph.vocabulary.relation_labels is not None
+    assert graph.report.skipped == 1
+
+
+def test_merged_and_skipped_lines_are_told_as_import_tells_them(tmp_path: Path, fitted: list[KnowledgeGraph]) -> None:
+    (tmp_path / "people.tsv").write_text("# by hand\nZed\tknows\tDora\nZed\tknows\t Dora \n")
+    assert run(tmp_path / "people.tsv", "--skip-bad", "--out", tmp_path / "engine") == (
+        "people: 1 triple\n"
+        "  2 entities\n"
+        "  1 relation\n"
+        "  1 repeated line, merged\n"
+        "  1 bad line, skipped\n"
+        f"    for example {tmp_path}/people.tsv:1: 1 column, expected 3 with '\\t' between them;"
+        " is the line a comment?\n"
+    )
+
+
+def test_a_graph_without_such_lines_and_a_known_name_are_read_in_silence(
+    tmp_path: Path, fitted: list[KnowledgeGraph]
+) -> None:
+    assert run("world", "--out", tmp_path / "engine") == ""
+    assert fitted[0].name == "world"
+
+
+def test_a_bad_line_names_the_way_on(tmp_path: Path, fitted: list[KnowledgeGraph]) -> None:
+    (tmp_path / "people.tsv").write_text("# by hand\nZed\tknows\tDora\n")
+    with pytest.raises(
+        GraphFileError, match=r"is the line a comment\? --skip-bad \(skip_bad=True\) leaves such lines out$"
+    ):
+        run(tmp_path / "people.tsv", "--out", tmp_path / "engine")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "example"),
+    [
+        (["--update", "films"], "--update films new.tsv"),
+        (["--out", "facts"], "films.tsv --out facts"),
+        ([], "films.tsv --out films"),
+    ],
+)
+def test_without_triples_it_says_so_with_an_example(arguments: list[str], example: str) -> None:
+    with pytest.raises(InputError) as caught:
+        run(*arguments)
+    assert str(caught.value) == (
+        f"no triples to learn are named: a file, a folder or a known graph, as in `pathformer fit {example}`"
+    )
