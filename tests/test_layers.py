@@ -65,7 +65,7 @@ def modules() -> list[tuple[str, Path]]:
     return [
         (".".join(["pathformer", *path.relative_to(PACKAGE).with_suffix("").parts]), path)
         for path in sorted(PACKAGE.rglob("*.py"))
-        if path != PACKAGE / "__init__.py"
+        if path not in (PACKAGE / "__init__.py", PACKAGE / "__main__.py")
     ]
 
 

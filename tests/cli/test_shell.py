@@ -44,6 +44,13 @@ def test_version() -> None:
     assert shell("--version").stdout == f"pathformer {pathformer.__version__}\n"
 
 
+def test_the_package_runs_as_a_module() -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "pathformer", "--version"], capture_output=True, text=True, timeout=60, check=False
+    )
+    assert (done.returncode, done.stdout) == (0, f"pathformer {pathformer.__version__}\n")
+
+
 def test_help_lists_every_file_in_the_order_of_a_working_day() -> None:
     text = CliRunner().invoke(cli.app, ["--help"]).output
     names = [name for name in cli._ORDER if name in plugins.names("pathformer.cli")]
