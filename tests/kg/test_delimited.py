@@ -216,6 +216,24 @@ def test_comments_can_be_skipped(tmp_path: Path) -> None:
     assert note.endswith("x.tsv:1: 1 column, expected 3 with '\\t' between them; is the line a comment?")
 
 
+@pytest.mark.parametrize(
+    ("content", "name", "options", "skipped"),
+    [
+        ("# by hand\n\n# in May\nsubject\tpredicate\tobject\na\tr\tb\n", "x.tsv", {}, 2),
+        ("# by hand\nsubject\tpredicate\tobject\na\tr\tb\n# end\n", "x.tsv", {}, 2),
+        ('# by "hand", in May\nobject,predicate,subject\nb,r,a\n', "x.csv", {}, 1),
+        ("# by hand\n9\tb\tr\ta\n", "x.tsv", {"columns": [4, 3, 2]}, 1),
+        ("# by hand\nw,x,y,z\n9,b,r,a\n", "x.csv", {"columns": ["z", "y", "x"]}, 1),
+    ],
+)
+def test_a_header_and_columns_are_found_below_skipped_comments(
+    content: str, name: str, options: dict[str, Any], skipped: int, tmp_path: Path
+) -> None:
+    graph = read(tmp_path, content, name, skip_bad=True, **options)
+    assert named(graph) == [("a", "r", "b")]
+    assert graph.report.skipped == skipped
+
+
 def test_spaces_around_names_make_no_second_entity(tmp_path: Path) -> None:
     content = "Zed\tknows\t Dora \nDora\tknows \tZed\nZed\tknows\tDora\n"
     assert named(read(tmp_path, content)) == [("Dora", "knows", "Zed"), ("Zed", "knows", "Dora")]

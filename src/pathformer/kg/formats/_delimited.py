@@ -20,7 +20,7 @@ from pathformer.errors import GraphFileError
 from pathformer.kg.arrow import strings
 from pathformer.kg.formats._cells import names_of, trimmed
 from pathformer.kg.formats._format import Batch, ReadOptions
-from pathformer.kg.formats._lines import Layout, layout, triples
+from pathformer.kg.formats._lines import Layout, above_header, layout, triples
 from pathformer.kg.source import open_native
 
 __all__ = ["read_delimited"]
@@ -32,6 +32,8 @@ _ROWS = 1 << 16  # rows of the slow reader made into a batch
 def read_delimited(path: Path, options: ReadOptions, delimiter: str, quote: str) -> Iterator[Batch]:
     """The triples of a delimited file; the options overrule the format's delimiter and quote sign."""
     shape = layout(path, options, options.delimiter or delimiter, quote if options.quote is None else options.quote)
+    if options.skip_bad and (comments := above_header(path, options, shape)):
+        yield replace(_batch([]), skipped=len(comments), notes=(str(comments[0]),))
     done, reason = 0, "cannot be parsed"
     try:
         for batch in _fast(path, options, shape):

@@ -17,7 +17,7 @@ from pathformer.kg.formats._cells import OUTER, problem_of
 from pathformer.kg.formats._format import ROLES, ReadOptions
 from pathformer.kg.source import open_bytes
 
-__all__ = ["Layout", "choose_columns", "layout", "rows", "triples", "well_known"]
+__all__ = ["Layout", "above_header", "choose_columns", "layout", "rows", "triples", "well_known"]
 
 # No single letters: a small graph may have a triple (s, p, o), and no line should be lost in silence.
 _WELL_KNOWN: tuple[frozenset[str], ...] = (
@@ -42,7 +42,8 @@ def layout(path: Path, options: ReadOptions, delimiter: str, quote: str) -> Layo
     """What the first line and the options say about a file."""
     if len(delimiter) != 1 or len(quote) > 1:
         raise GraphFileError(f"a delimiter and a quote sign are one character each, not {delimiter!r}, {quote!r}", path)
-    first = next(_records(path, options.encoding, delimiter, quote), None)
+    records = _records(path, options.encoding, delimiter, quote)
+    first = next((record for record in records if not (options.skip_bad and _is_comment(record[2]))), None)
     if first is None:
         raise GraphFileError("the file holds no triples", path)
     line, end, cells, odd = first
@@ -112,6 +113,16 @@ def _noting_quotes(lines: Iterable[str], quote: str, odd: list[bool]) -> Iterato
         yield line
 
 
+def above_header(path: Path, options: ReadOptions, shape: Layout) -> list[GraphFileError]:
+    """The comments above a header, which is looked for below them when bad lines are skipped."""
+    found = []
+    for line, end, cells, _ in _records(path, options.encoding, shape.delimiter, shape.quote):
+        if end >= shape.header_end:
+            break
+        found.append(GraphFileError(_wrong_width(cells, len(shape.names), shape.delimiter, "", options), path, line))
+    return found
+
+
 def triples(path: Path, options: ReadOptions, shape: Layout) -> Iterator[tuple[str, str, str] | GraphFileError]:
     """Head, relation and tail of every line, or the error that says why it is none."""
     head, relation, tail = shape.chosen
@@ -122,6 +133,10 @@ def triples(path: Path, options: ReadOptions, shape: Layout) -> Iterator[tuple[s
             yield (
                 (cells[head], cells[relation], cells[tail]) if problem is None else GraphFileError(problem, path, line)
             )
+
+
+def _is_comment(cells: list[str]) -> bool:
+    return cells[0].startswith("#") and len(cells) != 3 and well_known(cells) is None
 
 
 def _problem(cells: list[str], shape: Layout, odd: bool, options: ReadOptions) -> str | None:
