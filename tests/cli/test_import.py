@@ -92,7 +92,8 @@ def test_replacing(tmp_path: Path) -> None:
     run(tmp_path / "x.tsv", "-o", tmp_path / "g")
     code, error = shell(tmp_path / "x.tsv", "-o", tmp_path / "g")
     assert code == 2
-    assert error == f"error: {tmp_path}/g exists already: choose another place, or replace it with --force (force=True)\n"
+    advice = "choose another place, or replace it with --force (force=True)"
+    assert error == f"error: {tmp_path}/g exists already: {advice}\n"
     run(tmp_path / "x.tsv", "-o", tmp_path / "g", "--force")
 
 

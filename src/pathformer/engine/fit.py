@@ -68,7 +68,8 @@ def fit(
 ) -> Engine:
     """Learn a graph and return an engine that answers questions about it.
 
-    kg: with parts `valid` and `test` of its own, or without: then a twentieth of it is held out for each.
+    kg: with parts `valid` and `test` of its own, or without: then a twentieth of it is held out for each,
+        a tenth of a small one.
     minutes: about how long in all; by the size of the graph if not given.
     out: a folder for the engine; without it nothing is written, and an interruption loses the work.
     index: how the nearest entities are found: exact, lsh, hnsw.
