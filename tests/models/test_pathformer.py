@@ -127,3 +127,16 @@ def test_settings_are_checked() -> None:
     made = build("pathformer", {**SMALL, "fork": "set"}, entities=5, relations=2)
     assert isinstance(made, find("pathformer"))
     assert made.config.fork == "set"
+
+
+def test_a_model_at_rest_drops_nothing_and_goes_on_as_it_was() -> None:
+    made = model(dropout=0.5)
+    for training in (True, False):
+        made.train(training)
+        with made.at_rest():
+            assert not any(module.training for module in made.modules())
+        assert made.training is training
+    made.train()
+    with pytest.raises(KeyError), made.at_rest():
+        raise KeyError
+    assert all(module.training for module in made.modules())

@@ -111,11 +111,8 @@ def _mean_predictions(
 def _predicted(model: Model, rows: npt.NDArray[np.integer]) -> Tensor:
     """The points of single links (anchor, relation), (n, 2) -> (n, q)."""
     ids = rows.astype(np.int32)
-    training = model.training
-    model.eval()
-    with torch.no_grad():
+    with model.at_rest(), torch.no_grad():
         points, _ = ModelRanker(model).points(
             Queries(STRUCTURES["1p"], ids, Ragged.empty(len(ids)), Ragged.empty(len(ids)))
         )
-    model.train(training)
     return points

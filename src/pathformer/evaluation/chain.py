@@ -41,13 +41,8 @@ class Chain:
 
     def rank(self, queries: Queries, targets: Ragged, filters: Filters) -> Ranks:
         """Rank `targets` of every query among the entities that no filter holds."""
-        training = self.model.training
-        self.model.eval()
-        try:
-            with torch.inference_mode():
-                return concatenate(list(self._blocks(queries, targets, filters)))
-        finally:
-            self.model.train(training)
+        with self.model.at_rest(), torch.inference_mode():
+            return concatenate(list(self._blocks(queries, targets, filters)))
 
     def degrees(self, queries: Queries) -> Tensor:
         """Of every entity for every query, (Q, N)."""

@@ -77,13 +77,8 @@ class ModelRanker:
 
     def rank(self, queries: Queries, targets: Ragged, filters: Filters) -> Ranks:
         """As `Ranker.rank`, in blocks that fit the memory."""
-        training = self.model.training
-        self.model.eval()
-        try:
-            with torch.inference_mode():
-                return concatenate(list(self._blocks(queries, targets, filters)))
-        finally:
-            self.model.train(training)
+        with self.model.at_rest(), torch.inference_mode():
+            return concatenate(list(self._blocks(queries, targets, filters)))
 
     def points(self, queries: Queries) -> tuple[Tensor, npt.NDArray[np.int64]]:
         """Rows of the space (D, q), one a disjunct, and how many disjuncts each query has."""

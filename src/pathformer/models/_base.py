@@ -9,7 +9,8 @@ whether it can take a negation; what it cannot take is refused by name, together
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any, ClassVar, Literal, NoReturn
 
 from torch import Tensor, nn
@@ -90,6 +91,16 @@ class Model(nn.Module, ABC):
         names = ", ".join(sorted(name for name, part in alone.items() if at_fault(part)))
         others = ", ".join(name for name in plugins.names(_PACKAGE) if able(find(name)))
         raise UnsupportedQueryError(f"{self.name} cannot {what} (in {names}); methods that can: {others}")
+
+    @contextmanager
+    def at_rest(self) -> Iterator[None]:
+        """Without dropout, as ranking and answering want it; afterwards as it was, whatever happens."""
+        training = self.training
+        self.eval()
+        try:
+            yield
+        finally:
+            self.train(training)
 
     def sizes(self) -> dict[str, int]:
         """Trainable numbers: in the tables, and in everything else (what the paper's Table 7 counts)."""
