@@ -10,6 +10,7 @@ import pytest
 
 from pathformer.errors import InputError
 from pathformer.evaluation.report import Report
+from pathformer.experiments.keep import curve_of
 from pathformer.experiments.records import PACKAGED, Record, read_records
 from pathformer.experiments.settings import run_names
 from pathformer.experiments.tables.measured import QUERY_SETS
@@ -28,12 +29,26 @@ def a_record(**more: object) -> Record:
 
 
 def test_a_record_reads_back(tmp_path: Path) -> None:
-    record = a_record(hits={"last": {"1p": [1.0, 2.0, 3.0]}}, machine={"device": "H200"}, parameters=12)
+    curve = [{"seconds": 60.0, "1p": 20.5}, {"seconds": 120.0, "1p": 30.25}]
+    record = a_record(
+        hits={"last": {"1p": [1.0, 2.0, 3.0]}}, machine={"device": "H200"}, parameters=12, curve=curve, memory_gb=2.5
+    )
     path = record.write(tmp_path / "new")
     assert path.name == "fb15k-237-epfo@5min.json"
     assert Record.read(path) == record
     assert json.loads(path.read_text())["machine"] == {"device": "H200"}
+    assert '\n  {"seconds": 120.0, "1p": 30.25}\n ],\n' in path.read_text()  # a line a validation
     assert not list(path.parent.glob("*.part"))
+
+
+def test_a_curve_holds_the_validations_of_a_log_in_percent() -> None:
+    log = [
+        {"step": 1, "seconds": 1.0, "loss": 2.0},
+        {"step": 5, "seconds": 3.04, "valid/mrr": 0.2, "valid/1p": 0.30001, "valid/2p": 0.1},
+        {"step": 9, "seconds": 6.0, "valid/mrr": 0.3, "valid/1p": 0.4, "valid/2p": 0.2},
+    ]
+    assert curve_of(log) == [{"seconds": 3.0, "1p": 30.001, "2p": 10.0}, {"seconds": 6.0, "1p": 40.0, "2p": 20.0}]
+    assert curve_of(log[:1]) == []
 
 
 def test_averages_are_of_whole_groups_only() -> None:
@@ -83,3 +98,5 @@ def test_the_first_record_is_the_run_that_was_recorded() -> None:
     for kind in ("last", "best"):
         report = Report.from_json((folder / f"test-{kind}.json").read_text(encoding="utf-8"))
         assert record.mrr[kind] == {name: round(100 * scores.mrr, 3) for name, scores in report.scores.items()}
+    log = (folder / "log.jsonl").read_text(encoding="utf-8").splitlines()
+    assert record.curve == curve_of([json.loads(line) for line in log])

@@ -6,7 +6,7 @@ import json
 import platform
 import statistics
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -23,9 +23,10 @@ from pathformer.experiments.settings import Run, flat, read_run, run_names
 from pathformer.models import build
 from pathformer.training import checkpoint
 
-__all__ = ["figures_of", "record_of", "run_of"]
+__all__ = ["curve_of", "figures_of", "record_of", "run_of"]
 
 _MINUTES = "training.minutes"
+_VALID = "valid/"  # what a log calls the figures of a validation
 
 
 def record_of(
@@ -62,6 +63,8 @@ def record_of(
         parameters=_size(settings, facts),
         **figures_of(reports),
         weights={kind: _step(report) for kind, report in reports.items()},
+        curve=curve_of(log),
+        memory_gb=max((line["memory_gb"] for line in log if "memory_gb" in line), default=None),
         changes=_changes(file, stored),
         settings=stored,
         machine=_machine(device) if device is not None else {},
@@ -78,6 +81,22 @@ def figures_of(reports: Mapping[str, Report]) -> dict[str, Any]:
         mrr[kind] = {name: round(100 * scores.mrr, 3) for name, scores in report.scores.items()}
         hits[kind] = {name: tuple(round(100 * s.hits[k], 3) for k in HITS) for name, s in report.scores.items()}
     return {"mrr": mrr, "hits": hits}
+
+
+def curve_of(log: Sequence[Mapping[str, float]]) -> list[dict[str, float]]:
+    """`curve` of a record: of every validation in a log its seconds and, in percent, the MRR of each structure."""
+    return [
+        {
+            "seconds": round(line["seconds"], 1),
+            **{
+                name.removeprefix(_VALID): round(100 * value, 3)
+                for name, value in line.items()
+                if name.startswith(_VALID) and name != f"{_VALID}mrr"
+            },
+        }
+        for line in log
+        if f"{_VALID}mrr" in line
+    ]
 
 
 def run_of(settings: Run) -> str:

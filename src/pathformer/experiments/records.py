@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -35,10 +35,13 @@ class Record:
     queries_per_second: float | None = None  # median over the run
     queries: str  # which test queries were ranked
     trained_on: str  # which queries it was trained on
+    beside: int = 1  # so many rows at most shared the device while it trained; 1: it was alone
     parameters: int | None = None  # trainable numbers, tables not counted
     mrr: Mapping[str, Mapping[str, float]]  # "last" or "best" weights -> structure -> MRR in percent
     hits: Mapping[str, Mapping[str, tuple[float, ...]]] = field(default_factory=dict)  # likewise, Hits@1, 3, 10
     weights: Mapping[str, int] = field(default_factory=dict)  # "last" or "best" -> the step that they are of
+    curve: Sequence[Mapping[str, float]] = field(default_factory=list)  # a validation: seconds, structure -> MRR in %
+    memory_gb: float | None = None  # most that its tensors held on the device, where that was a card
     changes: Mapping[str, Any] = field(default_factory=dict)  # settings that differ from the run file's
     settings: Mapping[str, Any] = field(default_factory=dict)  # all of them, flat
     machine: Mapping[str, Any] = field(default_factory=dict)  # device, processor, versions
@@ -119,7 +122,9 @@ def read_records(folders: Iterable[Path] = (PACKAGED,)) -> list[Record]:
 
 
 def _dump(value: Any, depth: int = 0) -> str:
-    """JSON with one line for each figure's structure, not for each number."""
+    """JSON with one line for each figure's structure and each validation, not for each number."""
+    if isinstance(value, list) and any(isinstance(inner, Mapping) for inner in value):
+        return "[\n" + ",\n".join(f"  {json.dumps(inner)}" for inner in value) + "\n ]"
     if not isinstance(value, Mapping) or depth > 2 or not value:
         return json.dumps(value)
     if depth and not any(isinstance(inner, Mapping) for inner in value.values()):

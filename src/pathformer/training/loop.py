@@ -189,7 +189,7 @@ class _Run:
         )
         figures = {"seconds": self.clock.seconds, "loss": loss, "rate": self.config.update.rate * self.factor}
         by_structure = {f"loss/{name}": value for name, value in losses.mean.items()}
-        self._log({**figures, "queries_per_second": rate, **by_structure})
+        self._log({**figures, "queries_per_second": rate, **_memory(self.step.device), **by_structure})
 
     def _validate(self) -> None:
         """Measure, keep the weights if they are the best; of several validations that are due, one is made."""
@@ -240,6 +240,11 @@ def _divergence(diverged: Mapping[str, int], folder: Path) -> DivergedError:
     return DivergedError(
         f"the loss of {names} is not a finite number at step {step:,}; {_ADVICE}; {folder} keeps what was saved before"
     )
+
+
+def _memory(device: torch.device) -> dict[str, float]:
+    """The most that tensors have held on a card so far, in GB; of a processor nobody keeps count."""
+    return {"memory_gb": torch.cuda.max_memory_allocated(device) / 1e9} if device.type == "cuda" else {}
 
 
 def _generators(device: torch.device) -> dict[str, torch.Tensor]:
