@@ -1,5 +1,7 @@
-"""Runs back to back, each in a box of time: `PYTHONPATH=src python benchmarks/boxes.py MINUTES OUT RUN [RUN ...]`.
+"""Runs in boxes of time: `PYTHONPATH=src python benchmarks/boxes.py MINUTES OUT RUN [RUN ...]`.
 
+    --jobs N        N rows side by side on the one device, each in a process of its own; their order is the given one
+    --no-mps        do not start NVIDIA's multi-process service for them
     --seconds S     stop and save S seconds after the start; the same command goes on
     --whole         start no run that would be cut
     --keep          leave the weights of finished runs in OUT/work
@@ -13,7 +15,8 @@ A RUN is a run file (`fb15k-237-epfo-betae`), with its own minutes after `@` (`n
 same weights serve after `+` (`fb15k-237-epfo+fb15k-237-q2b`), and settings after commas
 (`fb15k-237-epfo,training.turns=false`). `table:N` means all rows of a table, `table:N:DATASET` those of one dataset.
 Each leaves `OUT/RUN@BUDGET.json`, which `pathformer tables --results OUT` shows and `experiments/results` takes. A run
-whose file is there is passed over. Data are read once; kernels are compiled before a run's clock starts.
+whose file is there is passed over. Data are read once; kernels are compiled before a run's clock starts. With --jobs a
+row's own output is in `OUT/work/RUN@BUDGET.log`, and where all rows stand is told here every 20 seconds.
 """
 
 from __future__ import annotations
@@ -47,13 +50,14 @@ def boxes(words: str, minutes: float, settings: list[str], variant: str) -> list
 
 
 def main() -> None:
-    """Fill them, one after the other."""
+    """Fill them."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("minutes", type=float)
     parser.add_argument("out", type=Path)
     parser.add_argument("runs", nargs="+")
     parser.add_argument("--seconds", type=float)
-    for name in ("whole", "keep", "cpu"):
+    parser.add_argument("--jobs", type=int, default=1)
+    for name in ("whole", "keep", "cpu", "no-mps"):
         parser.add_argument(f"--{name}", action="store_true")
     parser.add_argument("--set", action="append", default=[])
     parser.add_argument("--variant", default="")
@@ -75,11 +79,15 @@ def main() -> None:
         data=args.data,
         device="cpu" if args.cpu else "auto",
         commit=args.commit,
+        jobs=args.jobs,
+        mps=not args.no_mps,
     )
     for name, words in filled.failed.items():
         print(f"FAILED {name}: {words}")
     left = ", ".join(box.name for box in filled.left) or "none"
-    print(f"{len(filled.done)} done in {time.monotonic() - begun:.0f} s; left: {left}", flush=True)
+    failed = ", ".join(filled.failed) or "none"
+    took = time.monotonic() - begun
+    print(f"{len(filled.done)} done in {took:.0f} s; failed: {failed}; left: {left}", flush=True)
     sys.exit(bool(filled.failed))
 
 

@@ -101,7 +101,8 @@ def test_run_asks_for_the_rows_that_are_missing(tmp_path: Path, monkeypatch: pyt
 
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("pathformer.experiments.boxes.fill", fill)
-    run("--run", 1, 3, "--minutes", 17, "--only", "pathformer", "--total", 2, "--set", "training.turns=false")
+    settings = ("--total", 2, "--jobs", 3, "--set", "training.turns=false")
+    run("--run", 1, 3, "--minutes", 17, "--only", "pathformer", *settings)
     assert "variant new" in run("--run", 1, "--minutes", 17, "--only", "GQE", "--variant", "new")  # not refused
     del asked[1]
     ((boxes, out, work, options),) = asked
@@ -109,3 +110,4 @@ def test_run_asks_for_the_rows_that_are_missing(tmp_path: Path, monkeypatch: pyt
     assert [box.run for box in boxes] == ["nell995-epfo", "fb15k-237-efol", "nell995-efol"]
     assert {(box.minutes, box.settings) for box in boxes} == {(17.0, ("training.turns=false",))}
     assert (out, work, options["seconds"]) == (Path("runs/tables"), Path("runs/tables/work"), 120.0)
+    assert options["jobs"] == 3

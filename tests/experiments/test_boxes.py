@@ -12,6 +12,7 @@ import pytest
 from rich.console import Console
 
 from pathformer.errors import ConfigError, InputError
+from pathformer.experiments import box as one_box
 from pathformer.experiments import boxes
 from pathformer.experiments.boxes import Box, fill
 from pathformer.experiments.keep import record_of, run_of
@@ -95,14 +96,14 @@ def test_runs_leave_records_and_no_weights(folder: Path, tmp_path: Path, quiet: 
 def test_a_run_that_fails_is_told_and_the_next_one_runs(
     folder: Path, tmp_path: Path, quiet: Display, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    real = boxes.train_run
+    real = one_box.train_run
 
     def sometimes(run, *arguments, **options):  # type: ignore[no-untyped-def]
         if run.method == "gqe":
             raise RuntimeError("out of memory")
         return real(run, *arguments, **options)
 
-    monkeypatch.setattr(boxes, "train_run", sometimes)
+    monkeypatch.setattr(one_box, "train_run", sometimes)
     asked = [box(folder, "gqe"), box(folder, "q2b")]
     filled = fill(asked, tmp_path / "out", tmp_path / "work", device="cpu", display=quiet)
     assert filled.failed == {"gqe@5min": "RuntimeError: out of memory"}
@@ -127,8 +128,8 @@ def test_what_is_cut_goes_on(folder: Path, tmp_path: Path, quiet: Display) -> No
 def test_the_alarm_stops_what_is_not_training_too(
     folder: Path, tmp_path: Path, quiet: Display, monkeypatch: pytest.MonkeyPatch, handler: Any
 ) -> None:
-    monkeypatch.setattr(boxes, "_GRACE", 0.0)
-    monkeypatch.setattr(boxes, "train_run", lambda *_, **__: signal.pause())
+    monkeypatch.setattr(boxes, "GRACE", 0.0)
+    monkeypatch.setattr(one_box, "train_run", lambda *_, **__: signal.pause())
     before = signal.signal(signal.SIGINT, handler)
     try:
         cut = fill([box(folder, "gqe")], tmp_path, tmp_path, seconds=0.3, device="cpu", display=quiet)

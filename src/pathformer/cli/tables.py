@@ -43,6 +43,7 @@ def command(
         list[str] | None,
         typer.Option("--set", help="With --run: a setting, key=value; may be repeated.", show_default=False),
     ] = None,
+    jobs: Annotated[int, typer.Option(min=1, help="With --run: rows side by side on the one device.")] = 1,
     device: Annotated[str, typer.Option(help="With --run: cuda, cuda:1, cpu, or auto.")] = "auto",
     add: Annotated[
         Path | None, typer.Option(help="Keep the result of a folder that `train` has finished.", show_default=False)
@@ -64,7 +65,8 @@ def command(
     or where it left nothing yet the speed of the runs.
 
     --run trains the rows of the tables that have no result of --minutes yet, one after the other, --minutes each, in
-    the order of the tables; Ctrl-C or the end of --total stops it, and the same command goes on.
+    the order of the tables; Ctrl-C or the end of --total stops it, and the same command goes on. With --jobs several
+    share the device, each in a process of its own; the tables say so.
 
     Examples:
 
@@ -91,7 +93,7 @@ def command(
     if add is not None:
         _add(add, results, variant)
     if run:
-        _run(chosen, minutes, variant, results, only, total, set_, device, data)
+        _run(chosen, minutes, variant, results, only, total, set_, jobs, device, data)
     choice = Choice(weights=weights, minutes=minutes, variant=variant)
     sheets: list[Sheet] = []
     made_now = run or add is not None  # its variant may be new, and without a result yet
@@ -195,6 +197,7 @@ def _run(
     only: Sequence[str] | None,
     total: float | None,
     settings: Sequence[str] | None,
+    jobs: int,
     device: str,
     data: Path | None,
 ) -> None:
@@ -209,7 +212,7 @@ def _run(
     runs = rows_to_run(chosen, read_records((PACKAGED, results)), minutes, variant, only)
     boxes = [Box(run=name, minutes=minutes, settings=tuple(settings or ()), variant=variant) for name in runs]
     seconds = None if total is None else 60 * total
-    filled = fill(boxes, results, results / "work", seconds=seconds, data=data, device=device)
+    filled = fill(boxes, results, results / "work", seconds=seconds, data=data, device=device, jobs=jobs)
     for name, words in filled.failed.items():
         typer.secho(f"{name} failed: {words}", fg=typer.colors.RED, err=True)
     if filled.left:

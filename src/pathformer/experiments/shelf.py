@@ -27,6 +27,10 @@ class Shelf:
         self._graphs: dict[str, KnowledgeGraph] = {}
         self._sets: dict[tuple[str, str], QuerySets] = {}
 
+    def holds(self, run: Run) -> bool:
+        """Whether a run's graph and queries are read already."""
+        return (run.dataset, run.queries) in self._sets
+
     def material(self, run: Run) -> Material:
         """A run's graph and its own structures' queries."""
         if run.dataset not in self._graphs:

@@ -135,6 +135,7 @@ def _line(place: Place, columns: Sequence[str], record: Record | None, choice: C
         "minutes": record.minutes,
         "weights": kind,
         "queries": record.queries,
+        "beside": record.beside,
         "device": record.machine.get("device", "unknown"),
         "commit": record.commit,
     }
@@ -147,16 +148,22 @@ def _budget_notes(found: Mapping[Place, Record | None], choice: Choice) -> list[
     groups: dict[tuple[str, str], list[str]] = {}
     for place, record in found.items():
         if record is not None:
-            where = record.machine.get("device", "unknown device")
             queries = QUERY_SETS.get(record.queries, record.queries)
             kind = _weights(record, choice)
-            how = f"{record.budget} of training each on {where}, {kind}{_changes(record)}; ranked on: {queries}"
+            how = f"{_budget(record)}, {kind}{_changes(record)}; ranked on: {queries}"
             groups.setdefault((place.dataset, how), []).append(place.model)
     ours: dict[str, int] = Counter(dataset for dataset, _ in groups)
     return [
         f"Ours, {dataset}{_among(models) if ours[dataset] > 1 else ''}: {how}."
         for (dataset, how), models in groups.items()
     ]
+
+
+def _budget(record: Record) -> str:
+    """How long a row trained, where, and with how many others."""
+    where = record.machine.get("device", "unknown device")
+    place = f" on {where}" if record.beside == 1 else f", {record.beside} rows side by side on one {where}"
+    return f"{record.budget} of training each{place}"
 
 
 def _weights(record: Record, choice: Choice) -> str:

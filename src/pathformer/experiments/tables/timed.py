@@ -46,7 +46,7 @@ def speeds_of_runs(records: Iterable[Record]) -> list[dict[str, Any]]:
     for record in records:
         settings, rate = record.settings, record.queries_per_second
         usual = settings.get("training.batch") == 512 and settings.get("training.share") == "structure"
-        if record.run not in runs or rate is None or not usual:
+        if record.run not in runs or rate is None or not usual or record.beside > 1:  # neighbours take of its speed
             continue
         name, kind = runs[record.run]
         label = name if settings["training.turns"] else f"{name}{_AT_ONCE}"
