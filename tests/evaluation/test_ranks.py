@@ -179,6 +179,17 @@ def test_disjuncts_fold_to_the_sum_of_their_probabilities(combine: Combine) -> N
     assert torch.equal(distances, kept)
 
 
+@pytest.mark.parametrize("combine", ["probability", "membership"])
+def test_an_entity_can_stand_for_several(combine: Combine) -> None:
+    some = torch.tensor([[3.0, 1.0, 2.0], [2.0, 5.0, 1.0]])
+    every = some[:, [0, 1, 1, 1, 2]]
+    counts = torch.tensor([1.0, 3.0, 1.0])
+    folded = fold_disjuncts(every, np.array([2]), combine)[:, [0, 1, 4]]
+    assert fold_disjuncts(some, np.array([2]), combine, counts).flatten().tolist() == pytest.approx(
+        folded.flatten().tolist(), rel=1e-5
+    )
+
+
 def test_without_unions_distances_stay_as_they_are() -> None:
     distances = torch.tensor([[3.0, 1.0], [2.0, 5.0]])
     assert fold_disjuncts(distances, np.array([1, 1]), "probability") is distances

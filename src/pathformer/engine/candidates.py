@@ -24,7 +24,7 @@ class Candidates:
 
     tree: Tree
     entities: npt.NDArray[np.int64]  # (K,)
-    distances: npt.NDArray[np.float32]  # (K,) ascending; of a union the smallest over its disjuncts
+    distances: npt.NDArray[np.float32]  # (K,) ascending; of a union as the model combines its disjuncts
     known: npt.NDArray[np.bool_]  # (K,) whether exact traversal of the given graph proves it
     entity_count: int  # N
 

@@ -4,8 +4,8 @@ N entities, T triples, d embedding size.
 
 The recipe is that for small graphs (`training.recipes.small`), with what was found on the bundled graph besides
 (`docs/fit.md`): almost half of a step are single links, queries of more than a thousand answers are left out (a hundred
-in large graphs, for the memory), and tables learn at three times the network's rate. An entity's distance to a union is
-the smallest over the disjuncts, as the engine's search takes it.
+in large graphs, for the memory), and tables learn at three times the network's rate. Disjuncts of a union are weighed by
+probability, in training's validations as in the engine's search.
 """
 
 from __future__ import annotations
@@ -59,6 +59,7 @@ def scale_for(*, entities: int, triples: int, minutes: float | None = None, cuda
             "dropout": 0.0 if whole < 10.0 else 0.1,  # minutes are too short to learn by heart
             "fork": "set",
             "space": "sphere",
+            "combine": "probability",
             "temperature": 0.1,  # to start with: it is learnt
         },
         training=Training(

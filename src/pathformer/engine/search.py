@@ -4,7 +4,8 @@ B trees, D points of theirs, N entities.
 
 Known answers come from exact traversal and are all there, however far the model puts them. The others come from the
 index: it is asked for as many more as there are known and refuted entities, since those may be the nearest, and asked
-again for more where an approximate one still gave too few.
+again for more where an approximate one still gave too few. A union is as near as its nearest disjunct, or what the
+model's `combine` makes of them (`engine.union`).
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from torch import Tensor
 
 from pathformer.engine.candidates import Candidates
 from pathformer.engine.encode import Encoder, Points
+from pathformer.engine.union import unite
 from pathformer.index import Index
 from pathformer.kg.graph import Graph
 from pathformer.query.computation import Tree
@@ -43,12 +45,17 @@ def search(trees: Sequence[Tree], graph: Graph, encoder: Encoder, index: Index, 
     known = [answer(tree, graph) for tree in trees]
     refused = [refuted(tree, graph) for tree in trees]
     barred = [np.union1d(one, other) if len(other) else one for one, other in zip(known, refused, strict=True)]
-    points = encoder.points(trees)
-    outside = _outside(points, index, barred, top, graph.entities)
+    points, model = encoder.points(trees), encoder.model
+    plain = [model.combine == "smallest" or len(points.of(place)) == 1 for place in range(len(trees))]
+    outside = _outside(points, index, barred, top, [place for place, alone in enumerate(plain) if alone])
     result = []
-    for place, (tree, certain, (others, distances)) in enumerate(zip(trees, known, outside, strict=True)):
-        near = distances_to(encoder, points.of(place), certain)
-        result.append(_merged(tree, certain.astype(np.int64), near, others, distances, graph.entities))
+    for place, (tree, certain) in enumerate(zip(trees, known, strict=True)):
+        ids = certain.astype(np.int64)
+        if plain[place]:
+            near, others, distances = distances_to(encoder, points.of(place), ids), *outside[place]
+        else:
+            near, others, distances = unite(points.of(place), model, index, ids, barred[place].astype(np.int64), top)
+        result.append(_merged(tree, ids, near, others, distances, graph.entities))
     return result
 
 
@@ -72,28 +79,29 @@ def nearest(index: Index, points: Tensor, count: int, allowed: Mask | None = Non
 
 
 def _outside(
-    points: Points, index: Index, barred: Sequence[npt.NDArray[np.integer]], top: int, entities: int
-) -> list[tuple[Ids, Floats]]:
-    """The `top` nearest entities of every tree outside its barred ones."""
-    found: list[tuple[Ids, Floats]] = [(np.empty(0, np.int64), np.empty(0, np.float32))] * len(barred)
+    points: Points, index: Index, barred: Sequence[npt.NDArray[np.integer]], top: int, places: Sequence[int]
+) -> dict[int, tuple[Ids, Floats]]:
+    """The `top` nearest entities outside the barred ones of the trees at these places."""
+    found = {place: (np.empty(0, np.int64), np.empty(0, np.float32)) for place in places}
     if not top:
         return found
-    wanted = {place: _size(top + len(out), entities) for place, out in enumerate(barred) if len(out) <= _FEW}
+    entities = index.rows
+    wanted = {place: _size(top + len(barred[place]), entities) for place in places if len(barred[place]) <= _FEW}
     while wanted:
         again: dict[int, int] = {}
-        for places, size in _groups(wanted, points):
-            rows = np.concatenate([np.arange(points.ptr[place], points.ptr[place + 1]) for place in places])
+        for group, size in _groups(wanted, points):
+            rows = np.concatenate([np.arange(points.ptr[place], points.ptr[place + 1]) for place in group])
             ids, distances = nearest(index, points.rows[torch.from_numpy(rows).to(points.rows.device)], size)
-            ends = np.cumsum([points.ptr[place + 1] - points.ptr[place] for place in places])
-            parts = zip(places, np.split(ids, ends[:-1]), np.split(distances, ends[:-1]), strict=True)
+            ends = np.cumsum([points.ptr[place + 1] - points.ptr[place] for place in group])
+            parts = zip(group, np.split(ids, ends[:-1]), np.split(distances, ends[:-1]), strict=True)
             for place, near, far in parts:
                 found[place] = _best(near, far, barred[place], top)
                 if len(found[place][0]) < top and size < entities:
                     again[place] = min(4 * size, entities)
         wanted = again
-    for place, out in enumerate(barred):
-        if len(out) > _FEW:
-            found[place] = _masked(points.of(place), index, out, top)
+    for place in places:
+        if len(barred[place]) > _FEW:
+            found[place] = _masked(points.of(place), index, barred[place], top)
     return found
 
 

@@ -85,7 +85,12 @@ def rank_block(distances: Tensor, targets: Ragged, filters: Filters, first: int 
     return Ranks(targets.ptr, closer.cpu().numpy(), tied.cpu().numpy())
 
 
-def fold_disjuncts(distances: Tensor, disjuncts: npt.NDArray[np.integer], combine: Combine = "smallest") -> Tensor:
+def fold_disjuncts(
+    distances: Tensor,
+    disjuncts: npt.NDArray[np.integer],
+    combine: Combine = "smallest",
+    counts: Tensor | None = None,
+) -> Tensor:
     """One distance a query and entity: (R, N) -> (Q, N).
 
     smallest: over the query's rows, as the reference code does. probability: -log sum_i p_i(e), where
@@ -93,18 +98,21 @@ def fold_disjuncts(distances: Tensor, disjuncts: npt.NDArray[np.integer], combin
     measured by the same scale whatever their distances are. membership: -log sum_i n_i p_i(e), where
     n_i = 1 / sum p_i^2 is over how many entities row i is spread: a disjunct of many answers gives each a small share,
     and this makes up for it. A query of one row keeps its distances.
+
+    counts (N,): where these entities are some of a larger number, how many each stands for in the sums.
     """
     starts = np.cumsum(disjuncts) - disjuncts
     if len(starts) == len(distances):
         return distances
+    more = torch.zeros((), device=distances.device) if counts is None else counts.log()
     if combine != "smallest":
-        distances = distances + torch.logsumexp(-distances, dim=1, keepdim=True)  # -log p_i
+        distances = distances + torch.logsumexp(more - distances, dim=1, keepdim=True)  # -log p_i
     if combine == "membership":
-        distances = distances + torch.logsumexp(-2.0 * distances, dim=1, keepdim=True)  # -log n_i p_i
+        distances = distances + torch.logsumexp(more - 2.0 * distances, dim=1, keepdim=True)  # -log n_i p_i
     folded = distances[torch.from_numpy(starts).to(distances.device)]
     for place in range(1, int(disjuncts.max())):
-        more = np.flatnonzero(disjuncts > place)
-        query, row = (torch.from_numpy(i).to(distances.device) for i in (more, starts[more] + place))
+        longer = np.flatnonzero(disjuncts > place)
+        query, row = (torch.from_numpy(i).to(distances.device) for i in (longer, starts[longer] + place))
         folded[query] = _joined(folded[query], distances[row], combine)
     return folded
 
