@@ -95,3 +95,31 @@ def test_without_triples_it_says_so_with_an_example(arguments: list[str], exampl
     assert str(caught.value) == (
         f"no triples to learn are named: a file, a folder or a known graph, as in `pathformer fit {example}`"
     )
+
+
+def test_a_known_graph_takes_no_option_of_reading(tmp_path: Path, fitted: list[KnowledgeGraph]) -> None:
+    with pytest.raises(InputError) as caught:
+        run("codex-s", "--format", "tsv", "--skip-bad", "--out", tmp_path / "engine")
+    assert str(caught.value) == (
+        "codex-s is a known graph, which is read as it is stored: leave out --format, --skip-bad; "
+        "a file or folder of that name is meant by ./codex-s"
+    )
+    assert not fitted
+
+
+def test_a_known_graph_is_fitted_alone(tmp_path: Path, fitted: list[KnowledgeGraph]) -> None:
+    (tmp_path / "more.tsv").write_text("Zed\tknows\tDora\n")
+    with pytest.raises(
+        InputError, match=r"^world is a known graph.*: fit it alone, then add files with --update world; "
+    ):
+        run("world", tmp_path / "more.tsv", "--out", tmp_path / "engine")
+    assert not fitted
+
+
+def test_a_file_called_like_a_known_graph_is_meant_by_its_path(
+    tmp_path: Path, fitted: list[KnowledgeGraph], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "world").write_text("Zed\tknows\tDora\n")
+    run("./world", "--format", "tsv", "--out", tmp_path / "engine")
+    assert list(fitted[0].vocabulary.entities) == ["Zed", "Dora"]

@@ -127,15 +127,30 @@ def command(
 
 
 def _read(triples: list[str], data: Path | None, options: Mapping[str, Any]) -> KnowledgeGraph:
-    """The graph; None stands for an option that was not given, and without any of them a known name is one, too."""
+    """The graph; None stands for an option that was not given. A known name stands alone, without any of them."""
     from pathformer.kg.datasets import load
     from pathformer.kg.knowledge import KnowledgeGraph
 
     given = {option: value for option, value in options.items() if value is not None}
     if len(triples) == 1 and not given:
         return load(triples[0], data)
+    _refuse_known(triples, given)
     paths = [Path(name) for name in triples]
     return KnowledgeGraph.read(paths[0] if len(paths) == 1 else paths, **given, progress=True)
+
+
+def _refuse_known(triples: list[str], given: Mapping[str, Any]) -> None:
+    """A known graph is read as it is stored, alone: no option says how, and no file can be joined to it."""
+    from pathformer import plugins
+
+    for name in triples:
+        if name in plugins.names("pathformer.kg.datasets"):
+            spelled = ", ".join(f"--{option.replace('_', '-')}" for option in given)
+            other = f"leave out {spelled}" if given else f"fit it alone, then add files with --update ENGINE"
+            raise InputError(
+                f"{name} is a known graph, which is read as it is stored: {other}; "
+                f"a file or folder of that name is meant by ./{name}"
+            )
 
 
 def _tell(engine: Engine, folder: Path | None) -> None:
