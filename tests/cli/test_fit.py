@@ -110,7 +110,7 @@ def test_a_known_graph_takes_no_option_of_reading(tmp_path: Path, fitted: list[K
 def test_a_known_graph_is_fitted_alone(tmp_path: Path, fitted: list[KnowledgeGraph]) -> None:
     (tmp_path / "more.tsv").write_text("Zed\tknows\tDora\n")
     with pytest.raises(
-        InputError, match=r"^world is a known graph.*: fit it alone, then add files with --update world; "
+        InputError, match=r"^world is a known graph.*: fit it alone, then add files with --update ENGINE; "
     ):
         run("world", tmp_path / "more.tsv", "--out", tmp_path / "engine")
     assert not fitted

@@ -146,7 +146,7 @@ def _refuse_known(triples: list[str], given: Mapping[str, Any]) -> None:
     for name in triples:
         if name in plugins.names("pathformer.kg.datasets"):
             spelled = ", ".join(f"--{option.replace('_', '-')}" for option in given)
-            other = f"leave out {spelled}" if given else f"fit it alone, then add files with --update ENGINE"
+            other = f"leave out {spelled}" if given else "fit it alone, then add files with --update ENGINE"
             raise InputError(
                 f"{name} is a known graph, which is read as it is stored: {other}; "
                 f"a file or folder of that name is meant by ./{name}"
