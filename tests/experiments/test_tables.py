@@ -51,6 +51,16 @@ def test_every_figure_of_a_table_is_there() -> None:
     assert sum(len(table.columns) * len(table.places) for table in MEASURED.values()) == 539
 
 
+def test_rows_that_shared_a_card_say_so() -> None:
+    alone, shared = made("fb15k-237-epfo-gqe", 5.0), made("fb15k-237-epfo-mlp", 5.0, beside=6)
+    table = grid(1, [alone, shared])
+    assert table.notes[0].startswith("Ours, FB15k-237 (GQE): 5 min of training each on card, last weights;")
+    assert table.notes[1].startswith(
+        "Ours, FB15k-237 (MLP): 5 min of training each, 6 rows side by side on one card, last weights;"
+    )
+    assert {line.about["beside"] for line in table.lines if line.ours is not None} == {1, 6}
+
+
 def test_methods_are_shown_at_the_budget_that_most_rows_have() -> None:
     records = [
         made("fb15k-237-epfo", 17.0, 22.0),
@@ -198,6 +208,7 @@ def test_speeds_come_from_runs_where_no_benchmark_was_made() -> None:
         made("fb15k-237-layers-1", 5.0, queries_per_second=5120.0, settings=usual | {"training.turns": False}),
         made("fb15k-237-epfo-q2p", 5.0, queries_per_second=9.0, settings=usual | {"training.share": "step"}),
         made("fb15k-237-epfo-mlp", 5.0, settings=usual),
+        made("fb15k-237-epfo-gqe", 5.0, queries_per_second=9.0, settings=usual, beside=2),
     ]
     (found,) = speeds_of_runs(records)
     assert found["methods"] == {

@@ -6,15 +6,17 @@ of our own, with its own folder, is started and ended here; one that somebody el
 
 from __future__ import annotations
 
-import multiprocessing
 import os
 import shutil
 import subprocess
 from collections.abc import Callable
+from multiprocessing.context import ForkProcess
 from tempfile import TemporaryDirectory
 from types import TracebackType
 
 import torch
+
+from pathformer.experiments.fork import forked
 
 __all__ = ["PROGRAM", "Service", "probe"]
 
@@ -38,7 +40,7 @@ class Service:
     def __init__(self, say: Callable[[str], None], trial: Callable[[], None] = probe) -> None:
         self._say, self._trial = say, trial
         self._folder: TemporaryDirectory[str] | None = None
-        self._trying: multiprocessing.process.BaseProcess | None = None
+        self._trying: ForkProcess | None = None
 
     def __enter__(self) -> Service:
         program = shutil.which(PROGRAM)
@@ -79,8 +81,7 @@ class Service:
         except (OSError, subprocess.TimeoutExpired) as error:
             self._give_up(str(error))
         else:
-            self._trying = multiprocessing.get_context("fork").Process(target=self._trial, daemon=True)
-            self._trying.start()
+            self._trying = forked(self._trial)
 
     def _give_up(self, words: str) -> None:
         self._end()

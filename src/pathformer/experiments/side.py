@@ -8,16 +8,14 @@ told here every few seconds, from their `log.jsonl`.
 
 from __future__ import annotations
 
-import multiprocessing
 import os
 import signal
 import time
 import traceback
-import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
-from multiprocessing.connection import Connection, wait
+from multiprocessing.connection import Connection, Pipe, wait
 from multiprocessing.context import ForkProcess
 from pathlib import Path
 from time import monotonic
@@ -28,6 +26,7 @@ from rich.console import Console
 from pathformer.errors import InputError
 from pathformer.experiments.box import GRACE, Box, Terms, alarm, run_box, summary
 from pathformer.experiments.filled import Filled
+from pathformer.experiments.fork import forked
 from pathformer.experiments.mps import Service
 from pathformer.experiments.records import Record
 from pathformer.experiments.shelf import Shelf
@@ -165,14 +164,8 @@ class _Side:
             self.service.settle()
         log = self.terms.work / f"{box.name}.log"
         log.parent.mkdir(parents=True, exist_ok=True)
-        context = multiprocessing.get_context("fork")
-        answer, sender = context.Pipe(duplex=False)
-        process = context.Process(
-            target=_row, args=(box, self.shelf, self.terms, log, self._seconds(), self.threads, sender), daemon=True
-        )
-        with warnings.catch_warnings():  # Python 3.12 warns of threads; those of libraries here are idle or prepared
-            warnings.simplefilter("ignore", DeprecationWarning)
-            process.start()
+        answer, sender = Pipe(duplex=False)
+        process = forked(_row, box, self.shelf, self.terms, log, self._seconds(), self.threads, sender)
         sender.close()
         self.display.say(f"{box.name}: started, {len(self.waiting)} wait; its log: {log}")
         return _Row(box, process, answer)
