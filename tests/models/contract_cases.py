@@ -45,6 +45,9 @@ VARIANTS: dict[str, list[dict[str, Any]]] = {
         {"space": "box", "layers": 1, "margin": 30.0},
         {"space": "beta", "layers": 1, "margin": 60.0},
         {"space": "sphere"},
+        {"space": "sphere", "variable": "expected", "query_dropout": 0.1},
+        {"space": "hermitian", "base": "product", "fork": "sum", "gain": "small"},
+        {"space": "hermitian", "base": "expected", "variable": "expected", "alone": 1},
     ],
 }
 ONLY = {"complex": ("1p", "2u")}  # structures of methods that take no others, and say so

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import pytest
 import torch
@@ -16,6 +18,7 @@ from pathformer.plan import build_plan, plan_trees
 from pathformer.query.dnf import to_dnf
 from pathformer.query.paths import NEGATION, Fork, Path, to_paths
 from pathformer.query.structures import STRUCTURES, structure
+from pathformer.training.start import start_tables
 
 ENTITIES, RELATIONS = 30, 30
 SMALL = {"dim": 24, "layers": 2, "heads": 4}
@@ -33,14 +36,59 @@ def encode(made: Pathformer, query: Path | Fork) -> Tensor:
         branches = [encode(made, branch)[None] for branch in query.branches]
         return made.forks(branches)[0]
     start = encode(made, query.start) if isinstance(query.start, Fork) else made.entities.weight[query.start]
+    if isinstance(query.start, Fork) and made.variable == "expected":
+        start = expected(made, start)
     operators = [made.operators.weight[RELATIONS if o == NEGATION else o] for o in query.operators]
     tokens = torch.stack([start, *operators])  # E_in
-    return made.paths(tokens, Packing.of([len(tokens)])).mean(dim=0)  # E_pq
+    read = made.paths(tokens, Packing.of([len(tokens)])).mean(dim=0)  # E_pq
+    if made.product is None:
+        return read
+    base = product(made, start, query.operators)
+    return base if len(operators) <= made.config.alone else base + read
 
 
-@pytest.mark.parametrize("fork", ["mlp", "mixer", "mlp2vector", "set"])
-def test_every_structure_is_the_recursion_of_the_paper(fork: str) -> None:
-    made, rng = model(fork=fork), np.random.default_rng(0)
+def expected(made: Pathformer, value: Tensor) -> Tensor:
+    """The mean of all entities, each as often as exp(-Dist) says, in a loop."""
+    sizes = [torch.exp(-made.space.distance(value, row)) for row in made.entities.weight]
+    rows = [size * row for size, row in zip(sizes, made.entities.weight, strict=True)]
+    return torch.stack(rows).sum(dim=0) / torch.stack(sizes).sum()
+
+
+def product(made: Pathformer, value: Tensor, operators: Sequence[int]) -> Tensor:
+    """Complex numbers multiplied by Python's own rules, one operator after the other."""
+    assert made.product is not None
+    assert made.product.complement is not None
+    for place, operator in enumerate(operators):
+        if operator == NEGATION:
+            value = value * made.product.complement
+            continue
+        if place and made.config.base == "expected":
+            value = expected(made, value)
+        one, other = (torch.complex(*rows.chunk(2)) for rows in (value, made.operators.weight[operator]))
+        value = torch.cat([(one * other).real, (one * other).imag])
+    return value
+
+
+HERMITIAN = {"space": "hermitian", "gain": "one"}
+RECURSIONS: list[dict[str, object]] = [
+    {"fork": "mlp"},
+    {"fork": "mixer"},
+    {"fork": "mlp2vector"},
+    {"fork": "set"},
+    {"fork": "sum"},
+    {"variable": "expected"},
+    {"variable": "expected", "space": "sphere"},
+    {"base": "product", "space": "sphere"},
+    {"base": "product", "alone": 1, **HERMITIAN},
+    {"base": "product", "alone": 2, "fork": "sum", **HERMITIAN},
+    {"base": "expected", "variable": "expected", **HERMITIAN},
+    {"base": "expected", "alone": 9, "variable": "expected", **HERMITIAN},
+]
+
+
+@pytest.mark.parametrize("settings", RECURSIONS, ids=lambda settings: "-".join(map(str, settings.values())))
+def test_every_structure_is_the_recursion_of_the_paper(settings: dict[str, object]) -> None:
+    made, rng = model(**settings), np.random.default_rng(0)
     shapes = [*STRUCTURES.values(), structure(DEEP)]
     trees = [shape.tree(rng.permutation(30)[: len(shape.columns)].tolist()) for shape in shapes for _ in range(2)]
     plan = plan_trees(trees)
@@ -124,9 +172,42 @@ def test_settings_are_checked() -> None:
         from_mapping(Config, {"layers": 0})
     with pytest.raises(ConfigError, match=r"dropout 1.0 is not in \[0, 1\)"):
         from_mapping(Config, {"dropout": 1.0})
+    with pytest.raises(ConfigError, match=r"query_dropout -0.1 is not in \[0, 1\)"):
+        from_mapping(Config, {"query_dropout": -0.1})
+    with pytest.raises(ConfigError, match="dim 15 is odd: complex numbers have two parts"):
+        from_mapping(Config, {"dim": 15, "heads": 5, "space": "hermitian"})
+    with pytest.raises(ConfigError, match="alone 1 leaves nothing of short paths: it needs a base"):
+        from_mapping(Config, {"alone": 1})
+    with pytest.raises(ConfigError, match="base 'product' and variable 'vector' are of points, not of 'box'"):
+        from_mapping(Config, {"space": "box", "base": "product"})
     made = build("pathformer", {**SMALL, "fork": "set"}, entities=5, relations=2)
     assert isinstance(made, find("pathformer"))
     assert made.config.fork == "set"
+
+
+def test_dropout_of_the_query_leaves_its_encoding_at_rest_alone() -> None:
+    plan = build_plan([(STRUCTURES["2i"], np.array([[1, 2, 3, 4]]))])
+    made = model(dropout=0.0, query_dropout=0.5)
+    batch, ids = Batch.of(plan.layout), torch.from_numpy(plan.ids)
+    exact = made.encode(batch, ids)
+    assert torch.equal(exact, model(dropout=0.0).encode(batch, ids))
+    noisy = made.train().encode(batch, ids)
+    kept = noisy != 0
+    assert 2 < int(kept.sum()) < 22  # of 24
+    torch.testing.assert_close(noisy[kept], 2 * exact[kept])
+
+
+def test_at_first_a_link_beside_its_product_has_the_score_of_the_link_predictor_it_starts_from() -> None:
+    torch.manual_seed(0)
+    source = build("complex", {"rank": 12}, entities=ENTITIES, relations=RELATIONS)
+    plan = build_plan([(STRUCTURES["1p"], np.array([[1, 2], [3, 4]]))])
+    batch, ids = Batch.of(plan.layout), torch.from_numpy(plan.ids)
+    exact = source.encode(batch, ids)
+    for alone, tolerance in ((1, 0.0), (0, 0.05)):
+        made = model(space="hermitian", base="product", gain="small", alone=alone)
+        assert not torch.allclose(made.encode(batch, ids), exact, rtol=0.1, atol=0.05)
+        start_tables(made, source)
+        torch.testing.assert_close(made.encode(batch, ids), exact, rtol=0, atol=tolerance)
 
 
 def test_a_model_at_rest_drops_nothing_and_goes_on_as_it_was() -> None:

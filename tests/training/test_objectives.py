@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from pathformer import plugins
-from pathformer.errors import UnknownPluginError
+from pathformer.errors import ConfigError, UnknownPluginError
 from pathformer.models.pathformer import Config, Pathformer
 from pathformer.training import bench
 from pathformer.training.data import Drawn, TrainingSet
@@ -88,6 +88,37 @@ def test_softmax_over_drawn_entities_lets_them_stand_for_all(data: TrainingSet) 
         assert losses[row].item() == pytest.approx(-math.log(first / (first + 39 / 7 * sum(others))), rel=1e-4)
 
 
+def test_cubes_and_relations_of_complex_rows_are_added(data: TrainingSet) -> None:
+    plain = trainer(data, "softmax", "hermitian")
+    made = trainer(data, "softmax", "hermitian", softmax=SoftmaxOptions(n3=0.3, relation=0.7))
+    drawn = made.drawer.draw()
+    more = made.objective.losses(made.network, made.batch, drawn) - plain.objective.losses(
+        plain.network, plain.batch, drawn
+    )
+    entities, operators = made.network.entities.weight, made.network.operators.weight  # type: ignore[union-attr]
+    letters = [letter for block in made.drawer.layout.blocks for letter in block.structure.columns * block.count]
+    rows = [entities[a] for a in drawn.candidates[:, 0].tolist()]
+    rows += [
+        (entities if letter == "e" else operators)[i] for letter, i in zip(letters, drawn.ids.tolist(), strict=True)
+    ]
+    cubes = sum(abs(complex(a, b)) ** 3 for row in rows for a, b in zip(*row.view(2, -1).tolist(), strict=True)) / 14
+    for query, found in enumerate(more.tolist()):
+        joined = 0.0
+        if query < 6:  # of the structure 1p
+            head, relation = drawn.ids[2 * query : 2 * query + 2].tolist()
+            ends = [torch.complex(*entities[i].view(2, -1)) for i in (head, int(drawn.candidates[query, 0]))]
+            links = [torch.complex(*row.view(2, -1)) for row in operators[:6]]
+            scores = [(ends[0] * link * ends[1].conj()).sum().real.item() for link in links]
+            joined = math.log(sum(map(math.exp, scores))) - scores[relation]
+        assert found == pytest.approx(0.3 * cubes + 0.7 * joined, rel=1e-3)
+
+
+def test_cubes_and_relations_are_of_complex_rows(data: TrainingSet) -> None:
+    made = trainer(data, "softmax", "sphere", softmax=SoftmaxOptions(n3=0.1))
+    with pytest.raises(ConfigError, match=r"are of complex numbers: space 'hermitian', not that of pathformer"):
+        made.run(1)
+
+
 @pytest.mark.parametrize("objective", ["margin", "softmax", "bpr"])
 @pytest.mark.parametrize("space", ["point", "sphere"])
 def test_each_learns(data: TrainingSet, objective: str, space: str) -> None:
@@ -128,3 +159,5 @@ def test_settings_that_leave_nothing_to_learn_are_refused() -> None:
         SoftmaxOptions(targets=0)
     with pytest.raises(ValueError, match=r"smoothing 1.0 is not in \[0, 1\)"):
         SoftmaxOptions(smoothing=1.0)
+    with pytest.raises(ValueError, match="n3 and relation are weights: 0 or more"):
+        SoftmaxOptions(n3=-0.1)

@@ -111,6 +111,36 @@ def test_the_same_weights_by_softmax_over_all_entities(data: TrainingSet) -> Non
     torch.testing.assert_close(fused.average.state(), usual.average.state(), rtol=1e-4, atol=1e-5)
 
 
+PRODUCTS = {
+    "product": {"base": "product", "fork": "sum", "gain": "small"},
+    "hops": {"base": "expected", "variable": "expected", "alone": 1, "fork": "set"},
+}
+
+
+@pytest.mark.parametrize("variant", PRODUCTS)
+def test_the_same_weights_beside_a_product(data: TrainingSet, variant: str) -> None:
+    config = Config(**{**SMALL, "space": "hermitian", **PRODUCTS[variant]})
+    options = SoftmaxOptions(targets=4, n3=0.1, relation=0.5)
+    step = StepConfig(objective="softmax", softmax=options, precision="fp32", capture=False, rate=1e-3, epsilon=1e-3)
+    fused, usual = train(data, config, step, 3, True), train(data, config, step, 3, False)
+    assert fused.losses().mean == pytest.approx(usual.losses().mean, rel=1e-4)
+    assert furthest(fused, usual) < 1e-5
+
+
+@pytest.mark.skipif(DEVICE == "cpu", reason="no CUDA device to capture on")
+@pytest.mark.parametrize("variant", PRODUCTS)
+def test_captured_updates_beside_a_product_are_eager_ones(data: TrainingSet, variant: str) -> None:
+    config = Config(**{**SMALL, "space": "hermitian", "query_dropout": 0.1, **PRODUCTS[variant]})
+    options = SoftmaxOptions(targets=4, n3=0.1, relation=0.5)
+    found = [
+        train(data, config, StepConfig(objective="softmax", softmax=options, capture=capture), 12, True)
+        for capture in (True, False)
+    ]
+    captured, eager = (trainer.losses() for trainer in found)
+    assert not captured.diverged
+    assert captured.mean == pytest.approx(eager.mean, rel=2e-2)
+
+
 def test_the_same_weights_of_a_link_predictor(data: TrainingSet) -> None:
     step = StepConfig(precision="fp32", capture=False, rate=1e-3, epsilon=1e-3)
     found = []

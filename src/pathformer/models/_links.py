@@ -12,13 +12,11 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Sequence
 
-import torch
 from torch import Tensor
 
 from pathformer.models._base import Model
 from pathformer.models._batch import Bank, Batch, Paths
-from pathformer.models._walk import Hop, Walk
-from pathformer.nn.rows import take_once
+from pathformer.models._walk import Walk, follow
 from pathformer.nn.table import Reading, Table
 
 __all__ = ["LinkModel"]
@@ -71,23 +69,8 @@ class LinkModel(Model):
 
     def _walk(self, walk: Walk, starts: Tensor, chain: Tensor) -> Tensor:
         """All paths of a step to their ends: starts (P, e or q), relations of all hops (., r) -> (P, q)."""
-        first, *later = zip(walk.hops, chain.split([hop.relations for hop in walk.hops]), strict=True)
-        rows, ended = self._hop(*first, starts, walk.anchored), []  # every path has an operator
-        for hop, relations in later:
-            rows, rest = rows.split([hop.count, len(rows) - hop.count])
-            ended.append(rest)
-            rows = self._hop(hop, relations, rows, False)
-        return torch.cat([rows, *reversed(ended)])
+        first = (self.enter, self._negate_anchors) if walk.anchored else (self.project, self.negate)
+        return follow(walk, starts, chain, first, (self.project, self.negate))
 
-    def _hop(self, hop: Hop, relations: Tensor, rows: Tensor, entities: bool) -> Tensor:
-        """One operator each: (n, e) of the entity table or (n, q) -> (n, q)."""
-        if hop.order is not None:
-            rows = take_once(rows, hop.order)
-        linked, negated = rows.split([hop.relations, hop.count - hop.relations])
-        parts = []
-        if len(linked):
-            parts.append((self.enter if entities else self.project)(linked, relations))
-        if len(negated):
-            parts.append(self.negate(self.space.anchor(negated) if entities else negated))
-        moved = torch.cat(parts)
-        return moved if hop.back is None else take_once(moved, hop.back)
+    def _negate_anchors(self, entities: Tensor) -> Tensor:
+        return self.negate(self.space.anchor(entities))

@@ -5,15 +5,20 @@ P paths, longest first, so the paths that have an operator at place j are the fi
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 import torch
 from torch import Tensor
 
+from pathformer.nn.rows import take_once
 from pathformer.plan import PathStep, Token
 
-__all__ = ["Hop", "Walk"]
+__all__ = ["Hop", "Walk", "follow"]
+
+Project = Callable[[Tensor, Tensor], Tensor]  # rows (n, .), rows of relations (n, r) -> (n, q)
+Negate = Callable[[Tensor], Tensor]  # rows (n, .) -> (n, q)
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,3 +62,33 @@ class Walk:
             )
             sources.append(step.sources[tokens[order[:relations]]])
         return cls(anchored, tuple(hops), torch.from_numpy(np.concatenate(sources)).to(device))
+
+
+def follow(
+    walk: Walk, starts: Tensor, chain: Tensor, first: tuple[Project, Negate], then: tuple[Project, Negate]
+) -> Tensor:
+    """All paths of a step to their ends: starts (P, .), rows of the relations of all hops (., r) -> (P, q).
+
+    first, then: what a relation and what a negation does at the first place of the paths, and at all others.
+    """
+    at_first, *later = zip(walk.hops, chain.split([hop.relations for hop in walk.hops]), strict=True)
+    rows, ended = _hop(*at_first, starts, *first), []  # every path has an operator
+    for hop, relations in later:
+        rows, rest = rows.split([hop.count, len(rows) - hop.count])
+        ended.append(rest)
+        rows = _hop(hop, relations, rows, *then)
+    return torch.cat([rows, *reversed(ended)])
+
+
+def _hop(hop: Hop, relations: Tensor, rows: Tensor, project: Project, negate: Negate) -> Tensor:
+    """One operator each: (n, .) -> (n, q)."""
+    if hop.order is not None:
+        rows = take_once(rows, hop.order)
+    linked, negated = rows.split([hop.relations, hop.count - hop.relations])
+    parts = []
+    if len(linked):
+        parts.append(project(linked, relations))
+    if len(negated):
+        parts.append(negate(negated))
+    moved = torch.cat(parts)
+    return moved if hop.back is None else take_once(moved, hop.back)

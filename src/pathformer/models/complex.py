@@ -20,7 +20,7 @@ from pathformer.models._base import Model
 from pathformer.models._batch import Batch, Paths
 from pathformer.nn.table import Reading
 from pathformer.plan import Layout, PathStep
-from pathformer.spaces.hermitian import Hermitian, conjugate, multiply
+from pathformer.spaces.hermitian import Hermitian, multiply
 
 __all__ = ["METHOD", "ComplEx", "Config"]
 
@@ -75,10 +75,6 @@ class ComplEx(Model):
         assert isinstance(step, Paths)
         anchors, relations = ids.index_select(0, step.entity_sources), ids.index_select(0, step.operator_sources)
         return anchors.index_select(0, batch.roots), relations.index_select(0, batch.roots)
-
-    def between(self, heads: Tensor, tails: Tensor) -> Tensor:
-        """Rows (B, 2 r) whose inner products with relations are the scores of the links from h to t."""
-        return conjugate(multiply(heads, conjugate(tails)))
 
 
 def _links(layout: Layout) -> bool:

@@ -15,21 +15,32 @@ space's own intersection:
     E_pq^1 = MP(TrmE^1(E_in^1)),  E_pq^2 = MP(TrmE^2(E_in^2))       Eqs. 8, 9, which print one encoder; the text has two
     E_pq^k' = Regularizer(E_pq^k)                                   Eqs. 10, 11: `Space.regularize`
     E_v^1, E_v^2 = Intersection(E_pq_1^1', E_pq_1^2', ...)          Eq. 12: `Space.intersection`
+
+Ours, for the recipes: a path may have a base, the product of its start and its relations, to which the encoder adds,
+and a variable may start its path as the entity that is expected there:
+
+    E_pq = MP(TrmE(E_in)) + v_start * r_1 * r_2 ...                 `models._compose`
+    E_in starts with  sum_e softmax(-Dist(e, E_v)) v_e              in place of E_v
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import ClassVar, Literal
 
 import torch
 from torch import Tensor, nn
+from torch.nn import functional as F  # noqa: N812 (torch's own name for it)
 
 from pathformer.models._base import Combine, Model
 from pathformer.models._batch import Bank, Batch, Paths
-from pathformer.nn.fold import LeftFold, MeanPair, MLPPair, SetFold
+from pathformer.models._compose import Composition
+from pathformer.models._walk import Walk
+from pathformer.nn.expectation import expected_rows
+from pathformer.nn.fold import LeftFold, MeanPair, MLPPair, SetFold, SumFold
 from pathformer.nn.mixer import Mixer
-from pathformer.nn.packing import mean_pool
+from pathformer.nn.packing import Packing, mean_pool
 from pathformer.nn.rows import take_once
 from pathformer.nn.side_by_side import SideBySide
 from pathformer.nn.table import Reading, assemble
@@ -37,12 +48,20 @@ from pathformer.nn.transformer import TransformerEncoder
 from pathformer.spaces import Space
 from pathformer.spaces.beta import Beta
 from pathformer.spaces.box import Box
+from pathformer.spaces.hermitian import Hermitian
 from pathformer.spaces.point import Point
 from pathformer.spaces.sphere import Sphere
 
 __all__ = ["METHOD", "Config", "Pathformer"]
 
-_SPACES: dict[str, type[Space]] = {"point": Point, "box": Box, "beta": Beta, "sphere": Sphere}
+_SPACES: dict[str, type[Space]] = {
+    "point": Point,
+    "box": Box,
+    "beta": Beta,
+    "sphere": Sphere,
+    "hermitian": Hermitian,
+}
+_SMALL = 0.01  # a gain at which the encoder is hardly heard beside a base
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,7 +70,8 @@ class Config:
 
     dim: int = 800  # d, App. B; 400 for each parameter of "box" and "beta"
     margin: float = 24.0  # gamma, App. B; 30 for "box", 60 for "beta"
-    space: Literal["point", "box", "beta", "sphere"] = "point"  # Eq. 5; Table 8; "sphere" (cosine) is ours, for softmax
+    space: Literal["point", "box", "beta", "sphere", "hermitian"] = "point"  # Eq. 5; Table 8; the last two (cosine,
+    # inner product of d / 2 complex numbers) are ours, for softmax
     temperature: float = 0.05  # of the sphere at first; ours, learned
     combine: Combine = "smallest"  # of a union's disjuncts, as the reference code; the others are ours
     layers: int = 6  # k_1, App. B
@@ -66,19 +86,30 @@ class Config:
     norm: Literal["pre", "post"] = "pre"  # silent; the sister model's
     bias: bool = True  # of the attention maps; silent, Table 7's sizes allow both
     scale: bool = True  # tokens times sqrt(d); silent, without it the positions drown the tokens (1p MRR 3.3 / 13.9)
-    gain: Literal["margin", "one"] = "margin"  # initial gain of the last LayerNorm, see `Pathformer`
-    fork: Literal["mlp", "mixer", "mlp2vector", "set"] = "mlp"  # section IV-C and Table 4; "set" is ours, order-free
+    gain: Literal["margin", "one", "small"] = "margin"  # initial gain of the last LayerNorm, see `Pathformer`
+    fork: Literal["mlp", "mixer", "mlp2vector", "set", "sum"] = "mlp"  # section IV-C and Table 4; the last two are ours
     fork_hidden: tuple[int, ...] = (2, 1)  # hidden sizes / d of MLP_k2 (k_2 = 3): silent, fits Table 7 to 0.1 M
+    base: Literal["none", "product", "expected"] = "none"  # what the encoder adds to, see `_compose`; ours
+    alone: int = 0  # paths of so many operators at most are their base alone; ours
+    variable: Literal["vector", "expected"] = "vector"  # what starts a path from a variable: E_v, or a mean of entities
+    query_dropout: float = 0.0  # of v_q; ours
 
     def __post_init__(self) -> None:
         if self.dim % self.heads:
             raise ValueError(f"dim {self.dim} does not divide into {self.heads} heads")
         if min(self.layers, self.heads, self.hidden, self.dim) < 1:
             raise ValueError("dim, layers, heads and hidden are at least 1")
-        if not 0.0 <= self.dropout < 1.0:
-            raise ValueError(f"dropout {self.dropout} is not in [0, 1)")
+        for name in ("dropout", "query_dropout"):
+            if not 0.0 <= getattr(self, name) < 1.0:
+                raise ValueError(f"{name} {getattr(self, name)} is not in [0, 1)")
+        if self.dim % 2 and (self.base != "none" or self.space == "hermitian"):
+            raise ValueError(f"dim {self.dim} is odd: complex numbers have two parts")
+        if self.alone and self.base == "none":
+            raise ValueError(f"alone {self.alone} leaves nothing of short paths: it needs a base")
         if _SPACES[self.space].parts > 1 and self.fork != "mlp":
             raise ValueError(f"fork {self.fork!r} is of no use: space {self.space!r} has its own intersection")
+        if _SPACES[self.space].parts > 1 and (self.base, self.variable) != ("none", "vector"):
+            raise ValueError(f"base {self.base!r} and variable {self.variable!r} are of points, not of {self.space!r}")
 
 
 class Pathformer(Model):
@@ -106,20 +137,67 @@ class Pathformer(Model):
         self.paths: nn.Module = encoders[0] if len(encoders) == 1 else SideBySide(encoders)
         own = self.space.intersection()
         self.forks = _fork(c) if own is None else own
+        self.product = None if c.base == "none" else Composition(self.negation)
+        self.variable = c.variable
 
     def embed(self, batch: Batch, ids: Tensor, entities: Reading) -> Tensor:
         """Encode level by level: paths from anchors, forks, paths from variables, ... (I,) -> (D, q)."""
         operators, bank = self.operators.read(), Bank()
-        for step in batch.steps:
+        for place, step in enumerate(batch.steps):
             if isinstance(step, Paths):
-                tokens = self._tokens(step, ids, entities, operators, bank)  # E_in, packed (T, q)
-                pooled = mean_pool(self.paths(tokens, step.packing), step.packing)  # E_pq (P, q)
+                starts = self._variables(step, bank, entities)
+                tokens = self._tokens(step, ids, entities, operators, starts)  # E_in, packed (T, q)
+                if self.product is None:
+                    pooled = mean_pool(self.paths(tokens, step.packing), step.packing)  # E_pq (P, q)
+                else:
+                    base = self._base(batch.walks[place], step, ids, entities, operators, starts)
+                    pooled = self._added(base, tokens, step.packing.longer(1 + self.config.alone))
                 bank.add(self.space.regularize(pooled))
             else:
                 bank.add(self.forks(bank.take(step.values).split(step.sizes)))  # E_v (F, q)
-        return bank.take(batch.roots)  # v_q (D, q)
+        return F.dropout(bank.take(batch.roots), self.config.query_dropout, self.training)  # v_q (D, q)
 
-    def _tokens(self, step: Paths, ids: Tensor, entities: Reading, operators: Reading, bank: Bank) -> Tensor:
+    def _variables(self, step: Paths, bank: Bank, entities: Reading) -> Tensor | None:
+        """What starts the paths of a step that start at variables: (W, q)."""
+        if not len(step.variable_values):
+            return None
+        values = bank.take(step.variable_values).to(entities.weight.dtype)
+        return values if self.variable == "vector" else self._expected(values, entities)
+
+    def _expected(self, values: Tensor, entities: Reading) -> Tensor:
+        """sum_e softmax(-Dist(e, x)) v_e: (n, q) -> (n, q)."""
+        products = self.space.products(values, entities.weight)
+        if products is not None:
+            return expected_rows(*products, entities.weight)
+        distances = self.space.distance_to_all(values, entities.weight).float()
+        return torch.softmax(-distances, dim=1).to(values.dtype) @ entities.weight
+
+    def _base(
+        self,
+        walk: Walk | None,
+        step: Paths,
+        ids: Tensor,
+        entities: Reading,
+        operators: Reading,
+        variables: Tensor | None,
+    ) -> Tensor:
+        """The product along each path: (P, q)."""
+        assert walk is not None
+        assert self.product is not None
+        chain = operators.rows(ids.index_select(0, walk.relation_sources))
+        starts = entities.rows(ids.index_select(0, step.entity_sources)) if variables is None else variables
+        expect = partial(self._expected, entities=entities) if self.config.base == "expected" else None
+        base: Tensor = self.product(walk, starts, chain, expect)
+        return base
+
+    def _added(self, base: Tensor, tokens: Tensor, packing: Packing) -> Tensor:
+        """The base of all paths and, to those that are long enough, what the encoder says: (P, q)."""
+        if not len(packing):
+            return base
+        read = mean_pool(self.paths(tokens[: len(packing.positions)], packing), packing)
+        return torch.cat([base[: len(packing)] + read, base[len(packing) :]])
+
+    def _tokens(self, step: Paths, ids: Tensor, entities: Reading, operators: Reading, values: Tensor | None) -> Tensor:
         """The start of each path, an anchor's row or a variable's value, and the rows of its operators: (T, q).
 
         Rows enter as they are, not regularized (silent): what is added to a whole row is lost in a LayerNorm.
@@ -127,9 +205,8 @@ class Pathformer(Model):
         """
         anchors = ids.index_select(0, step.entity_sources)  # (A,)
         chain = ids.index_select(0, step.operator_sources).masked_fill(step.operator_negated, self.relation_count)
-        dtype, variables = operators.weight.dtype, None
-        if len(step.variable_values):
-            variables = (bank.take(step.variable_values).to(dtype), step.variable_places)
+        dtype = operators.weight.dtype
+        variables = None if values is None else (values, step.variable_places)
         if self.space.entity_width < self.space.query_width:
             starts = self.space.anchor(entities.rows(anchors)).to(dtype)
             rows = [starts, operators.rows(chain), *(() if variables is None else variables[:1])]
@@ -140,7 +217,8 @@ class Pathformer(Model):
 
 def _space(config: Config) -> Space:
     own = {"temperature": config.temperature} if config.space == "sphere" else {}
-    return _SPACES[config.space](config.dim, config.margin, **own)
+    width = config.dim // 2 if config.space == "hermitian" else config.dim
+    return _SPACES[config.space](width, config.margin, **own)
 
 
 def _encoder(config: Config) -> TransformerEncoder:
@@ -157,7 +235,7 @@ def _encoder(config: Config) -> TransformerEncoder:
         causal=c.attention == "causal",
         bias=c.bias,
         scale=c.scale,
-        gain=c.margin / d if c.gain == "margin" else 1.0,
+        gain={"margin": c.margin / d, "one": 1.0, "small": _SMALL}[c.gain],
     )
 
 
@@ -172,6 +250,8 @@ def _fork(config: Config) -> nn.Module:
             return LeftFold(Mixer(d))
         case "set":
             return SetFold(d)
+        case "sum":
+            return SumFold(d)
 
 
 METHOD = Pathformer

@@ -19,7 +19,7 @@ from torch.nn import functional as F  # noqa: N812 (torch's own name for it)
 
 from pathformer.nn.backend import fused
 
-__all__ = ["cross_entropy", "product_cross_entropy"]
+__all__ = ["cross_entropy", "padded_rows", "product_cross_entropy", "wide_product"]
 
 PART = 1 << 28  # numbers of l that are there at once; up to so many are kept for the backward pass
 ALIGNED = 64  # columns of l on a device are a multiple of it
@@ -44,11 +44,11 @@ class _ProductCrossEntropy(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, left: Tensor, right: Tensor, targets: Tensor, shares: Tensor, smoothing: float) -> Tensor:
         ctx.smoothing, ctx.columns = smoothing, len(right)
-        padded = _padded(right)  # (M, k), M >= N
+        padded = padded_rows(right)  # (M, k), M >= N
         keep = len(left) * len(padded) <= PART
         kept, sums, chosen = None, [], []
         for rows in _parts(len(left), len(padded)):
-            logits = _product(left[rows], padded)  # (b, M); what lies beyond N counts for nothing
+            logits = wide_product(left[rows], padded)  # (b, M); what lies beyond N counts for nothing
             kept = logits if keep else None
             sums.append(_log_sum(logits, len(right)))
             chosen.append((logits.gather(1, targets[rows]) * shares[rows]).sum(dim=1))
@@ -63,7 +63,7 @@ class _ProductCrossEntropy(torch.autograd.Function):
         grad, smoothing, columns = grads[0].contiguous(), ctx.smoothing, ctx.columns
         of_left, of_right = [], None
         for rows in _parts(len(left), len(right)):
-            logits = kept if kept is not None else _product(left[rows], right)
+            logits = kept if kept is not None else wide_product(left[rows], right)
             owed = _slope(logits, columns, log_sum[rows], grad[rows], smoothing / columns, left.dtype)  # (b, M)
             debts = (smoothing - 1.0) * grad[rows, None] * shares[rows]
             owed.scatter_add_(1, targets[rows], debts.to(owed.dtype))
@@ -79,13 +79,13 @@ def _parts(rows: int, columns: int) -> Iterator[slice]:
     return (slice(first, min(first + size, rows)) for first in range(0, rows, size))
 
 
-def _padded(right: Tensor) -> Tensor:
+def padded_rows(right: Tensor) -> Tensor:
     """Rows of zeros up to a multiple of ALIGNED: products of odd sizes take kernels without wide loads."""
     more = -len(right) % ALIGNED
     return F.pad(right, (0, 0, 0, more)) if more and fused(right) else right
 
 
-def _product(left: Tensor, right: Tensor) -> Tensor:
+def wide_product(left: Tensor, right: Tensor) -> Tensor:
     """left right^T in float32: where factors are bf16, 8 bits would be too few for what an exponential is taken of."""
     if left.is_cuda and left.dtype is not torch.float32:
         return torch.mm(left, right.t(), out_dtype=torch.float32)

@@ -13,7 +13,7 @@ from torch import Tensor, nn
 
 from pathformer.nn.mlp import MLP
 
-__all__ = ["LeftFold", "MLPPair", "MeanPair", "SetFold", "by_arity", "left_fold"]
+__all__ = ["LeftFold", "MLPPair", "MeanPair", "SetFold", "SumFold", "by_arity", "left_fold"]
 
 
 def left_fold(branches: Sequence[Tensor], pair: Callable[[Tensor, Tensor], Tensor]) -> Tensor:
@@ -94,6 +94,27 @@ class SetFold(nn.Module):
             largest = _on_first(largest, part, torch.maximum)
             arity[: len(part)] += 1
         folded: Tensor = self.all(torch.cat([total / arity, largest], dim=-1))
+        return folded
+
+
+class SumFold(nn.Module):
+    """sum_i x_i + g(x_1, ...), g a `SetFold` whose last map starts at a tenth of its usual size.
+
+    Ours. Where scores are inner products, adding queries multiplies the probabilities of their answers, up to a
+    constant: what the sum starts from is the product of independent branches.
+    """
+
+    def __init__(self, dim: int) -> None:
+        super().__init__()
+        self.more = SetFold(dim)  # g
+        last = self.more.all.linears[-1]
+        with torch.no_grad():
+            for weight in last.parameters():
+                weight.mul_(0.1)
+
+    def forward(self, branches: Sequence[Tensor]) -> Tensor:
+        """(n_1, d), (n_2, d), ... -> (F, d)."""
+        folded: Tensor = left_fold(branches, torch.add) + self.more(branches)
         return folded
 
 

@@ -69,6 +69,16 @@ class Packing:
     def __len__(self) -> int:
         return len(self.offsets) - 1
 
+    def longer(self, length: int) -> Packing:
+        """The packing of the sequences of more than so many tokens, where the longest come first: their rows do too."""
+        groups = tuple(group for group in self.groups if group.length > length)
+        count = sum(group.count for group in groups)
+        rows = sum(group.count * group.length for group in groups)
+        classes = tuple(
+            (first, min(size, count - first), tokens) for first, size, tokens in self.classes if first < count
+        )
+        return Packing(self.offsets[: count + 1], self.positions[:rows], groups, classes, self.longest if groups else 0)
+
 
 def _classes(lengths: npt.NDArray[np.int64]) -> tuple[tuple[int, int, int], ...]:
     """Neighbours whose lengths round up to the same power of two."""

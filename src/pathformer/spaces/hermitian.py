@@ -14,7 +14,7 @@ from torch import Tensor
 
 from pathformer.spaces._derived import Bilinear
 
-__all__ = ["SPACE", "Hermitian", "conjugate", "cubes", "multiply"]
+__all__ = ["SPACE", "Hermitian", "between", "conjugate", "cubes", "multiply"]
 
 
 class Hermitian(Bilinear):
@@ -56,6 +56,11 @@ def conjugate(rows: Tensor) -> Tensor:
     """(..., 2 r) -> (..., 2 r)."""
     real, imaginary = rows.chunk(2, dim=-1)
     return torch.cat([real, -imaginary], dim=-1)
+
+
+def between(heads: Tensor, tails: Tensor) -> Tensor:
+    """Rows whose inner products with relations are ComplEx's scores of the links from h to t: two (..., 2 r) -> one."""
+    return conjugate(multiply(heads, conjugate(tails)))
 
 
 def cubes(rows: Tensor) -> Tensor:

@@ -15,12 +15,16 @@ class SoftmaxOptions:
     entities: Literal["all", "drawn"] = "all"  # what a query's probability is shared among; "drawn": `negatives`
     targets: int = 128  # answers of a query that are targets at once, at most; 1: one of them, at random
     smoothing: float = 0.0  # share of the target that goes to all entities alike
+    n3: float = 0.0  # weight of the cubes of a query's anchors, relations and one answer, of complex numbers
+    relation: float = 0.0  # weight of the softmax over relations between the ends of a single link, likewise
 
     def __post_init__(self) -> None:
         if self.targets < 1:
             raise ValueError(f"targets {self.targets} leaves nothing to learn")
         if not 0.0 <= self.smoothing < 1.0:
             raise ValueError(f"smoothing {self.smoothing} is not in [0, 1)")
+        if min(self.n3, self.relation) < 0.0:
+            raise ValueError("n3 and relation are weights: 0 or more")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -5,6 +5,9 @@ N rows, e columns of the source, d columns wanted.
 Rows of another width are mapped: X V Q, where V (e, m) are the m = min(e, d) directions in which X has most weight, so
 that inner products between rows stay as near as m numbers allow (Eckart and Young), and Q (m, d) has orthonormal rows
 at random, so that no column of the result means more than another. All is scaled to the size that the table had.
+
+Where both models measure by the same inner product of complex numbers and are as wide, rows are copied as they are: a
+query that is the product of its start and its relation then has the score that the source gives it.
 """
 
 from __future__ import annotations
@@ -15,6 +18,7 @@ from torch import Tensor
 from pathformer.errors import CheckpointError
 from pathformer.models import Model
 from pathformer.nn.table import Table
+from pathformer.spaces.hermitian import Hermitian
 
 __all__ = ["mapped", "start_tables"]
 
@@ -31,10 +35,14 @@ def start_tables(model: Model, source: Model, seed: int = 0) -> None:
             f"of {source.entity_count:,} and {source.relation_count:,}"
         )
     chance = torch.Generator().manual_seed(seed)
+    alike = isinstance(model.space, Hermitian) and isinstance(source.space, Hermitian)
     for name in ("entities", "operators"):
         ours, theirs = getattr(model, name, None), getattr(source, name, None)
         if isinstance(ours, Table) and isinstance(theirs, Table):
             rows = theirs.weight[: min(len(ours), len(theirs))]
+            if alike and rows.shape[1] == ours.weight.shape[1]:
+                ours.weight[: len(rows)] = rows
+                continue
             size = ours.weight.square().mean().sqrt()
             ours.weight[: len(rows)] = size * mapped(rows, ours.weight.shape[1], chance).to(ours.weight)
 

@@ -16,7 +16,7 @@ from pathformer.errors import ConfigError
 from pathformer.models import Batch, Model
 from pathformer.models.complex import ComplEx
 from pathformer.nn.cross_entropy import product_cross_entropy
-from pathformer.spaces.hermitian import cubes, multiply
+from pathformer.spaces.hermitian import between, cubes, multiply
 from pathformer.training.data import Drawn
 from pathformer.training.objectives._base import Needs, Objective
 
@@ -47,8 +47,9 @@ class Links(Objective):
         loss = product_cross_entropy(multiply(heads, links), entities.weight, drawn.targets, drawn.shares, smoothing)
         if settings.relation:
             share = torch.ones_like(drawn.shares[:, :1])
-            between = network.between(heads, tails)
-            joined = product_cross_entropy(between, operators.weight, relations[:, None], share, smoothing)
+            joined = product_cross_entropy(
+                between(heads, tails), operators.weight, relations[:, None], share, smoothing
+            )
             loss = loss + settings.relation * joined
         return loss + settings.n3 * (cubes(heads) + cubes(links) + cubes(tails)) if settings.n3 else loss
 

@@ -8,6 +8,9 @@ t is uniform over the query's answers, or over a window of K of them that moves 
 is a target equally often. A temperature is the space's own matter (`spaces.sphere` learns one). Where distances are
 minus inner products, up to a constant a query, all N of them cost one matrix product; other spaces measure every
 entity.
+
+In a space of complex numbers two terms of ComplEx's own objective (`links`) can be added: N3, the cubes of the rows
+that a query names, in the mean over all queries of a batch, and, to single links, which relation joins their ends.
 """
 
 from __future__ import annotations
@@ -19,8 +22,10 @@ from torch import Tensor
 
 from pathformer.models import Batch, Model
 from pathformer.nn.cross_entropy import cross_entropy, product_cross_entropy
+from pathformer.nn.table import Reading
 from pathformer.training.data import Drawn
 from pathformer.training.objectives._base import Needs, Objective
+from pathformer.training.objectives._factors import factor_losses
 
 __all__ = ["OBJECTIVE", "Softmax"]
 
@@ -41,10 +46,17 @@ class Softmax(Objective):
         return self._all(network, batch, drawn) if drawn.targets is not None else self._drawn(network, batch, drawn)
 
     def _all(self, network: Model, batch: Batch, drawn: Drawn) -> Tensor:
+        queries, entities = network.points(batch, drawn.ids)
+        loss = self._entities(network, batch, drawn, queries, entities)
+        options = self.config.softmax
+        if options.n3 or options.relation:
+            loss = loss + factor_losses(network, batch, drawn, entities, options)
+        return loss
+
+    def _entities(self, network: Model, batch: Batch, drawn: Drawn, queries: Tensor, entities: Reading) -> Tensor:
         assert drawn.targets is not None
         assert drawn.shares is not None
         smoothing = self.config.softmax.smoothing
-        queries, entities = network.points(batch, drawn.ids)
         products = None if batch.layout.united else network.space.products(queries, entities.weight)
         if products is not None:
             return product_cross_entropy(*products, drawn.targets, drawn.shares, smoothing)

@@ -1,0 +1,48 @@
+"""What a path is worth without a transformer: its start times its relations, complex number by complex number.
+
+P paths, n rows that meet an operator, q numbers of a query: q / 2 real and then q / 2 imaginary parts.
+
+    x <- x r        a relation: in the space `hermitian`, a single link is then scored as by ComplEx
+    x <- c x        [Negation]; c is learned and below 0 at first, so that at a sum of branches the answers lose
+
+With hops of "expected" entities the value before each further relation is first read as an entity:
+
+    x <- E[v_e],  e with probability softmax(-Dist(e, x))
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import torch
+from torch import Tensor, nn
+
+from pathformer.models._walk import Walk, follow
+from pathformer.spaces.hermitian import multiply
+
+__all__ = ["Composition"]
+
+_COMPLEMENT = -0.5  # c at first
+
+
+class Composition(nn.Module):
+    """The product along each path."""
+
+    def __init__(self, negation: bool) -> None:
+        super().__init__()
+        self.complement = nn.Parameter(torch.tensor([_COMPLEMENT])) if negation else None  # c
+
+    def forward(
+        self, walk: Walk, starts: Tensor, chain: Tensor, expect: Callable[[Tensor], Tensor] | None = None
+    ) -> Tensor:
+        """Starts (P, q), relations of all hops (., q) -> (P, q); expect: rows (n, q) as entities (n, q)."""
+
+        def onward(rows: Tensor, relations: Tensor) -> Tensor:
+            return multiply(rows if expect is None else expect(rows), relations)
+
+        return follow(walk, starts, chain, (multiply, self.negate), (onward, self.negate))
+
+    def negate(self, rows: Tensor) -> Tensor:
+        """c x."""
+        assert self.complement is not None
+        return rows * self.complement
