@@ -17,6 +17,7 @@ from torch import Tensor
 
 from pathformer.errors import DivergedError
 from pathformer.models import Batch, Model
+from pathformer.nn.linear import Laid
 from pathformer.plan import Block, build_layout
 from pathformer.query.computation import Tree
 from pathformer.query.structures import Structure, instance_of_tree, structure_of
@@ -46,6 +47,7 @@ class Encoder:
         self.model = model
         self.device = model.entities.weight.device
         self._batches: OrderedDict[tuple[Block, ...], Batch] = OrderedDict()
+        self._laid = Laid()
 
     def points(self, trees: Sequence[Tree]) -> Points:
         """Encode trees, as the method takes unions."""
@@ -57,7 +59,7 @@ class Encoder:
             places.setdefault(structure, []).append(place)
         batch = self._batch(tuple(Block(structure, len(table)) for structure, table in rows.items()))
         ids = np.fromiter((i for table in rows.values() for row in table for i in row), np.int32)
-        with torch.inference_mode(), _threads_for(len(trees)):
+        with torch.inference_mode(), self._laid.used(), _threads_for(len(trees)):
             points = self.model.encode(batch, torch.from_numpy(ids).to(self.device)).float()
         if not bool(torch.isfinite(points).all()):
             raise DivergedError("a question is encoded as numbers that are not finite: the model's weights diverged")

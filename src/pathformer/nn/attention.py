@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import torch
 from torch import Tensor, nn
-from torch.nn import functional as F  # noqa: N812 (torch's own name for it)
 
 from pathformer.nn.backend import fused
+from pathformer.nn.linear import linear
 from pathformer.nn.noise import Noise
 from pathformer.nn.packing import Packing
 from pathformer.nn.positions import RelativePositions
@@ -37,18 +37,18 @@ class SelfAttention(nn.Module):
         # Each of the three maps is d x d on its own, so Xavier's bound is taken for each and not for the stack.
         for part in (*self.qkv.weight.chunk(3), self.out.weight):
             nn.init.xavier_uniform_(part)
-        for linear in (self.qkv, self.out):
+        for layer in (self.qkv, self.out):
             if bias:
-                nn.init.zeros_(linear.bias)
+                nn.init.zeros_(layer.bias)
 
     def forward(self, rows: Tensor, packing: Packing, noise: Noise) -> Tensor:
         """rows (T, d) -> (T, d), the output map's bias not yet added."""
         if fused(rows) and packing.longest <= _KERNEL_LENGTH and 3 * rows.numel() < _KERNEL_SIZE:
-            mixed = self._fused(F.linear(rows, self.qkv.weight), packing, noise)
+            mixed = self._fused(linear(rows, self.qkv.weight), packing, noise)
         else:
-            qkv = self.qkv(rows)  # (T, 3d)
+            qkv = linear(rows, self.qkv.weight, self.qkv.bias)  # (T, 3d)
             mixed = torch.cat([self._plain(group.of(qkv), noise).flatten(0, 1) for group in packing.groups])
-        return F.linear(mixed, self.out.weight)
+        return linear(mixed, self.out.weight)
 
     def _plain(self, qkv: Tensor, noise: Noise) -> Tensor:
         """qkv (P, L, 3d) of sequences of one length -> (P, L, d)."""

@@ -6,6 +6,8 @@ from itertools import pairwise
 
 from torch import Tensor, nn
 
+from pathformer.nn.linear import linear
+
 __all__ = ["MLP"]
 
 
@@ -20,12 +22,13 @@ class MLP(nn.Module):
         made = [nn.Linear(a, b) for a, b in pairwise(sizes)]
         self.linears = nn.ModuleList(made)
         if xavier:
-            for linear in made:
-                nn.init.xavier_uniform_(linear.weight)
+            for layer in made:
+                nn.init.xavier_uniform_(layer.weight)
 
     def forward(self, values: Tensor) -> Tensor:
         """(..., a) -> (..., c), in the precision of the weights."""
         values = values.to(next(self.parameters()).dtype)
-        for place, linear in enumerate(self.linears):
-            values = linear(values.relu() if place else values)
+        for place, layer in enumerate(self.linears):
+            assert isinstance(layer, nn.Linear)
+            values = linear(values.relu() if place else values, layer.weight, layer.bias)
         return values

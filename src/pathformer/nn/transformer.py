@@ -14,10 +14,10 @@ from typing import Literal
 
 import torch
 from torch import Tensor, nn
-from torch.nn import functional as F  # noqa: N812 (torch's own name for it)
 
 from pathformer.nn.attention import SelfAttention
 from pathformer.nn.backend import fused
+from pathformer.nn.linear import linear
 from pathformer.nn.noise import Noise
 from pathformer.nn.packing import Packing
 from pathformer.nn.positions import sinusoidal
@@ -115,14 +115,14 @@ class _Layer(nn.Module):
         self.contract = nn.Linear(hidden, dim)
         self.norm1 = nn.LayerNorm(dim, eps=_EPSILON)
         self.norm2 = nn.LayerNorm(dim, eps=_EPSILON)
-        for linear in (self.expand, self.contract):
-            nn.init.xavier_uniform_(linear.weight)
-            nn.init.zeros_(linear.bias)
+        for layer in (self.expand, self.contract):
+            nn.init.xavier_uniform_(layer.weight)
+            nn.init.zeros_(layer.bias)
 
     def feed(self, rows: Tensor, noise: Noise) -> Tensor:
         """FFN(x) = W_2 drop(relu(W_1 x + b_1)); b_2 is added with the residual."""
-        hidden = relu_dropout(F.linear(rows, self.expand.weight), self.expand.bias, noise)
-        return F.linear(hidden, self.contract.weight)
+        hidden = relu_dropout(linear(rows, self.expand.weight), self.expand.bias, noise)
+        return linear(hidden, self.contract.weight)
 
 
 def enter(rows: Tensor, positions: Tensor | None, packing: Packing, scale: float, noise: Noise) -> Tensor:
