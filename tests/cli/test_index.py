@@ -11,7 +11,8 @@ from typer.testing import CliRunner
 
 from pathformer.cli import app
 from pathformer.engine.engine import Engine, load
-from pathformer.engine.reindex import reindex, typical_points
+from pathformer.engine.reindex import reindex
+from pathformer.engine.typical import typical_points
 from pathformer.errors import ConfigError, InputError, UnknownPluginError
 from pathformer.index import build as build_index
 from pathformer.kg.knowledge import KnowledgeGraph
@@ -73,9 +74,9 @@ def test_options_are_taken_and_kept(folder: Path) -> None:
 
 def test_tuned_on_questions_of_its_own_graph(folder: Path) -> None:
     engine = load(folder)
-    points = typical_points(engine, count=8)
+    points = typical_points(engine.kg, engine.encoder, count=8)
     assert points.shape == (48, 16)
-    assert torch.equal(points, typical_points(engine, count=8))
+    assert torch.equal(points, typical_points(engine.kg, engine.encoder, count=8))
     assert reindex(engine, "lsh").kg is engine.kg
 
 

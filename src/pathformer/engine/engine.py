@@ -15,7 +15,9 @@ from pathformer.engine.ask import Options, Service, ask
 from pathformer.engine.calibrate import Calibration
 from pathformer.engine.candidates import Candidates
 from pathformer.engine.encode import Encoder
+from pathformer.engine.forms import FULL
 from pathformer.engine.question import Question, read_question
+from pathformer.engine.release import released
 from pathformer.engine.search import search
 from pathformer.engine.storage import Parts, open_parts, save_parts
 from pathformer.errors import EngineError
@@ -39,27 +41,43 @@ class Engine:
         calibration: Calibration | None = None,
         about: Mapping[str, Any] | None = None,
         files: Mapping[str, bytes] | None = None,
+        form: str = FULL,
     ) -> None:
-        """about: how it was trained, in plain values; files: reports that are kept in its folder (`storage.EXTRAS`)."""
+        """about: how it was trained, in plain values; files: reports that are kept in its folder (`storage.EXTRAS`).
+
+        form: in which its weights are kept on disk (`forms`); here they are wide in any form.
+        """
         if model.entity_count != kg.vocabulary.entity_count:
             raise EngineError(
                 f"the model knows {model.entity_count:,} entities, the graph has {kg.vocabulary.entity_count:,}"
             )
         self.kg, self.model, self.index = kg, model.eval(), index
         self.calibration = calibration or Calibration.none()
-        self.about, self.files = dict(about or {}), dict(files or {})
+        self.about, self.files, self.form = dict(about or {}), dict(files or {}), form
         self.encoder = Encoder(model)
 
     @classmethod
     def open(cls, folder: str | Path, device: str = "cpu") -> Engine:
         """An engine that was saved; weights and graph are mapped, not read."""
-        parts = open_parts(Path(folder), device)
-        return cls(parts.kg, parts.model, parts.index, parts.calibration, parts.about, parts.files)
+        return cls.of(open_parts(Path(folder), device))
 
-    def save(self, folder: str | Path, *, force: bool = False) -> Path:
-        """Write everything to a new folder, all or nothing; an existing one is refused, or replaced with `force`."""
-        parts = Parts(self.kg, self.model, self.index, self.calibration, self.about, self.files)
+    def save(self, folder: str | Path, *, form: str | None = None, force: bool = False) -> Path:
+        """Write everything to a new folder, all or nothing; an existing one is refused, or replaced with `force`.
+
+        form: "bf16" or "int8" for a release, in half or a quarter of the size (`release.released`); as it is otherwise.
+        """
+        parts = self.parts if form is None else released(self.parts, form)
         return save_parts(parts, Path(folder), force=force)
+
+    @property
+    def parts(self) -> Parts:
+        """What it is made of."""
+        return Parts(self.kg, self.model, self.index, self.calibration, self.about, self.files, self.form)
+
+    @classmethod
+    def of(cls, parts: Parts) -> Engine:
+        """An engine from its parts."""
+        return cls(parts.kg, parts.model, parts.index, parts.calibration, parts.about, parts.files, parts.form)
 
     @overload
     def ask(

@@ -7,7 +7,10 @@ model.safetensors     weights alone (`training.checkpoint`)
 index/                the nearest entities
 calibration.json      how distances become probabilities
 report.json report.md calibration.svg     what fitting wrote about itself, kept as it is
+MODEL_CARD.md release.json                of a release: what it is, and what its form costs
 ```
+
+A release (`forms`) keeps its weights in less, and no exact index: that is laid out again, in bf16, when it is opened.
 
 Written beside its place and renamed, so that a folder is there whole or not at all.
 """
@@ -21,19 +24,23 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from torch import Tensor
 from torch.overrides import TorchFunctionMode
 
 from pathformer.engine.calibrate import Calibration
+from pathformer.engine.forms import FORMS, FULL, packed, unpacked
 from pathformer.errors import EngineError
 from pathformer.index import Index, load
+from pathformer.index import build as build_index
 from pathformer.kg.atomic import new_folder
 from pathformer.kg.knowledge import KnowledgeGraph
 from pathformer.models import Model, build
 from pathformer.training.checkpoint import check_graph, read, write
 
-__all__ = ["EXTRAS", "HEADER", "Parts", "is_engine", "open_parts", "save_parts"]
+__all__ = ["CARD", "EXTRAS", "HEADER", "RELEASE", "Parts", "is_engine", "open_parts", "save_parts", "searched_rows"]
 
-EXTRAS = ("report.json", "report.md", "calibration.svg")
+CARD, RELEASE = "MODEL_CARD.md", "release.json"
+EXTRAS = ("report.json", "report.md", "calibration.svg", CARD, RELEASE)
 
 HEADER, _FORMAT, _VERSION = "engine.json", "pathformer engine", 1
 _DRAWS = frozenset({"uniform_", "normal_", "trunc_normal_", "kaiming_uniform_", "kaiming_normal_"})  # fill at random
@@ -50,6 +57,7 @@ class Parts:
     calibration: Calibration
     about: Mapping[str, Any]  # how it was trained, in plain values
     files: Mapping[str, bytes]  # those of EXTRAS that there are
+    form: str = FULL  # in which the weights are kept on disk
 
 
 def is_engine(folder: Path) -> bool:
@@ -62,8 +70,9 @@ def save_parts(parts: Parts, folder: Path, *, force: bool = False) -> Path:
     with new_folder(folder, HEADER, force=force) as target:
         parts.kg.save(target / _GRAPH)
         facts = _facts(parts)
-        write(target / _WEIGHTS, facts, {f"model.{name}": t for name, t in parts.model.state_dict().items()})
-        parts.index.save(target / _INDEX)
+        write(target / _WEIGHTS, facts, _kept(parts))
+        if not _is_remade(parts):
+            parts.index.save(target / _INDEX)
         (target / _CALIBRATION).write_text(json.dumps(parts.calibration.to_json(), indent=2) + "\n", "utf-8")
         for name, content in parts.files.items():
             (target / name).write_bytes(content)
@@ -77,15 +86,35 @@ def open_parts(folder: Path, device: torch.device | str = "cpu") -> Parts:
     header = _read_header(folder)
     kg = KnowledgeGraph.open(folder / _GRAPH)
     check_graph(header, kg.vocabulary.fingerprint(), folder / _WEIGHTS, kg.name)
+    form = _form(header, folder)
     model = _open_model(folder / _WEIGHTS, device)
     return Parts(
         kg=kg,
         model=model,
-        index=load(folder / _INDEX, space=model.space, device=device),
+        index=_open_index(folder / _INDEX, model, form, device),
         calibration=Calibration.from_json(_read_json(folder / _CALIBRATION)),
         about=header["trained"],
         files={name: (folder / name).read_bytes() for name in EXTRAS if (folder / name).is_file()},
+        form=form,
     )
+
+
+def searched_rows(model: Model, form: str) -> Tensor:
+    """The entity table as an index holds it: a release's in bf16, half to keep and half to read; (N, e)."""
+    rows = model.entities.weight.detach()
+    return rows if form == FULL else rows.to(torch.bfloat16)
+
+
+def _kept(parts: Parts) -> dict[str, Tensor]:
+    state = parts.model.state_dict()
+    return {f"model.{name}": t for name, t in state.items()} if parts.form == FULL else packed(state, parts.form)
+
+
+def _is_remade(parts: Parts) -> bool:
+    """Whether opening can lay the index out again from the weights alone."""
+    index = parts.index
+    usual = index.name == "exact" and index.config == index.config_type() and not len(index.removed)
+    return usual and parts.form != FULL
 
 
 def _facts(parts: Parts) -> dict[str, Any]:
@@ -99,7 +128,21 @@ def _facts(parts: Parts) -> dict[str, Any]:
         "dataset": parts.kg.name,
         "fingerprint": parts.kg.vocabulary.fingerprint(),
         "index": parts.index.name,
+        **({} if parts.form == FULL else {"form": parts.form}),
     }
+
+
+def _form(header: Mapping[str, Any], folder: Path) -> str:
+    form: str = header.get("form", FULL)
+    if form not in (FULL, *FORMS):
+        raise EngineError(f"{folder} keeps its weights in the form {form!r}, which this version does not read")
+    return form
+
+
+def _open_index(folder: Path, model: Model, form: str, device: torch.device | str) -> Index:
+    if form != FULL and not folder.is_dir():
+        return build_index("exact", searched_rows(model, form), model.space)
+    return load(folder, space=model.space, device=device)
 
 
 def _read_header(folder: Path) -> dict[str, Any]:
@@ -132,12 +175,16 @@ def _read_json(path: Path) -> dict[str, Any]:
 
 
 def _open_model(path: Path, device: torch.device | str) -> Model:
-    """The model with the file's own tensors in place of fresh ones: nothing is drawn, and nothing copied on a CPU."""
+    """The model with the file's own tensors in place of fresh ones: nothing is drawn.
+
+    On a CPU nothing is copied, unless the weights are kept in less: a release's are widened to float32.
+    """
     saved = read(path, device)
     facts = saved.facts
     with _NoDraws():
         model = build(facts["method"], facts["model"], entities=facts["entities"], relations=facts["relations"])
-    model.load_state_dict(saved.part("model"), assign=True)
+    weights = saved.part("model")
+    model.load_state_dict(unpacked(weights, saved.part("scale")) if "form" in facts else weights, assign=True)
     for buffer in set(model.buffers()) - set(model.state_dict(keep_vars=True).values()):
         if buffer.is_floating_point():  # made anew, in float32: weights may be saved in less
             buffer.data = buffer.to(model.entities.weight.dtype)

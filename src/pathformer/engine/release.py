@@ -1,0 +1,62 @@
+"""A trained engine in its release form: the same answers, or nearly, in half or a quarter of the size.
+
+What comes back is what opening the release will give: weights that were rounded and widened again, and an index over
+the rounded rows, so that it can be asked and measured before anything is written.
+"""
+
+from __future__ import annotations
+
+import copy
+import dataclasses
+
+from pathformer.engine.encode import Encoder
+from pathformer.engine.forms import FULL, check_form, packed, unpacked
+from pathformer.engine.storage import Parts, searched_rows
+from pathformer.engine.typical import typical_points
+from pathformer.errors import InputError
+from pathformer.index import Index, build
+from pathformer.kg.knowledge import KnowledgeGraph
+from pathformer.models import Model
+
+__all__ = ["check_source", "released"]
+
+
+def released(parts: Parts, form: str) -> Parts:
+    """The parts of an engine as a release in `form`: "bf16" or "int8"."""
+    check_source(parts.form, form)
+    if parts.form == form:
+        return parts
+    model = _rounded(parts.model, form)
+    index = _indexed(parts.index, model, form, parts.kg)
+    return dataclasses.replace(parts, model=model, index=index, form=form)
+
+
+def check_source(now: str, form: str) -> None:
+    """Refuse a form that there is not, and another one of a release: what was rounded away does not come back."""
+    check_form(form)
+    if now not in (FULL, form):
+        raise InputError(
+            f"this engine is a release in {now} already, and what was rounded away does not come back: "
+            f"release the engine that it was made from in {form}"
+        )
+
+
+def _rounded(model: Model, form: str) -> Model:
+    """A copy of the model with the numbers that the form keeps."""
+    kept = packed(model.state_dict(), form)
+    parts = {
+        prefix: {name.removeprefix(prefix): tensor for name, tensor in kept.items() if name.startswith(prefix)}
+        for prefix in ("model.", "scale.")
+    }
+    twin = copy.deepcopy(model).float()
+    twin.load_state_dict(unpacked(parts["model."], parts["scale."]))
+    return twin.eval().requires_grad_(False)
+
+
+def _indexed(index: Index, model: Model, form: str, kg: KnowledgeGraph) -> Index:
+    """The same index over the rounded rows; what was removed from it stays so."""
+    rows, options = searched_rows(model, form), dataclasses.asdict(index.config)
+    points = None if index.name == "exact" else typical_points(kg, Encoder(model))
+    made = build(index.name, rows, model.space, points=points, **options)
+    made.remove(index.removed)
+    return made
