@@ -32,7 +32,7 @@ def wide(small_graph_triples: dict[str, list[tuple[str, str, str]]]) -> Engine:
     settings = {"dim": 64, "layers": 2, "heads": 4, "space": "sphere", "fork": "set"}
     model = build("pathformer", settings, entities=names.entity_count, relations=names.relation_count)
     with torch.no_grad():
-        model.entities.weight *= torch.logspace(-2, 2, names.entity_count)[:, None]
+        model.entities.weight.mul_(torch.logspace(-2, 2, names.entity_count)[:, None])
     return Engine(kg, model, build_index("exact", model.entities.weight.detach(), model.space), about={"seed": 1})
 
 
