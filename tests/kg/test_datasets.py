@@ -38,6 +38,7 @@ def test_the_folder_is_the_registry() -> None:
     for name, dataset in found.items():
         assert dataset.title
         assert dataset.home
+        assert dataset.licence
         assert (dataset.bundled is not None) == (name == "world")
         assert bool(dataset.places) == (name != "world")
         assert (dataset.triples is None) == (name == "world")

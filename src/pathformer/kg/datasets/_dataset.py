@@ -19,6 +19,7 @@ class Dataset:
 
     title: str
     home: str  # where to get it, as the end of a sentence
+    licence: str  # under which its makers give it, as far as they say
     entities: int | None = None  # as published; None for the bundled graph, which is counted when asked
     relations: int | None = None  # one direction counted
     triples: tuple[int, ...] | None = None  # train, valid, test

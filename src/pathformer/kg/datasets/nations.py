@@ -9,6 +9,7 @@ __all__ = ["DATASET"]
 DATASET = Dataset(
     title="relations between fourteen countries, 1950 to 1965",
     home="the datasets of PyKEEN (github.com/pykeen/pykeen)",
+    licence="MIT (the copy of PyKEEN)",
     entities=14,
     relations=55,
     triples=(1_592, 199, 201),

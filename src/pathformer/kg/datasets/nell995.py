@@ -9,6 +9,7 @@ __all__ = ["DATASET"]
 DATASET = Dataset(
     title="facts read from the web by NELL, BetaE edition",
     home="snap.stanford.edu/betae/KG_data.zip (see github.com/snap-stanford/KGReasoning)",
+    licence="none is stated by the edition",
     entities=63_361,
     relations=200,
     triples=(114_213, 14_324, 14_267),

@@ -14,6 +14,7 @@ __all__ = ["DATASET"]
 DATASET = Dataset(
     title="countries, cities, languages, currencies and airports (bundled)",
     home="the package itself",
+    licence="CC BY 4.0 (GeoNames), Unicode License V3 (CLDR), MIT (airportsdata): kg/datasets/world/LICENSES.md",
     bundled=Path(__file__).parent / "triples.tsv",
     names="labels.tsv",
 )
