@@ -1,121 +1,191 @@
 """What each lever gives at equal minutes: `PYTHONPATH=src python benchmarks/levers.py RUN MINUTES OUT [LEVER ...]`.
 
     pathformer bench levers -- fast-fb15k-237 3 runs/levers margin softmax all-answers
+    pathformer bench levers -- fast-fb15k-237 3 runs/levers recipe start frozen --jobs 3
     pathformer bench levers -- --speed
     pathformer bench levers -- --list
 
-RUN is a run file; MINUTES the box of each lever. A lever is a name of the list below, or `name:key=value,key=value`
-with settings of its own; each stands alone on top of RUN. One with `start` trains a link predictor first, within
-minutes of its own, which are added. Levers share the graph and the queries. They are judged on validation queries: test
-queries are ranked once, by the run that is chosen. Unions are ranked in every way that disjuncts can be combined.
-Writes `levers.json` and `levers.md` to OUT after every lever.
+RUN is a run file; MINUTES the box of each lever. A lever is a name of `_levers.py`, or `name:key=value,key=value`
+with settings of its own; each stands alone on top of RUN. What levers `start` from is trained first, once for all of
+them, within minutes of its own, and kept in OUT. Levers share the graph and the queries; each is a process, JOBS of
+them at a time, so that all have the same share of a device. They are judged on validation queries: test queries are
+ranked once, by the run that is chosen. Unions and paths from variables are ranked in every way that a model can.
+Writes `levers.json` and `levers.md` to OUT; weights stay in OUT/LEVER, and the same command goes on where it was cut.
 `--speed` times captured updates on made-up queries of both benchmarks' sizes instead, on a card.
 """
 
 from __future__ import annotations
 
+import argparse
 import gc
 import json
+import os
 import sys
 import time
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from contextlib import nullcontext
+from functools import partial
+from multiprocessing import get_context
+from multiprocessing.connection import wait
+from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import Any, get_args
 
 import numpy as np
 import torch
+from _levers import LEVERS, Lever, lever_of
 from _record import record
 
 from pathformer.evaluation.evaluate import ModelRanker, evaluate
+from pathformer.experiments.mps import Service
 from pathformer.experiments.run import Material, gather, train_run
-from pathformer.experiments.settings import read_run
-from pathformer.models import Combine
-from pathformer.models.pathformer import Config, Pathformer
+from pathformer.experiments.settings import read_run, run_names
+from pathformer.experiments.standing import standing
+from pathformer.models import Combine, Model
+from pathformer.models.pathformer import Config, Pathformer, Variable
 from pathformer.query.structures import EPFO, EPFO_TRAINED, NEGATION_STRUCTURES
+from pathformer.symbolic.queries import Queries
 from pathformer.training import bench, checkpoint
 from pathformer.training.device import choose_device
 from pathformer.training.options import SoftmaxOptions, StepConfig
 from pathformer.training.step import TrainingStep
 
-UPDATE = "training.update."
+TELL = 20.0  # seconds between two reports
 GRAPHS = {"FB15k-237": (14_505, 474), "NELL995": (63_361, 400)}  # entities, relations
 
 
-@dataclass(frozen=True)
-class Lever:
-    """Settings on top of the run, and what was expected of them before they were measured."""
-
-    settings: tuple[str, ...]
-    expected: str = ""
-
-
-LEVERS = {  # what was expected: the words of those who proposed them, before anything was measured
-    "recipe": Lever((), "the run as it is"),
-    "margin": Lever(
-        ("model.space=point", f"{UPDATE}objective=margin", f"{UPDATE}table_rate=1.0", "model.combine=smallest"),
-        "the paper's loss in the same time: far behind",
-    ),
-    "start": Lever(("start=complex-{dataset}",), "2 to 4 points on 1p alone, more on NELL995"),
-    "frozen": Lever(("start=complex-{dataset}", f"{UPDATE}table_rate=0.0"), "the same, tables kept as they start"),
-    "one-answer": Lever((f"{UPDATE}softmax.targets=1",), "all answers as targets beat one at a time"),
-    "l1": Lever(
-        ("model.space=point", f"{UPDATE}softmax.entities=drawn", f"{UPDATE}negatives=512"),
-        "L1 and cosine to be compared at equal time",
-    ),
-    "fixed-queries": Lever(("training.fresh=0",), "fresh queries beat a fixed set"),
-    "smallest": Lever(("model.combine=smallest",), "2u 9.9 against 14.9: disjuncts are not comparable"),
-    "no-average": Lever((f"{UPDATE}ema=0.0",), "weight averaging gains a little"),
-    "weighted": Lever((f"{UPDATE}power=-0.5",), "the reference code's weights; not said"),
-    "unweighted": Lever((f"{UPDATE}weighted=false",), "not said"),
-    "upward": Lever((f"{UPDATE}power=0.5",), "links of hubs, so 2u and up, gain"),
-    "membership": Lever(("model.combine=membership",), "disjuncts of many answers are not drowned"),
-    "mlp-fork": Lever(("model.fork=mlp",), "an order-free fork gains a little"),
-    "relative": Lever(("model.positions=relative",), "relative positions gain a little"),
-    "one-layer": Lever(("model.layers=1",), "model size against time"),
-    "six-layers": Lever(("model.layers=6",), "model size against time"),
-    "half-batch": Lever(("training.batch=256",), "larger batches gain"),
-    "double-rate": Lever((f"{UPDATE}rate=1e-3",), "schedule"),
-    "cosine-decay": Lever(("training.schedule=cosine",), "schedule"),
-    "no-dropout": Lever(("model.dropout=0.0",), "not said"),
-    "dropout": Lever(("model.dropout=0.3",), "0.2 with smoothing 0.3 changed nothing"),
-    "smoothing": Lever((f"{UPDATE}softmax.smoothing=0.1",), "0.3 with dropout 0.2 changed nothing"),
-}
+def main() -> None:
+    """Train every lever, one after the other or side by side."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("run", nargs="?")
+    parser.add_argument("minutes", nargs="?", type=float)
+    parser.add_argument("out", nargs="?", type=Path)
+    parser.add_argument("levers", nargs="*")
+    parser.add_argument("--jobs", type=int, default=1)
+    for name in ("speed", "list"):
+        parser.add_argument(f"--{name}", action="store_true")
+    args = parser.parse_args()
+    if args.speed:
+        speed()
+    elif args.list:
+        for name, lever in LEVERS.items():
+            print(f"{name:14s} {' '.join(lever.settings)}")
+    elif args.out is None:
+        parser.error("a RUN, MINUTES and OUT are needed")
+    else:
+        work(args.run, args.minutes, args.out, args.levers or list(LEVERS), args.jobs)
 
 
-def main(name: str, minutes: str, out: str, *chosen: str) -> None:
-    """Train every lever, one after the other."""
-    folder, rows, material = Path(out), {}, None
-    for title in chosen or LEVERS:
-        lever = _lever(title, read_run(name).dataset)
-        run = read_run(name, [*lever.settings, f"training.minutes={minutes}"])
-        begun = time.monotonic()
-        material = material or gather(run)
-        print(f"{title}: {', '.join(lever.settings) or 'as it is'} (queries ready in {time.monotonic() - begun:.0f} s)")
-        _start_memory()
-        outcome = train_run(run, folder / title.partition(":")[0], material=material, test=False)
-        rows[title] = {"expected": lever.expected, "settings": list(lever.settings)} | _figures(outcome, folder, title)
-        rows[title]["unions"] = _unions(outcome, material, run.valid_queries)
-        print(
-            title, {key: round(value, 2) for key, value in rows[title].items() if isinstance(value, float)}, flush=True
-        )
-        record("levers", {"run": name, "minutes": float(minutes), "device": _device(), "levers": rows}, folder)
-        (folder / "levers.md").write_text(_markdown(rows), encoding="utf-8")
+def work(name: str, minutes: float, folder: Path, titles: list[str], jobs: int) -> None:
+    """Read graph and queries once, train what levers start from, then the levers, each in a process of its own.
+
+    This process never uses a device, or its forks could not.
+    """
+    levers = {title: lever_of(title, read_run(name).dataset) for title in titles}
+    begun = time.monotonic()
+    material = gather(read_run(name))
+    print(f"queries ready in {time.monotonic() - begun:.0f} s", flush=True)
+    starts = {key: folder / f"start-{Path(key).stem}" for key in sorted(set(map(_start, levers.values()))) if key}
+    first = {place.name: partial(_first, key, place, material) for key, place in starts.items()}
+    then = {
+        _folder(title): partial(_one, name, minutes, folder, title, lever, _from(lever, starts), material)
+        for title, lever in levers.items()
+    }
+    with Service(print) if jobs > 1 else nullcontext() as service:
+        if service is not None:
+            service.settle()
+        _side_by_side(first, folder, jobs)
+        _side_by_side(then, folder, jobs)
+    _write(name, minutes, folder, titles, jobs)
 
 
-def _lever(title: str, dataset: str) -> Lever:
-    name, colon, settings = title.partition(":")
-    if colon:
-        return Lever(tuple(settings.split(",")))
-    if name not in LEVERS:
-        sys.exit(f"no lever {name!r}; there are: {', '.join(LEVERS)}")
-    lever = LEVERS[name]
-    return Lever(tuple(setting.format(dataset=dataset) for setting in lever.settings), lever.expected)
+def _start(lever: Lever) -> str:
+    """The run file that a lever starts from, if any."""
+    found = next((s.removeprefix("start=") for s in lever.settings if s.startswith("start=")), "")
+    return found if found in run_names() or found.endswith(".toml") else ""
 
 
-def _figures(outcome: Any, folder: Path, title: str) -> dict[str, Any]:
+def _from(lever: Lever, starts: dict[str, Path]) -> list[str]:
+    """A lever's settings, starting from what was trained for all."""
+    found = _start(lever)
+    return [s if not found or not s.startswith("start=") else f"start={starts[found]}" for s in lever.settings]
+
+
+def _first(run: str, place: Path, material: Material) -> None:
+    before = read_run(run)
+    sets = material.sets.only(train=before.trained_structures, other=before.evaluated_structures)
+    train_run(before, place, material=Material(material.kg, sets), test=False)
+
+
+def _one(
+    name: str, minutes: float, folder: Path, title: str, lever: Lever, settings: list[str], material: Material
+) -> None:
+    """Train a lever and write what came of it beside its weights."""
+    place = folder / _folder(title)
+    run = read_run(name, [*settings, f"training.minutes={minutes}"])
+    _start_memory()
+    outcome = train_run(run, place, material=material, test=False)
+    row = {"expected": lever.expected, "settings": list(lever.settings)} | _figures(outcome, place)
+    row |= {"device": _device(), "other_ways": _ways(outcome, material, run.valid_queries)}
+    (place / "lever.json").write_text(json.dumps(row), encoding="utf-8")
+
+
+def _side_by_side(tasks: Mapping[str, Callable[[], None]], folder: Path, jobs: int) -> None:
+    """So many at a time, each in a fork of this process with a log of its own; tells where they stand."""
+    waiting, running, told = dict(tasks), dict[str, BaseProcess](), time.monotonic()
+    folder.mkdir(parents=True, exist_ok=True)
+    while waiting or running:
+        while waiting and len(running) < jobs:
+            name = next(iter(waiting))
+            running[name] = get_context("fork").Process(
+                target=_logged, args=(waiting.pop(name), folder / f"{name}.log")
+            )
+            running[name].start()
+            print(f"{name}: started, {len(waiting)} wait", flush=True)
+        wait([process.sentinel for process in running.values()], timeout=1.0)
+        for name in [name for name, process in running.items() if not process.is_alive()]:
+            ended = running.pop(name)
+            ended.join()
+            how = "done" if ended.exitcode == 0 else f"FAILED ({ended.exitcode}): {_last(folder / f'{name}.log')}"
+            print(f"{name}: {how}; {standing(folder / name)}", flush=True)
+        if time.monotonic() - told > TELL:
+            told = time.monotonic()
+            for name in running:
+                print(f"  {name}: {standing(folder / name)}", flush=True)
+
+
+def _logged(task: Callable[[], None], log: Path) -> None:
+    with log.open("a", encoding="utf-8") as file:
+        os.dup2(file.fileno(), 1)
+        os.dup2(file.fileno(), 2)
+        torch.set_num_threads(1)
+        task()
+
+
+def _last(log: Path) -> str:
+    return (log.read_text(encoding="utf-8").splitlines() or ["nothing said"])[-1]
+
+
+def _write(name: str, minutes: float, folder: Path, titles: list[str], jobs: int) -> None:
+    """All levers that were finished, as JSON and as a table."""
+    files = {title: folder / _folder(title) / "lever.json" for title in titles}
+    rows = {title: json.loads(file.read_text(encoding="utf-8")) for title, file in files.items() if file.is_file()}
+    if not rows:
+        sys.exit("no lever was finished")
+    device = next(iter(rows.values()))["device"]
+    record("levers", {"run": name, "minutes": minutes, "jobs": jobs, "device": device, "levers": rows}, folder)
+    table = _markdown(rows)
+    (folder / "levers.md").write_text(table, encoding="utf-8")
+    print(table)
+
+
+def _folder(title: str) -> str:
+    return title.partition(":")[0]
+
+
+def _figures(outcome: Any, place: Path) -> dict[str, Any]:
     """Steps, speed, memory, and the last validation by structure, in percent."""
-    text = (folder / title.partition(":")[0] / "log.jsonl").read_text(encoding="utf-8")
-    lines = [json.loads(line) for line in text.splitlines()]
+    lines = [json.loads(line) for line in (place / "log.jsonl").read_text(encoding="utf-8").splitlines()]
     rates = sorted(line["queries_per_second"] for line in lines if "queries_per_second" in line)
     curve = [(line["seconds"], 100 * line["valid/mrr"]) for line in lines if "valid/mrr" in line]
     last = [line for line in lines if "valid/mrr" in line][-1]
@@ -130,21 +200,34 @@ def _figures(outcome: Any, folder: Path, title: str) -> dict[str, Any]:
     return {**speed, **averages, **mrr, "curve": curve}
 
 
-def _unions(outcome: Any, material: Material, count: int | None) -> dict[str, dict[str, float]]:
-    """Unions of the best weights, ranked in every way that disjuncts can be combined: validation MRR in percent."""
+def _ways(outcome: Any, material: Material, count: int | None) -> dict[str, dict[str, float]]:
+    """The best weights ranked in other ways than the run's own: validation MRR in percent.
+
+    Unions in every way that disjuncts can be combined, paths from variables as they are read in either way.
+    """
     model, _ = checkpoint.load_model(outcome.result.best or outcome.result.last, choose_device())
-    asked = {
-        name: queries.take(np.arange(min(count or len(queries), len(queries))))
-        for name, queries in material.sets["valid"].items()
-        if name in ("2u", "up")
-    }
     found = {}
     for way in get_args(Combine):
         model.combine = way
-        scores = evaluate(ModelRanker(model), asked).scores
-        found[way] = {name: 100 * score.mrr for name, score in scores.items()}
-    print("  unions:", {way: {n: round(v, 2) for n, v in values.items()} for way, values in found.items()}, flush=True)
+        found[way] = _mrr(model, material, count, ("2u", "up"))
+    if isinstance(model, Pathformer) and model.space.parts == 1:
+        for start in get_args(Variable):
+            model.variable = start
+            found[f"variables: {start}"] = _mrr(model, material, count, ("ip", "inp"))
     return found
+
+
+def _mrr(model: Model, material: Material, count: int | None, names: tuple[str, ...]) -> dict[str, float]:
+    asked = {name: _some(queries, count) for name, queries in material.sets["valid"].items() if name in names}
+    scores = evaluate(ModelRanker(model), asked).scores
+    return {name: 100 * score.mrr for name, score in scores.items()}
+
+
+def _some(queries: Queries, count: int | None) -> Queries:
+    """At most `count` queries, evenly spaced, as a run's own validation takes them."""
+    if count is None or len(queries) <= count:
+        return queries
+    return queries.take(np.linspace(0, len(queries) - 1, count).round().astype(np.int64))
 
 
 def _markdown(rows: dict[str, dict[str, Any]]) -> str:
@@ -153,11 +236,17 @@ def _markdown(rows: dict[str, dict[str, Any]]) -> str:
     shown = [name for name in ("EPFO", "negation", *EPFO, *NEGATION_STRUCTURES) if name in first]
     lines = [f"| lever | steps | queries/s | {' | '.join(shown)} | expected |"]
     lines.append("|---" + "|--:" * (2 + len(shown)) + "|---|")
+    ways = []
     for title, row in rows.items():
+        told = "; ".join(
+            f"{way} {', '.join(f'{name} {value:.1f}' for name, value in values.items())}"
+            for way, values in row["other_ways"].items()
+        )
+        ways.append(f"- {_folder(title)}: {told}")
         cells = [f"{row[name]:.1f}" for name in shown]
         speed = f"{row['steps']:,} | {row['queries_per_second']:,.0f}"
-        lines.append(f"| {title} | {speed} | {' | '.join(cells)} | {row['expected']} |")
-    return "\n".join(lines) + "\n"
+        lines.append(f"| {_folder(title)} | {speed} | {' | '.join(cells)} | {row['expected']} |")
+    return "\n".join([*lines, "", "The best weights ranked in other ways:", "", *ways]) + "\n"
 
 
 def speed() -> None:
@@ -207,12 +296,4 @@ def _device() -> str:
 
 
 if __name__ == "__main__":
-    if sys.argv[1:] == ["--speed"]:
-        speed()
-    elif sys.argv[1:] == ["--list"]:
-        for name, lever in LEVERS.items():
-            print(f"{name:12s} {' '.join(lever.settings)}")
-    elif len(sys.argv) < 4:
-        sys.exit(__doc__)
-    else:
-        main(*sys.argv[1:])
+    main()

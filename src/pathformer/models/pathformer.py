@@ -52,7 +52,9 @@ from pathformer.spaces.hermitian import Hermitian
 from pathformer.spaces.point import Point
 from pathformer.spaces.sphere import Sphere
 
-__all__ = ["METHOD", "Config", "Pathformer"]
+__all__ = ["METHOD", "Config", "Pathformer", "Variable"]
+
+Variable = Literal["vector", "expected"]
 
 _SPACES: dict[str, type[Space]] = {
     "point": Point,
@@ -91,7 +93,7 @@ class Config:
     fork_hidden: tuple[int, ...] = (2, 1)  # hidden sizes / d of MLP_k2 (k_2 = 3): silent, fits Table 7 to 0.1 M
     base: Literal["none", "product", "expected"] = "none"  # what the encoder adds to, see `_compose`; ours
     alone: int = 0  # paths of so many operators at most are their base alone; ours
-    variable: Literal["vector", "expected"] = "vector"  # what starts a path from a variable: E_v, or a mean of entities
+    variable: Variable = "vector"  # what starts a path from a variable: E_v, or a mean of entities
     query_dropout: float = 0.0  # of v_q; ours
 
     def __post_init__(self) -> None:
@@ -138,7 +140,7 @@ class Pathformer(Model):
         own = self.space.intersection()
         self.forks = _fork(c) if own is None else own
         self.product = None if c.base == "none" else Composition(self.negation)
-        self.variable = c.variable
+        self.variable: Variable = c.variable
 
     def embed(self, batch: Batch, ids: Tensor, entities: Reading) -> Tensor:
         """Encode level by level: paths from anchors, forks, paths from variables, ... (I,) -> (D, q)."""

@@ -1,0 +1,94 @@
+"""The named levers of `benchmarks/levers.py`: settings on top of a run, and what was expected of them."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass
+
+UPDATE = "training.update."
+PRODUCT = (
+    "model.space=hermitian",
+    "model.gain=small",
+    "model.scale=false",
+    "model.fork=sum",
+    "model.variable=expected",
+    "start=complex-{dataset}",
+)  # what all levers with a base share
+
+
+@dataclass(frozen=True)
+class Lever:
+    """Settings on top of the run, and what was expected of them before they were measured."""
+
+    settings: tuple[str, ...]
+    expected: str = ""
+
+
+LEVERS = {  # what was expected: the words of those who proposed them, before anything was measured
+    "recipe": Lever((), "the run as it is"),
+    "margin": Lever(
+        ("model.space=point", f"{UPDATE}objective=margin", f"{UPDATE}table_rate=1.0", "model.combine=smallest"),
+        "the paper's loss in the same time: far behind",
+    ),
+    "start": Lever(("start=complex-{dataset}",), "2 to 4 points on 1p alone, more on NELL995"),
+    "frozen": Lever(("start=complex-{dataset}", f"{UPDATE}table_rate=0.0"), "the same, tables kept as they start"),
+    "one-answer": Lever((f"{UPDATE}softmax.targets=1",), "all answers as targets beat one at a time"),
+    "l1": Lever(
+        ("model.space=point", f"{UPDATE}softmax.entities=drawn", f"{UPDATE}negatives=512"),
+        "L1 and cosine to be compared at equal time",
+    ),
+    "fixed-queries": Lever(("training.fresh=0",), "fresh queries beat a fixed set"),
+    "smallest": Lever(("model.combine=smallest",), "2u 9.9 against 14.9: disjuncts are not comparable"),
+    "no-average": Lever((f"{UPDATE}ema=0.0",), "weight averaging gains a little"),
+    "weighted": Lever((f"{UPDATE}power=-0.5",), "the reference code's weights; not said"),
+    "unweighted": Lever((f"{UPDATE}weighted=false",), "not said"),
+    "upward": Lever((f"{UPDATE}power=0.5",), "links of hubs, so 2u and up, gain"),
+    "membership": Lever(("model.combine=membership",), "disjuncts of many answers are not drowned"),
+    "mlp-fork": Lever(("model.fork=mlp",), "an order-free fork gains a little"),
+    "relative": Lever(("model.positions=relative",), "relative positions gain a little"),
+    "one-layer": Lever(("model.layers=1",), "model size against time"),
+    "six-layers": Lever(("model.layers=6",), "model size against time"),
+    "half-batch": Lever(("training.batch=256",), "larger batches gain"),
+    "double-rate": Lever((f"{UPDATE}rate=1e-3",), "schedule"),
+    "cosine-decay": Lever(("training.schedule=cosine",), "schedule"),
+    "no-dropout": Lever(("model.dropout=0.0",), "not said"),
+    "dropout": Lever(("model.dropout=0.3",), "0.2 with smoothing 0.3 changed nothing"),
+    "product": Lever(
+        (*PRODUCT, "model.base=product", "model.alone=1", f"{UPDATE}table_rate=0.0"),
+        "1p and 2u as the link predictor has them, so 6 points on 2u; ip from 10 to 16",
+    ),
+    "product-slow": Lever(
+        (*PRODUCT, "model.base=product", "model.alone=1", f"{UPDATE}table_rate=0.1", f"{UPDATE}softmax.n3=0.05"),
+        "tables that follow paths and intersections: 1 more on 2p, 2i, 3i",
+    ),
+    "product-tuned": Lever(
+        (*PRODUCT, "model.base=product", "model.alone=1", f"{UPDATE}table_rate=2.0", f"{UPDATE}softmax.n3=0.05"),
+        "more on 3i than slow tables, less on 1p",
+    ),
+    "product-read": Lever(
+        (*PRODUCT, "model.base=product", f"{UPDATE}table_rate=0.0", "model.dropout=0.3"),
+        "links read by the transformer too: 1p learned by heart, 2 points lost",
+    ),
+    "hops": Lever(
+        (*PRODUCT, "model.base=expected", "model.alone=1", f"{UPDATE}table_rate=0.0"),
+        "2p, 3p, ip, up better at the start, 1 point more than product",
+    ),
+    "hops-slow": Lever(
+        (*PRODUCT, "model.base=expected", "model.alone=1", f"{UPDATE}table_rate=0.1", f"{UPDATE}softmax.n3=0.05"),
+        "both: the best of all",
+    ),
+    "expected": Lever(("model.variable=expected",), "the recipe's ip better; nothing else moves"),
+    "query-dropout": Lever(("model.query_dropout=0.2",), "learns by heart more slowly"),
+    "smoothing": Lever((f"{UPDATE}softmax.smoothing=0.1",), "0.3 with dropout 0.2 changed nothing"),
+}
+
+
+def lever_of(title: str, dataset: str) -> Lever:
+    """A lever by its name, or from `name:key=value,...`."""
+    name, colon, settings = title.partition(":")
+    if colon:
+        return Lever(tuple(settings.split(",")))
+    if name not in LEVERS:
+        sys.exit(f"no lever {name!r}; there are: {', '.join(LEVERS)}")
+    lever = LEVERS[name]
+    return Lever(tuple(setting.format(dataset=dataset) for setting in lever.settings), lever.expected)
