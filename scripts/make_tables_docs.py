@@ -10,6 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from pathformer.experiments.records import Record, read_records
+from pathformer.experiments.tables.agreement import agreement, compared_orders
 from pathformer.experiments.tables.catalogue import MEASURED, TITLES
 from pathformer.experiments.tables.chart import chart
 from pathformer.experiments.tables.measured import Choice, grid
@@ -55,6 +56,11 @@ def page() -> str:
         parts += [to_markdown(table), ""]
         if _is_drawn(table):
             parts += [f"![Table {table.number}: {TITLES[table.number]}, paper and ours](images/{name}.svg)", ""]
+    for variant in ("", *sorted({record.variant for record in records} - {""})):
+        choice = Choice(variant=variant)
+        if not variant or compared_orders(records, choice):
+            title = f"Agreement with the paper{f', variant {variant}' if variant else ''}"
+            parts += [f"### {title}", "", agreement(records, choice), ""]
     parts += [to_markdown(running_time(speeds() or speeds_of_runs(records))), ""]
     if empty:
         parts += [f"Without any run yet: Tables {', '.join(map(str, empty))}.", ""]

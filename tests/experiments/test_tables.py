@@ -17,7 +17,6 @@ from pathformer.experiments.tables.catalogue import COUNTED, EXTRAS, MEASURED, T
 from pathformer.experiments.tables.chart import chart
 from pathformer.experiments.tables.data import printed_only
 from pathformer.experiments.tables.measured import Choice, check_variant, grid, printed, rows_to_run
-from pathformer.experiments.tables.order import order_notes
 from pathformer.experiments.tables.timed import running_time, speeds, speeds_of_runs
 from pathformer.experiments.tables.view import Line
 from pathformer.query.structures import EPFO
@@ -141,18 +140,6 @@ def test_differences_are_ours_less_the_papers() -> None:
     text = render.to_text(grid(7, [made("fb15k-237-layers-2", 5.0, 23.0)]))
     assert "ours   23.0" in text
     assert "diff   -0.7" in text
-
-
-def test_the_order_of_methods_is_compared() -> None:
-    def one(model: str, papers: float, ours: float | None) -> Line:
-        figures = None if ours is None else {"avg": ours}
-        return Line(dataset="D", model=model, run="", paper={"avg": papers}, ours=figures)
-
-    lines = [one("A", 3.0, 30.0), one("B", 2.0, 10.0), one("C", 1.0, 20.0), one("E", 1.0, 5.0), one("F", 9.0, None)]
-    assert order_notes(lines, "avg") == [
-        "Order by avg, D: 4 of 5 pairs as in the paper; the paper has B above C, here it is the other way round."
-    ]
-    assert order_notes(lines[:2], "avg") == []
 
 
 def test_a_picture_holds_every_model_and_both_figures() -> None:

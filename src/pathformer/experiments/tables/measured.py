@@ -19,11 +19,14 @@ from pathformer.errors import InputError, closest
 from pathformer.experiments.records import Record
 from pathformer.experiments.tables.catalogue import EXTRAS, MEASURED, TITLES, Place
 from pathformer.experiments.tables.order import order_notes
+from pathformer.experiments.tables.shares import share_notes
 from pathformer.experiments.tables.view import Grid, Line
 
-__all__ = ["QUERY_SETS", "Choice", "check_variant", "grid", "printed", "rows_to_run"]
+__all__ = ["QUERY_SETS", "Choice", "check_variant", "grid", "one_hop", "printed", "rows_to_run"]
 
 _RUNS = Path(__file__).parents[1] / "runs"
+
+_SHARED = (1, 2, 8)  # tables below which stands the share of the paper's 1p that was reached
 
 _LOOKING = ("valid_queries", "training.validations", "training.save_minutes", "queries")
 
@@ -66,10 +69,23 @@ def grid(number: int, records: Sequence[Record], choice: Choice | None = None) -
         *_budget_notes({**found, **shown}, choice),
         *_gaps(found, records, choice),
         *order_notes(lines, _average(table.columns)),
+        *(share_notes(one_hop(number, records, choice)) if number in _SHARED else ()),
     ]
     lines += tuple(_line(place, table.columns, record, choice, extra[place][1]) for place, record in shown.items())
     title = TITLES[number] + (f"; variant {choice.variant}" if choice.variant else "")
     return Grid(number=number, title=title, columns=table.columns, lines=lines, notes=tuple(notes))
+
+
+def one_hop(
+    number: int, records: Sequence[Record], choice: Choice
+) -> list[tuple[str, str, Mapping[str, float], Mapping[str, float]]]:
+    """A table's rows for `shares`: dataset, model, all figures of the paper and of ours, 1p among them."""
+    found = {place: _record(place, number, records, choice) for place in MEASURED[number].places}
+    return [
+        (place.dataset, place.model, printed(place.run), record.figures(choice.weights))
+        for place, record in found.items()
+        if record is not None
+    ]
 
 
 def check_variant(variant: str, records: Sequence[Record]) -> None:

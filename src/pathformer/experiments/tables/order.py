@@ -1,42 +1,135 @@
-"""Whether methods stand in the same order here as in the paper."""
+"""Whether methods stand in the same order here as in the paper.
+
+Only rows with one budget are compared: those of the budget that most rows of a dataset have.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from itertools import combinations
 
 from pathformer.experiments.tables.view import Line
 
-__all__ = ["order_notes"]
+__all__ = ["Order", "Turn", "kendall", "order_notes", "orders"]
+
+_WIDE = 1.0  # points of MRR: a pair that is turned by less may be chance
+_SHOWN = 8  # pairs that a sentence names
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """Two methods that stand the other way round here."""
+
+    above: str  # in the paper
+    below: str
+    paper: tuple[float, float]  # figures of the two
+    ours: tuple[float, float]
+
+    @property
+    def width(self) -> float:
+        """By how many points the lower one leads here."""
+        return self.ours[1] - self.ours[0]
+
+    def __str__(self) -> str:
+        (a, b), (c, d) = self.paper, self.ours
+        return f"{self.above} above {self.below} ({a:.1f} and {b:.1f}, here {c:.1f} and {d:.1f})"
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """The methods of one dataset of a table, in the paper and here."""
+
+    dataset: str
+    column: str  # by which they are ordered
+    budget: str
+    figures: Mapping[str, tuple[float, float]]  # method -> the paper's, ours
+    apart: tuple[str, ...]  # methods whose rows have another budget, and are not compared
+
+    @property
+    def tau(self) -> float:
+        """Kendall's tau of the two orders."""
+        return kendall(list(self.figures.values()))
+
+    @property
+    def pairs(self) -> int:
+        """Pairs of methods that the paper does not print as equal."""
+        return sum(self.figures[a][0] != self.figures[b][0] for a, b in combinations(self.figures, 2))
+
+    @property
+    def kept(self) -> int:
+        """Those of them that stand the same way here."""
+        return sum((p - r) * (q - s) > 0 for (p, q), (r, s) in combinations(self.figures.values(), 2))
+
+    @property
+    def turns(self) -> list[Turn]:
+        """The pairs that stand the other way round, the widest first."""
+        found = []
+        for a, b in combinations(self.figures, 2):
+            above, below = (a, b) if self.figures[a][0] >= self.figures[b][0] else (b, a)
+            paper, ours = zip(self.figures[above], self.figures[below], strict=True)
+            if paper[0] > paper[1] and ours[0] < ours[1]:
+                found.append(Turn(above, below, paper, ours))
+        return sorted(found, key=lambda turn: -turn.width)
+
+    @property
+    def wide(self) -> list[Turn]:
+        """Those that are turned by more than a point."""
+        return [turn for turn in self.turns if turn.width > _WIDE]
+
+    def __str__(self) -> str:
+        turns, wide = self.turns, self.wide
+        pairs = f"{self.kept} of {self.pairs} {'pair' if self.pairs == 1 else 'pairs'}"
+        words = f"{pairs} as in the paper, Kendall's tau {self.tau:.2f}"
+        if wide:
+            more = f" and {len(wide) - _SHOWN} more" if len(wide) > _SHOWN else ""
+            words += f"; turned by more than a point: the paper has {', '.join(map(str, wide[:_SHOWN]))}{more}"
+        elif turns:
+            words += "; none turned by more than a point"
+        if self.apart:
+            words += f"; left out, with another budget than {self.budget}: {', '.join(self.apart)}"
+        return words
+
+
+def orders(lines: Sequence[Line], column: str) -> list[Order]:
+    """The order of the methods in each dataset that has two of one budget with different figures."""
+    found = []
+    for dataset in dict.fromkeys(line.dataset for line in lines):
+        measured = [line for line in lines if line.dataset == dataset and column in (line.ours or ())]
+        budgets = Counter(map(_budget, measured))
+        if not budgets:
+            continue
+        most = max(budgets, key=lambda budget: budgets[budget])
+        figures = {
+            line.model: (line.paper[column], (line.ours or {})[column]) for line in measured if _budget(line) == most
+        }
+        if all(len(set(side)) > 1 for side in zip(*figures.values(), strict=True)):  # not all equal, there or here
+            apart = tuple(line.model for line in measured if _budget(line) != most)
+            found.append(Order(dataset, column, most[0], figures, apart))
+    return found
 
 
 def order_notes(lines: Sequence[Line], column: str) -> list[str]:
-    """For each dataset with three methods or more: how many pairs stand in the paper's order, and which do not.
+    """A sentence for each dataset with two methods or more."""
+    return [f"Order by {column}, {order.dataset}: {order}." for order in orders(lines, column)]
 
-    A pair that the paper prints as equal is left out.
+
+def kendall(pairs: Sequence[tuple[float, float]]) -> float:
+    """Kendall's tau-b of two rankings of the same things; not a number where one of them is all ties.
+
+    >>> kendall([(3.0, 30.0), (2.0, 10.0), (1.0, 20.0)])
+    0.3333333333333333
     """
-    notes = []
-    for dataset in dict.fromkeys(line.dataset for line in lines):
-        ours = {
-            line.model: (line.paper[column], line.ours[column])
-            for line in lines
-            if line.dataset == dataset and line.ours is not None and column in line.ours
-        }
-        if len(ours) >= 3:
-            notes.append(f"Order by {column}, {dataset}: {_words(ours)}.")
-    return notes
+    signs = [(_sign(a - c), _sign(b - d)) for (a, b), (c, d) in combinations(pairs, 2)]
+    left, right = (sum(sign[side] != 0 for sign in signs) for side in (0, 1))
+    return sum(a * b for a, b in signs) / math.sqrt(left * right) if left and right else math.nan
 
 
-def _words(figures: dict[str, tuple[float, float]]) -> str:
-    pairs = [(a, b) for a, b in combinations(figures, 2) if figures[a][0] != figures[b][0]]
-    turned = [
-        (a, b) if figures[a][0] > figures[b][0] else (b, a)
-        for a, b in pairs
-        if (figures[a][0] - figures[b][0]) * (figures[a][1] - figures[b][1]) < 0
-    ]
-    said = f"{len(pairs) - len(turned)} of {len(pairs)} pairs as in the paper"
-    # The widest turns first: a narrow one may be chance.
-    turned.sort(key=lambda pair: figures[pair[0]][1] - figures[pair[1]][1])
-    shown = ", ".join(f"{a} above {b}" for a, b in turned[:6])
-    more = f" and {len(turned) - 6} more" if len(turned) > 6 else ""
-    return f"{said}; the paper has {shown}{more}, here it is the other way round" if turned else said
+def _sign(value: float) -> int:
+    return (value > 0) - (value < 0)
+
+
+def _budget(line: Line) -> tuple[str, int]:
+    return str(line.about.get("budget", "")), int(line.about.get("beside", 1))

@@ -1,0 +1,122 @@
+"""The order of methods and the share of one-hop figures beside the paper's, from made-up results."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pathformer.experiments.records import Record
+from pathformer.experiments.tables.agreement import agreement, compared_orders
+from pathformer.experiments.tables.measured import grid
+from pathformer.experiments.tables.order import kendall, order_notes, orders
+from pathformer.experiments.tables.view import Line
+from pathformer.query.structures import EPFO
+
+
+def made(run: str, minutes: float, value: float, beside: int = 1) -> Record:
+    """A run with one figure for all structures."""
+    figures = {"last": dict.fromkeys(EPFO, value)}
+    return Record(run=run, minutes=minutes, steps=1, seconds=1.0, queries="", trained_on="", mrr=figures, beside=beside)
+
+
+def test_the_order_of_methods_is_compared() -> None:
+    def one(model: str, papers: float, ours: float | None) -> Line:
+        figures = None if ours is None else {"avg": ours}
+        return Line(dataset="D", model=model, run="", paper={"avg": papers}, ours=figures)
+
+    lines = [one("A", 3.0, 30.0), one("B", 2.0, 10.0), one("C", 1.0, 20.0), one("E", 1.0, 5.0), one("F", 9.0, None)]
+    assert order_notes(lines, "avg") == [
+        "Order by avg, D: 4 of 5 pairs as in the paper, Kendall's tau 0.55; "
+        "turned by more than a point: the paper has B above C (2.0 and 1.0, here 10.0 and 20.0)."
+    ]
+    assert order_notes(lines[:2], "avg") == ["Order by avg, D: 1 of 1 pair as in the paper, Kendall's tau 1.00."]
+    assert order_notes([lines[0], one("B", 2.0, 30.9)], "avg") == [
+        "Order by avg, D: 0 of 1 pair as in the paper, Kendall's tau -1.00; none turned by more than a point."
+    ]
+    assert order_notes(lines[2:4], "avg") == []  # the paper prints them as equal
+    assert order_notes([one("A", 2.0, 7.0), one("B", 1.0, 7.0)], "avg") == []  # no order here
+    assert order_notes(lines[:1], "avg") == []
+    tied = [one("A", 3.0, 7.0), one("B", 2.0, 7.0), one("C", 1.0, 5.0)]
+    assert order_notes(tied, "avg")[0].startswith("Order by avg, D: 2 of 3 pairs as in the paper, Kendall's tau 0.82")
+
+
+def test_only_rows_of_one_budget_are_compared() -> None:
+    records = [
+        made("fb15k-237-epfo-gqe", 5.0, 10.0),
+        made("fb15k-237-epfo-q2b", 5.0, 12.0),
+        made("fb15k-237-epfo-mlp", 5.0, 11.0, beside=4),
+        made("fb15k-237-epfo", 17.0, 9.0),
+    ]
+    (order,) = orders(grid(1, records).lines, "avg")
+    assert (order.tau, order.pairs, list(order.figures), order.apart) == (1.0, 1, ["GQE", "Q2B"], ("MLP", "Pathformer"))
+    assert str(order).endswith("; left out, with another budget than 5 min: MLP, Pathformer")
+
+
+def test_a_sentence_names_the_widest_turns() -> None:
+    lines = [Line(dataset="D", model=str(k), run="", paper={"avg": float(k)}, ours={"avg": -2.0 * k}) for k in range(5)]
+    (note,) = order_notes(lines, "avg")
+    assert "the paper has 4 above 0 (4.0 and 0.0, here -8.0 and -0.0), " in note
+    assert note.endswith(" and 2 more.")
+
+
+@given(st.lists(st.tuples(st.integers(0, 4), st.integers(0, 4)), min_size=2, max_size=9))
+def test_kendalls_tau_is_that_of_its_definition(pairs: list[tuple[int, int]]) -> None:
+    same = other = left_ties = right_ties = 0
+    for k, (a, b) in enumerate(pairs):
+        for c, d in pairs[:k]:
+            same += (a < c and b < d) or (a > c and b > d)
+            other += (a < c and b > d) or (a > c and b < d)
+            left_ties += a == c
+            right_ties += b == d
+    every = len(pairs) * (len(pairs) - 1) / 2
+    below = ((every - left_ties) * (every - right_ties)) ** 0.5
+    assert kendall(pairs) == pytest.approx((same - other) / below if below else float("nan"), nan_ok=True)
+
+
+def test_kendalls_tau_of_known_orders() -> None:
+    assert kendall([(1, 1), (2, 2), (3, 3)]) == 1.0
+    assert kendall([(1, 3), (2, 2), (3, 1)]) == -1.0
+    assert kendall([(1, 1), (2, 1), (3, 2)]) == pytest.approx((2 / 3) ** 0.5)
+
+
+def test_the_share_of_the_papers_one_hop_figures_names_who_is_below() -> None:
+    records = [
+        made("fb15k-237-epfo-gqe", 5.0, 35.0),  # the paper has 35.0
+        made("fb15k-237-epfo-q2b", 5.0, 28.5),  # of 40.6: 70.2 %
+        made("fb15k-237-epfo-betae", 5.0, 27.0),  # of 39.0: 69.2 %
+        made("nell995-epfo-gqe", 5.0, 1.0),
+        made("fb15k-237-efol-betae", 5.0, 1.0),
+    ]
+    share = "Share of the paper's 1p, FB15k-237: GQE 100 %, Q2B 70 %, BetaE 69 %; below 70 %: BetaE."
+    assert share in grid(1, records).notes
+    assert "Share of the paper's 1p, FB15k-237: Q2B 70 %, BetaE 69 %; below 70 %: BetaE." in grid(8, records).notes
+    assert not any("Share" in note for note in grid(3, records).notes)
+    above = grid(1, records[:1]).notes
+    assert "Share of the paper's 1p, FB15k-237: GQE 100 %; below 70 %: none." in above
+
+
+def test_agreement_stands_in_one_place() -> None:
+    records = [
+        made("fb15k-237-epfo-gqe", 5.0, 20.0),
+        made("fb15k-237-epfo-q2b", 5.0, 18.0),
+        made("fb15k-237-box", 5.0, 30.0),
+        made("nell995-q2b", 1.25, 30.0),
+        made("nell995-q2b-biqe", 1.25, 20.0),
+        made("fast-fb15k-237", 5.0, 99.0),  # no row of the paper
+    ]
+    assert [(number, order.dataset, order.tau) for number, order in compared_orders(records)] == [
+        (1, "FB15k-237", -1.0),
+        (2, "NELL-Q2B", 1.0),
+        (8, "FB15k-237", 1.0),
+    ]
+    text = agreement(records).splitlines()
+    assert "| 1 | FB15k-237 | 5 min | 2 | 0 of 1 | -1.00 | Q2B above GQE (20.1 and 16.3, here 18.0 and 20.0) |" in text
+    assert "| 2 | NELL-Q2B | 75 s | 2 | 1 of 1 | 1.00 | none |" in text
+    assert "| FB15k-237 | GQE | 57 % | below 70% |" in text
+    assert "| FB15k-237 | Pathformer(1)+Box embedding | 75 % |  |" in text
+    assert agreement([]).splitlines() == [
+        "No table has two methods with one budget yet, so there is no order to compare.",
+        "",
+        "No method has a run on FB15k-237 yet.",
+    ]
