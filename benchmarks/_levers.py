@@ -77,6 +77,17 @@ LEVERS = {  # what was expected: the words of those who proposed them, before an
         (*PRODUCT, "model.base=expected", "model.alone=1", f"{UPDATE}table_rate=0.1", f"{UPDATE}softmax.n3=0.05"),
         "both: the best of all",
     ),
+    "product-hubs": Lever(
+        (
+            *PRODUCT,
+            "model.base=product",
+            "model.alone=1",
+            f"{UPDATE}table_rate=0.0",
+            "start.training.update.weighted=true",
+            "start.training.update.power=0.5",
+        ),
+        "a link predictor that counts hubs more: 2u and up gain, 1p loses a little",
+    ),
     "expected": Lever(("model.variable=expected",), "the recipe's ip better; nothing else moves"),
     "query-dropout": Lever(("model.query_dropout=0.2",), "learns by heart more slowly"),
     "smoothing": Lever((f"{UPDATE}softmax.smoothing=0.1",), "0.3 with dropout 0.2 changed nothing"),

@@ -5,12 +5,13 @@
     pathformer bench levers -- --speed
     pathformer bench levers -- --list
 
-RUN is a run file; MINUTES the box of each lever. A lever is a name of `_levers.py`, or `name:key=value,key=value`
-with settings of its own; each stands alone on top of RUN. What levers `start` from is trained first, once for all of
-them, within minutes of its own, and kept in OUT. Levers share the graph and the queries; each is a process, JOBS of
-them at a time, so that all have the same share of a device. They are judged on validation queries: test queries are
-ranked once, by the run that is chosen. Unions and paths from variables are ranked in every way that a model can.
-Writes `levers.json` and `levers.md` to OUT; weights stay in OUT/LEVER, and the same command goes on where it was cut.
+RUN is a run file; MINUTES the box of each lever. A lever is a name of `_levers.py`, or `name:key=value,key=value` with
+settings of its own; each stands alone on top of RUN. What levers `start` from is trained first, once for all of them,
+within minutes of its own (`start.key=value` changes its settings), and kept in OUT. Levers share the graph and the
+queries; each is a process, JOBS of them at a time, so that all have the same share of a device. They are judged on
+validation queries: test queries are ranked once, by the run that is chosen. Unions and paths from variables are ranked
+in every way that a model can. Writes `levers.json` and `levers.md` to OUT; weights stay in OUT/LEVER, and the same
+command goes on where it was cut.
 `--speed` times captured updates on made-up queries of both benchmarks' sizes instead, on a card.
 """
 
@@ -85,7 +86,8 @@ def work(name: str, minutes: float, folder: Path, titles: list[str], jobs: int) 
     begun = time.monotonic()
     material = gather(read_run(name))
     print(f"queries ready in {time.monotonic() - begun:.0f} s", flush=True)
-    starts = {key: folder / f"start-{Path(key).stem}" for key in sorted(set(map(_start, levers.values()))) if key}
+    wanted = sorted({key for lever in levers.values() if (key := _start(lever))})
+    starts = {key: folder / f"start-{number}-{Path(key[0]).stem}" for number, key in enumerate(wanted)}
     first = {place.name: partial(_first, key, place, material) for key, place in starts.items()}
     then = {
         _folder(title): partial(_one, name, minutes, folder, title, lever, _from(lever, starts), material)
@@ -99,20 +101,27 @@ def work(name: str, minutes: float, folder: Path, titles: list[str], jobs: int) 
     _write(name, minutes, folder, titles, jobs)
 
 
-def _start(lever: Lever) -> str:
-    """The run file that a lever starts from, if any."""
+Start = tuple[str, ...]  # a run file, and settings on top of it
+
+
+def _start(lever: Lever) -> Start:
+    """What a lever starts from, if that is to be trained: `start=RUN` and `start.key=value` for that run's settings."""
     found = next((s.removeprefix("start=") for s in lever.settings if s.startswith("start=")), "")
-    return found if found in run_names() or found.endswith(".toml") else ""
+    if found not in run_names() and not found.endswith(".toml"):
+        return ()
+    return found, *(s.removeprefix("start.") for s in lever.settings if s.startswith("start."))
 
 
-def _from(lever: Lever, starts: dict[str, Path]) -> list[str]:
+def _from(lever: Lever, starts: Mapping[Start, Path]) -> list[str]:
     """A lever's settings, starting from what was trained for all."""
     found = _start(lever)
-    return [s if not found or not s.startswith("start=") else f"start={starts[found]}" for s in lever.settings]
+    if not found:
+        return list(lever.settings)
+    return [*(s for s in lever.settings if not s.startswith(("start=", "start."))), f"start={starts[found]}"]
 
 
-def _first(run: str, place: Path, material: Material) -> None:
-    before = read_run(run)
+def _first(start: Start, place: Path, material: Material) -> None:
+    before = read_run(start[0], list(start[1:]))
     sets = material.sets.only(train=before.trained_structures, other=before.evaluated_structures)
     train_run(before, place, material=Material(material.kg, sets), test=False)
 
