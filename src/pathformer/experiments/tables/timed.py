@@ -74,6 +74,7 @@ def running_time(measured: Iterable[Mapping[str, Any]]) -> Grid:
     for one in measured:
         lines += _lines(one)
     notes = [f"{one['machine']['device']}: {one['about']}; commit {one['commit']}." for one in measured]
+    notes += _share_notes(lines)
     if not any(one["of_the_papers_size"] for one in measured):
         notes.append(f"No benchmark at the paper's sizes yet: {_BENCH}, on a CUDA device.")
     notes.append(
@@ -91,6 +92,22 @@ def running_time(measured: Iterable[Mapping[str, Any]]) -> Grid:
         digits=2,
         group="device",
     )
+
+
+def _share_notes(lines: Iterable[Line]) -> list[str]:
+    """For each device of ours: how much of the paper's seconds the methods take that it times too."""
+    found: dict[str, dict[str, list[float]]] = {}
+    for line in lines:
+        ours = line.ours or {}
+        shares = [ours[column] / papers for column, papers in line.against.items() if column in ours]
+        if shares:
+            found.setdefault(line.dataset, {})[line.model] = shares
+    return [
+        f"{device}, share of the paper's seconds: "
+        + ", ".join(f"{model} {' and '.join(f'{100 * s:.1f} %' for s in shares)}" for model, shares in rows.items())
+        + f"; above a tenth: {', '.join(model for model, shares in rows.items() if max(shares) > 0.1) or 'none'}."
+        for device, rows in found.items()
+    ]
 
 
 def _lines(one: Mapping[str, Any]) -> list[Line]:
