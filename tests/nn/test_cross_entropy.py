@@ -45,7 +45,7 @@ def test_the_product_form_has_the_same_loss_and_gradients(
 ) -> None:
     monkeypatch.setattr(module, "PART", part)
     if padded:
-        monkeypatch.setattr(module, "_padded", lambda rows: torch.nn.functional.pad(rows, (0, 0, 0, 5)))
+        monkeypatch.setattr(module, "padded_rows", lambda rows: torch.nn.functional.pad(rows, (0, 0, 0, 5)))
     upstream = torch.linspace(-1, 2, ROWS)
     found = []
     for form in (False, True):
@@ -55,6 +55,43 @@ def test_the_product_form_has_the_same_loss_and_gradients(
         else:
             losses = cross_entropy((left @ right.t()).float(), targets, shares, smoothing)
         (losses * upstream).sum().backward()
+        found.append((losses.detach().float(), left.grad, right.grad))
+    for plain, ours in zip(*found, strict=True):
+        torch.testing.assert_close(ours, plain, rtol=1e-4, atol=1e-6, check_dtype=False)
+
+
+MORE = (
+    torch.tensor([[3, 7], [0, 0], [10, 4], [1, 2], [5, 6]]),
+    torch.tensor([[9.0, 2.0], [0.0, 0.0], [1.0, 0.0], [5.0, 5.0], [0.5, 100.0]]),
+)
+
+
+def test_columns_may_count_more_often_than_once() -> None:
+    left, right, targets, shares = problem()
+    logits = (left @ right.t()).float()
+    found = cross_entropy(logits, targets, shares, more=MORE)
+    for row, loss in enumerate(found):
+        values = logits[row].tolist()
+        often = [1.0] * COLUMNS
+        for column, times in zip(MORE[0][row].tolist(), MORE[1][row].tolist(), strict=True):
+            often[column] += times
+        whole = math.log(sum(n * math.exp(value) for n, value in zip(often, values, strict=True)))
+        wanted = sum(s * values[t] for t, s in zip(targets[row].tolist(), shares[row].tolist(), strict=True))
+        assert loss.item() == pytest.approx(whole - wanted, rel=1e-4)
+    assert torch.equal(found[1], cross_entropy(logits, targets, shares)[1])  # none of its columns counts more
+
+
+@pytest.mark.parametrize("part", [1 << 28, 2 * COLUMNS + 10])
+def test_the_product_form_counts_them_too(monkeypatch: pytest.MonkeyPatch, part: int) -> None:
+    monkeypatch.setattr(module, "PART", part)
+    found = []
+    for form in (False, True):
+        left, right, targets, shares = problem()
+        if form:
+            losses = product_cross_entropy(left, right, targets, shares, 0.2, MORE)
+        else:
+            losses = cross_entropy((left @ right.t()).float(), targets, shares, 0.2, MORE)
+        (losses * torch.linspace(-1, 2, ROWS)).sum().backward()
         found.append((losses.detach().float(), left.grad, right.grad))
     for plain, ours in zip(*found, strict=True):
         torch.testing.assert_close(ours, plain, rtol=1e-4, atol=1e-6, check_dtype=False)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
@@ -71,3 +73,43 @@ def test_what_cannot_be_trained_on_is_refused(data: TrainingSet) -> None:
     with pytest.raises(ValueError, match="no training queries of 3p; there are: 1p, 2i"):
         Drawer(data, {"3p": 4})
     assert len(data) == 5
+
+
+def negated(rows: list[list[int]], answers: list[list[int]], removed: list[list[int]]) -> Queries:
+    return replace(queries("2in", rows, answers), removed=Ragged.of(removed))
+
+
+def test_queries_bring_what_their_negations_take_away() -> None:
+    one = queries("1p", [[1, 2], [3, 4]], [[0], [1, 2]])
+    two = negated([[1, 0, 2, 1], [7, 3, 8, 5]], [[4], [6]], [[5, 7], [0, 1, 2, 3, 8, 9]])
+    data = TrainingSet.of([one, two], ENTITIES, removed=3)
+    drawer = Drawer(data, {"2in": 30, "1p": 2})
+    torch.manual_seed(0)
+    drawn = drawer.draw()
+    assert drawn.removed is not None
+    wanted = {1: [5, 7, -1], 7: [0, 2, 8]}  # of six, three that are spread evenly
+    anchors = drawn.ids[:120].view(30, 4)[:, 0].tolist()
+    assert set(anchors) == {1, 7}
+    assert drawn.removed[:30].tolist() == [wanted[anchor] for anchor in anchors]
+    assert drawn.removed[30:].tolist() == [[-1] * 3] * 2
+    data.refill([one, negated([[9, 0, 2, 1]], [[4]], [[11]])])
+    again = drawer.draw()
+    assert again.removed is not None
+    assert again.removed[:30].tolist() == [[11, -1, -1]] * 30
+
+
+def test_what_is_drawn_does_not_depend_on_it() -> None:
+    two = negated([[1, 0, 2, 1], [7, 3, 8, 5]], [[4], [6]], [[5, 7], []])
+    found = []
+    for removed in (0, 2):
+        drawer = Drawer(TrainingSet.of([two], ENTITIES, removed=removed), {"2in": 9}, targets=2)
+        torch.manual_seed(3)
+        found.append(drawer.draw())
+    assert found[0].removed is None
+    assert torch.equal(found[0].ids, found[1].ids)
+    assert torch.equal(found[0].candidates, found[1].candidates)
+
+
+def test_queries_that_do_not_say_what_is_taken_away_are_refused() -> None:
+    with pytest.raises(ValueError, match="training queries of 2in do not say what their negations take away"):
+        TrainingSet.of([queries("2in", [[1, 0, 2, 1]], [[4]])], ENTITIES, removed=2)

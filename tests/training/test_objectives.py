@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -161,3 +162,28 @@ def test_settings_that_leave_nothing_to_learn_are_refused() -> None:
         SoftmaxOptions(smoothing=1.0)
     with pytest.raises(ValueError, match="n3 and relation are weights: 0 or more"):
         SoftmaxOptions(n3=-0.1)
+
+
+@pytest.mark.parametrize("space", ["point", "sphere"])
+def test_what_a_negation_takes_away_counts_more_in_the_sum(data: TrainingSet, space: str) -> None:
+    table = torch.tensor([[-1, -1, -1], *[[1, 5, -1]] * 30], dtype=torch.int32)  # for the 30 queries of inp
+    data = replace(data, removed=table)
+    made = trainer(data, "softmax", space, softmax=SoftmaxOptions(targets=5, removed=3, removed_weight=4.0))
+    drawn = made.drawer.draw()
+    assert drawn.targets is not None
+    assert drawn.shares is not None
+    losses = made.objective.losses(made.network, made.batch, drawn)
+    for row, distances in enumerate(every_distance(made, drawn)):
+        often = [5.0 if row >= 10 and entity in (1, 5) else 1.0 for entity in range(ENTITIES)]  # inp is the last block
+        whole = math.log(sum(n * math.exp(-d) for n, d in zip(often, distances, strict=True)))
+        wanted = sum(
+            s * -distances[t] for t, s in zip(drawn.targets[row].tolist(), drawn.shares[row].tolist(), strict=True)
+        )
+        assert losses[row].item() == pytest.approx(whole - wanted, rel=1e-4)
+
+
+def test_removed_entities_need_all_of_them() -> None:
+    with pytest.raises(ValueError, match='needs entities = "all"'):
+        SoftmaxOptions(removed=3, entities="drawn")
+    with pytest.raises(ValueError, match="removed is a number of entities, 0 or more, and removed_weight is above 0"):
+        SoftmaxOptions(removed=-1)

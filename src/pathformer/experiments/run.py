@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -23,6 +23,7 @@ from pathformer.models import Model, build
 from pathformer.symbolic.benchmark import graph_pair
 from pathformer.symbolic.protocol import protocol_for
 from pathformer.symbolic.queries import Queries
+from pathformer.symbolic.removed import with_removed
 from pathformer.symbolic.sample import Rules, sample
 from pathformer.training import checkpoint
 from pathformer.training.data import TrainingSet
@@ -100,7 +101,13 @@ def train_run(
     room = ROOM if run.training.fresh else 0.0
     task = Task(
         model=model,
-        data=TrainingSet.of(list(sets["train"].values()), kg.vocabulary.entity_count, place, room),
+        data=TrainingSet.of(
+            _with_removed(run, kg, sets["train"].values()),
+            kg.vocabulary.entity_count,
+            place,
+            room,
+            run.training.update.softmax.removed,
+        ),
         facts=_facts(run, kg, sets),
         validate=_validation(run, model, sets) if "valid" in sets.splits else None,
         draw=partial(_fresh, run, kg, sets["train"]) if run.training.fresh else None,
@@ -138,7 +145,7 @@ def _fresh(run: Run, kg: KnowledgeGraph, first: Mapping[str, Queries], number: i
     """The n-th set of training queries: as many of each structure as at first, drawn anew; all links every time."""
     graphs = graph_pair(kg, "train")
     rules = Rules(forward=not protocol_for(kg).backward)
-    return [
+    drawn = [
         queries
         if name == "1p"
         else sample(
@@ -151,6 +158,15 @@ def _fresh(run: Run, kg: KnowledgeGraph, first: Mapping[str, Queries], number: i
         )
         for name, queries in first.items()
     ]
+    return _with_removed(run, kg, drawn)
+
+
+def _with_removed(run: Run, kg: KnowledgeGraph, queries: Iterable[Queries]) -> list[Queries]:
+    """Training queries, and what their negations take away where the objective asks for it."""
+    if not run.training.update.softmax.removed:
+        return list(queries)
+    graphs = graph_pair(kg, "train")
+    return [with_removed(part, graphs) if part.structure.negated else part for part in queries]
 
 
 def _told(material: Material, device: torch.device, display: Display) -> tuple[KnowledgeGraph, QuerySets]:

@@ -1,8 +1,10 @@
 """Cross-entropy of softmax rows against few targets each, and the same for rows that are inner products.
 
-B rows, N columns (M with padding), k numbers of a factor, K targets a row.
+B rows, N columns (M with padding), k numbers of a factor, K targets a row, R columns that count more.
 
     loss_b = log sum_n exp l_bn - (1 - s) sum_j w_bj l_b,t_bj - s mean_n l_bn,     s the smoothing, sum_j w_bj = 1
+
+Some columns of a row may count more often than once in its sum: column m_bi c_bi times more.
 
 `product_cross_entropy` takes l = left right^T as its factors. It keeps one (B, N) tensor for the backward pass where it
 fits, else none, and goes through the rows in parts; what autograd would keep of the plain lines is several times that.
@@ -25,24 +27,42 @@ PART = 1 << 28  # numbers of l that are there at once; up to so many are kept fo
 ALIGNED = 64  # columns of l on a device are a multiple of it
 
 
-def cross_entropy(logits: Tensor, targets: Tensor, shares: Tensor, smoothing: float = 0.0) -> Tensor:
+More = tuple[Tensor, Tensor]  # (B, R) columns m_bi, (B, R) how often they count more, c_bi >= 0
+
+
+def cross_entropy(
+    logits: Tensor, targets: Tensor, shares: Tensor, smoothing: float = 0.0, more: More | None = None
+) -> Tensor:
     """logits (B, N) float32, targets (B, K) columns, shares (B, K) -> (B,)."""
     chosen = (logits.gather(1, targets.long()) * shares).sum(dim=1)
-    loss = logits.logsumexp(dim=1) - (1.0 - smoothing) * chosen
+    sums = logits.logsumexp(dim=1)
+    if more is not None:
+        sums = _with_more(sums, logits, *more)
+    loss = sums - (1.0 - smoothing) * chosen
     return loss - smoothing * logits.mean(dim=1) if smoothing else loss
 
 
 def product_cross_entropy(
-    left: Tensor, right: Tensor, targets: Tensor, shares: Tensor, smoothing: float = 0.0
+    left: Tensor, right: Tensor, targets: Tensor, shares: Tensor, smoothing: float = 0.0, more: More | None = None
 ) -> Tensor:
     """The loss of l = left right^T. left (B, k), right (N, k), targets and shares (B, K) -> (B,) float32."""
-    loss: Tensor = _ProductCrossEntropy.apply(left, right, targets.long(), shares, smoothing)  # type: ignore[no-untyped-call]
+    often = (None, None) if more is None else more
+    loss: Tensor = _ProductCrossEntropy.apply(left, right, targets.long(), shares, smoothing, *often)  # type: ignore[no-untyped-call]
     return loss
 
 
 class _ProductCrossEntropy(torch.autograd.Function):
     @staticmethod
-    def forward(ctx: Any, left: Tensor, right: Tensor, targets: Tensor, shares: Tensor, smoothing: float) -> Tensor:
+    def forward(
+        ctx: Any,
+        left: Tensor,
+        right: Tensor,
+        targets: Tensor,
+        shares: Tensor,
+        smoothing: float,
+        more: Tensor | None,
+        times: Tensor | None,
+    ) -> Tensor:
         ctx.smoothing, ctx.columns = smoothing, len(right)
         padded = padded_rows(right)  # (M, k), M >= N
         keep = len(left) * len(padded) <= PART
@@ -51,15 +71,17 @@ class _ProductCrossEntropy(torch.autograd.Function):
             logits = wide_product(left[rows], padded)  # (b, M); what lies beyond N counts for nothing
             kept = logits if keep else None
             sums.append(_log_sum(logits, len(right)))
+            if more is not None and times is not None:
+                sums[-1] = _with_more(sums[-1], logits, more[rows], times[rows])
             chosen.append((logits.gather(1, targets[rows]) * shares[rows]).sum(dim=1))
         log_sum = torch.cat(sums)
-        ctx.save_for_backward(left, padded, targets, shares, log_sum, kept)
+        ctx.save_for_backward(left, padded, targets, shares, log_sum, kept, more, times)
         loss = log_sum - (1.0 - smoothing) * torch.cat(chosen)
         return loss - smoothing * (left.float() @ right.float().mean(dim=0)) if smoothing else loss
 
     @staticmethod
-    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, Tensor, None, None, None]:
-        left, right, targets, shares, log_sum, kept = ctx.saved_tensors
+    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, Tensor, None, None, None, None, None]:
+        left, right, targets, shares, log_sum, kept, more, times = ctx.saved_tensors
         grad, smoothing, columns = grads[0].contiguous(), ctx.smoothing, ctx.columns
         of_left, of_right = [], None
         for rows in _parts(len(left), len(right)):
@@ -67,11 +89,20 @@ class _ProductCrossEntropy(torch.autograd.Function):
             owed = _slope(logits, columns, log_sum[rows], grad[rows], smoothing / columns, left.dtype)  # (b, M)
             debts = (smoothing - 1.0) * grad[rows, None] * shares[rows]
             owed.scatter_add_(1, targets[rows], debts.to(owed.dtype))
+            if more is not None:
+                debts = (logits.gather(1, more[rows]) - log_sum[rows, None]).exp() * times[rows] * grad[rows, None]
+                owed.scatter_add_(1, more[rows], debts.to(owed.dtype))
             of_left.append(owed @ right)
-            more = owed.t() @ left[rows]
-            of_right = more if of_right is None else of_right + more
+            part = owed.t() @ left[rows]
+            of_right = part if of_right is None else of_right + part
         assert of_right is not None
-        return torch.cat(of_left), of_right[:columns], None, None, None
+        return torch.cat(of_left), of_right[:columns], None, None, None, None, None
+
+
+def _with_more(sums: Tensor, logits: Tensor, more: Tensor, times: Tensor) -> Tensor:
+    """log(exp sums_b + sum_i c_bi exp l_b,m_bi). (B,) -> (B,)."""
+    again = logits.gather(1, more) + times.log()
+    return torch.cat([sums[:, None], again], dim=1).logsumexp(dim=1)
 
 
 def _parts(rows: int, columns: int) -> Iterator[slice]:

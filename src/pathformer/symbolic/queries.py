@@ -77,13 +77,15 @@ class Queries:
     ids: npt.NDArray[np.int32]  # (n, k)
     easy: Ragged
     hard: Ragged
+    removed: Ragged | None = None  # what their negations take away on the smaller graph, where asked for: `removed`
 
     def __len__(self) -> int:
         return len(self.ids)
 
     def take(self, rows: npt.NDArray[np.integer]) -> Queries:
         """The chosen queries, in the order given."""
-        return Queries(self.structure, self.ids[rows], self.easy.take(rows), self.hard.take(rows))
+        removed = None if self.removed is None else self.removed.take(rows)
+        return Queries(self.structure, self.ids[rows], self.easy.take(rows), self.hard.take(rows), removed)
 
 
 @dataclass(frozen=True, eq=False, slots=True)

@@ -5,6 +5,8 @@ S structures, n queries of one, k ids of one query, B queries a batch, u negativ
 All tables of ids lie in one vector, all answers in one CSR, so a batch of any composition is a few gathers. Negatives
 are exact: with a answers, the r-th non-answer, r uniform in 0 .. N - a - 1, is r + j for the smallest j such that
 answers[j] - j > r, a binary search in the sorted answers. Nothing is drawn twice and nothing rejected.
+
+What a negation takes away (`symbolic.removed`) is kept where queries bring it: a table of R entities a query at most.
 """
 
 from __future__ import annotations
@@ -37,14 +39,21 @@ class TrainingSet:
     bounds: Tensor  # (sum n + 1,) int64; answers of query i are answers[bounds[i] : bounds[i + 1]]
     answers: Tensor  # int32, ascending within a query; there may be room after the last
     rooms: tuple[int, ...]  # answers that each structure may have in all when it is refilled
+    removed: Tensor | None = None  # (1 + sum n of negated, R) int32, -1 where there are fewer; row 0 has none
 
     @classmethod
     def of(
-        cls, queries: Sequence[Queries], entities: int, device: torch.device | str = "cpu", room: float = 0.0
+        cls,
+        queries: Sequence[Queries],
+        entities: int,
+        device: torch.device | str = "cpu",
+        room: float = 0.0,
+        removed: int = 0,
     ) -> TrainingSet:
         """Put queries on a device; their `easy` answers are the ones to learn, and each query needs one.
 
         room: for so many more answers, as a share of those there are, so that other queries can take their place.
+        removed: R; then every query with a negation brings what it takes away.
         """
         for part in queries:
             _check(part)
@@ -56,7 +65,8 @@ class TrainingSet:
         answers[: sum(totals)] = flat[2]
         tensors = [torch.from_numpy(values).to(device) for values in (*flat[:2], answers)]
         structures = tuple(part.structure for part in queries)
-        return cls(structures, tuple(counts), entities, tensors[0], tensors[1], tensors[2], tuple(rooms))
+        taken = torch.from_numpy(_removed(queries, removed)).to(device) if removed else None
+        return cls(structures, tuple(counts), entities, tensors[0], tensors[1], tensors[2], tuple(rooms), taken)
 
     def refill(self, queries: Sequence[Queries]) -> None:
         """Put other queries of the same structures in place, where a captured update finds them.
@@ -74,6 +84,8 @@ class TrainingSet:
         self.ids.copy_(ids)
         self.bounds.copy_(bounds)
         self.answers[: len(answers)].copy_(answers)
+        if self.removed is not None:
+            self.removed.copy_(torch.from_numpy(_removed(fitted, self.removed.shape[1])))
 
     def __len__(self) -> int:
         return sum(self.counts)
@@ -88,6 +100,7 @@ class Drawn:
     answers: Tensor  # (B,) int64, how many train answers each query has
     targets: Tensor | None = None  # (B, K) int64, answers; where there are fewer, any id
     shares: Tensor | None = None  # (B, K) float32, what each counts: alike, 1 in all, 0 where there are fewer
+    removed: Tensor | None = None  # (B, R) int64, what negations take away; where there is less, -1
 
 
 class Drawer:
@@ -135,6 +148,9 @@ class Drawer:
         self._first_query = spread([int(first_query[place]) for place in chosen])  # (B,)
         self._first_id = spread([int(first_id[place]) for place in chosen])  # (B,)
         self._widths = spread([widths[place] for place in chosen])  # (B,)
+        first_removed, negated = _removed_rows(data.structures, data.counts)
+        self._first_removed = spread([int(first_removed[place]) for place in chosen])  # (B,)
+        self._negated = spread([int(negated[place]) for place in chosen])  # (B,) 0 or 1
         per_query = np.repeat([widths[place] for place in chosen], sizes)
         owner = np.repeat(np.arange(len(per_query)), per_query)
         begin = np.concatenate([np.zeros(1, np.int64), np.cumsum(per_query)])
@@ -156,9 +172,16 @@ class Drawer:
             self.data.entities,
             self.filtered,
         )
-        if self._window is None:
-            return Drawn(ids, candidates, answers)
-        return Drawn(ids, candidates, answers, *self._targets(self._first_query + row, answers, chance[:, 1]))
+        targets: tuple[Tensor | None, Tensor | None] = (None, None)
+        if self._window is not None:
+            targets = self._targets(self._first_query + row, answers, chance[:, 1])
+        return Drawn(ids, candidates, answers, *targets, self._removed(row))
+
+    def _removed(self, row: Tensor) -> Tensor | None:
+        """What the negations of the drawn queries take away, (B, R); queries without one have row 0."""
+        if self.data.removed is None:
+            return None
+        return self.data.removed.index_select(0, self._first_removed + row * self._negated).long()
 
     def _targets(self, queries: Tensor, counts: Tensor, chance: Tensor) -> tuple[Tensor, Tensor]:
         """All answers of each query, or K neighbouring ones from a random place on, the first following the last."""
@@ -183,6 +206,28 @@ def _flat(queries: Sequence[Queries]) -> tuple[npt.NDArray[Any], npt.NDArray[Any
     sizes = np.concatenate([np.zeros(1, np.int64), *(part.easy.counts for part in queries)])
     answers = np.concatenate([part.easy.values[part.easy.ptr[0] : part.easy.ptr[-1]] for part in queries])
     return ids, np.cumsum(sizes), answers.astype(np.int32, copy=False)
+
+
+def _removed_rows(structures: Sequence[Structure], counts: Sequence[int]) -> tuple[npt.NDArray[np.int64], list[bool]]:
+    """The first row of each structure in the table of what is taken away, 0 for those without a negation."""
+    negated = [structure.negated for structure in structures]
+    sizes = [count if there else 0 for count, there in zip(counts, negated, strict=True)]
+    first = 1 + np.cumsum([0, *sizes])[:-1]
+    return np.where(negated, first, 0), negated
+
+
+def _removed(queries: Sequence[Queries], most: int) -> npt.NDArray[np.int32]:
+    """What each negation takes away, at most so many, evenly spread; a row of none before all. -> (1 + n, R)."""
+    tables = [np.full((1, most), -1, np.int32)]
+    for part in queries:
+        if part.structure.negated:
+            if part.removed is None:
+                raise ValueError(f"training queries of {part.structure} do not say what their negations take away")
+            counts, column = part.removed.counts[:, None], np.arange(most)
+            place = part.removed.ptr[:-1, None] + np.where(counts > most, column * counts // most, column)
+            values = np.append(part.removed.values, np.int32(-1))  # what lies behind the last is never asked for
+            tables.append(np.where(column < counts, values[np.minimum(place, len(values) - 1)], np.int32(-1)))
+    return np.concatenate(tables)
 
 
 def _fitting(sizes: npt.NDArray[np.int64], count: int, room: int) -> npt.NDArray[np.int64]:

@@ -17,6 +17,8 @@ class SoftmaxOptions:
     smoothing: float = 0.0  # share of the target that goes to all entities alike
     n3: float = 0.0  # weight of the cubes of a query's anchors, relations and one answer, of complex numbers
     relation: float = 0.0  # weight of the softmax over relations between the ends of a single link, likewise
+    removed: int = 0  # entities that a query's negations take away and that count more in the sum, at most; 0: none
+    removed_weight: float = 10.0  # how much more often each of them counts
 
     def __post_init__(self) -> None:
         if self.targets < 1:
@@ -25,6 +27,10 @@ class SoftmaxOptions:
             raise ValueError(f"smoothing {self.smoothing} is not in [0, 1)")
         if min(self.n3, self.relation) < 0.0:
             raise ValueError("n3 and relation are weights: 0 or more")
+        if self.removed < 0 or self.removed_weight <= 0.0:
+            raise ValueError("removed is a number of entities, 0 or more, and removed_weight is above 0")
+        if self.removed and self.entities != "all":
+            raise ValueError('removed entities count more among all of them: it needs entities = "all"')
 
 
 @dataclass(frozen=True, kw_only=True)

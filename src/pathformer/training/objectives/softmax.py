@@ -58,10 +58,15 @@ class Softmax(Objective):
         assert drawn.shares is not None
         smoothing = self.config.softmax.smoothing
         products = None if batch.layout.united else network.space.products(queries, entities.weight)
+        more = None if drawn.removed is None else self._more(drawn.removed)
         if products is not None:
-            return product_cross_entropy(*products, drawn.targets, drawn.shares, smoothing)
+            return product_cross_entropy(*products, drawn.targets, drawn.shares, smoothing, more)
         distances = batch.smallest(network.space.distance_to_all(queries, entities.weight).float())  # (B, N)
-        return cross_entropy(-distances, drawn.targets, drawn.shares, smoothing)
+        return cross_entropy(-distances, drawn.targets, drawn.shares, smoothing, more)
+
+    def _more(self, removed: Tensor) -> tuple[Tensor, Tensor]:
+        """What negations take away, and how often it counts more. (B, R) -> two (B, R)."""
+        return removed.clamp(min=0), (removed >= 0) * self.config.softmax.removed_weight
 
     def _drawn(self, network: Model, batch: Batch, drawn: Drawn) -> Tensor:
         """Drawn non-answers stand for all: each counts (N - 1) / u times in the sum, so p means the same."""

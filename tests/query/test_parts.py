@@ -1,0 +1,53 @@
+"""Queries taken apart at their negations."""
+
+from __future__ import annotations
+
+import pytest
+
+from pathformer.query.parts import negated_parts, positive_part
+from pathformer.query.structures import STRUCTURES, structure
+
+
+@pytest.mark.parametrize(
+    ("name", "part", "columns"),
+    [
+        ("2in", "1p", (0, 1)),
+        ("3in", "2i", (0, 1, 2, 3)),
+        ("inp", "2p", (0, 1, 4)),
+        ("pin", "2p", (0, 1, 2)),
+        ("pni", "1p", (3, 4)),
+        ("((e,(r,)),((e,(r,)),(e,(r,n)),(u,)))", None, ()),  # its negation stands in a union, and takes nothing away
+        ("((((e,(r,)),(e,(r,n))),(r,)),(e,(r,)),(e,(r,n)))", "pi", (0, 1, 4, 5, 6)),
+        ("((e,(r,n)),(e,(r,n)))", None, ()),  # nothing would be left
+        ("(e,(r,n,r))", None, ()),
+        ("2u", None, ()),
+    ],
+)
+def test_the_positive_part_is_what_is_left_without_negated_branches(
+    name: str, part: str | None, columns: tuple[int, ...]
+) -> None:
+    found = positive_part(structure(name))
+    assert found == (None if part is None else (structure(part), columns))
+
+
+@pytest.mark.parametrize(
+    ("name", "parts"),
+    [
+        ("2in", [("1p", (2, 3))]),
+        ("3in", [("1p", (4, 5))]),
+        ("pni", [("2p", (0, 1, 2))]),
+        ("inp", []),  # its negation is not at the last fork
+        ("2i", []),
+        ("((e,(r,)),(e,(r,n)),(((e,(r,)),(e,(r,))),(n,)))", [("1p", (2, 3)), ("2i", (4, 5, 6, 7))]),
+    ],
+)
+def test_negated_parts_are_what_the_last_fork_denies(name: str, parts: list[tuple[str, tuple[int, ...]]]) -> None:
+    assert [(part, columns) for part, columns in negated_parts(structure(name))] == [
+        (structure(part), columns) for part, columns in parts
+    ]
+
+
+def test_a_part_of_a_query_is_columns_of_its_row() -> None:
+    part, columns = negated_parts(STRUCTURES["pni"])[0]
+    row = (10, 20, 21, 11, 22)
+    assert part.instance([row[column] for column in columns]) == (10, (20, 21))

@@ -1,0 +1,52 @@
+"""What negations take away, against sets of answers found one query at a time."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from pathformer.kg.graph import Graph
+from pathformer.query.parts import positive_part
+from pathformer.query.structures import NEGATION_STRUCTURES, STRUCTURES
+from pathformer.symbolic.answer import answer
+from pathformer.symbolic.pairs import GraphPair
+from pathformer.symbolic.removed import with_removed
+from pathformer.symbolic.sample import sample
+
+
+@pytest.fixture(scope="module")
+def graph() -> Graph:
+    rng = np.random.default_rng(1)
+    triples = np.stack([rng.integers(0, 30, 260), rng.integers(0, 4, 260), rng.integers(0, 30, 260)], 1)
+    return Graph.from_triples(np.unique(triples, axis=0), 30, 4)
+
+
+@pytest.mark.parametrize("name", NEGATION_STRUCTURES)
+def test_it_is_the_positive_part_less_the_answers(graph: Graph, name: str) -> None:
+    queries = with_removed(sample(STRUCTURES[name], GraphPair.of(graph), 40), GraphPair.of(graph))
+    part, columns = positive_part(queries.structure) or (queries.structure, ())
+    assert queries.removed is not None
+    assert queries.removed.counts.sum() > 0
+    for row, ids in enumerate(queries.ids.tolist()):
+        without = answer(part.tree([ids[column] for column in columns]), graph)
+        answers = answer(queries.structure.tree(ids), graph)
+        assert queries.removed[row].tolist() == np.setdiff1d(without, answers).tolist()
+
+
+def test_without_a_negation_nothing_is_taken_away(graph: Graph) -> None:
+    queries = sample(STRUCTURES["2i"], GraphPair.of(graph), 5)
+    assert queries.removed is None
+    found = with_removed(queries, GraphPair.of(graph)).removed
+    assert found is not None
+    assert found.counts.tolist() == [0] * 5
+
+
+def test_it_goes_where_its_query_goes(graph: Graph) -> None:
+    queries = with_removed(sample(STRUCTURES["2in"], GraphPair.of(graph), 9), GraphPair.of(graph))
+    taken = queries.take(np.array([7, 2]))
+    assert queries.removed is not None
+    assert taken.removed is not None
+    assert [row.tolist() for row in (taken.removed[0], taken.removed[1])] == [
+        queries.removed[7].tolist(),
+        queries.removed[2].tolist(),
+    ]
