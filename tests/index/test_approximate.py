@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import json
 from pathlib import Path
 from typing import Any
 
@@ -119,6 +120,32 @@ def test_what_was_chosen_is_kept(vectors: Tensor, points: Tensor, tmp_path: Path
     assert (given.config.bits, given.config.rerank) == (128, 70)
     graph = build("hnsw", vectors, breadth=40, links=8, construction=20)
     assert graph.config.breadth == 40
+
+
+@pytest.mark.parametrize("backend", APPROXIMATE)
+def test_an_index_that_doubled_is_tuned_anew(backend: str, vectors: Tensor, points: Tensor, tmp_path: Path) -> None:
+    """One that was built on two entities alike knows nothing of the others' ranges."""
+    index = build(backend, torch.zeros(2, 32), **({"bits": 512} if backend == "lsh" else {}))
+    index.add(vectors[:2])
+    assert index._tuned == 2  # twice as many is not more than twice
+    index = load(index.save(tmp_path / "index"))
+    index.add(vectors[2:1500])
+    assert index._tuned == 1502
+    index.add(vectors[1500:])
+    assert index._tuned == 1502
+    whole = torch.cat([torch.zeros(2, 32), vectors])
+    exact = build("exact", whole).search(points, 10).ids.numpy()
+    found = index.search(points, 10).ids.numpy()
+    assert np.mean([np.isin(*row).mean() for row in zip(exact, found, strict=True)]) >= 0.95
+    assert index.about["recall@10 on a sample"] >= 0.975
+
+
+def test_an_index_saved_before_tuning_was_noted_opens(vectors: Tensor, tmp_path: Path) -> None:
+    folder = build("lsh", vectors[:100], bits=64).save(tmp_path / "index")
+    header = json.loads((folder / "index.json").read_text())
+    assert header.pop("tuned") == 100
+    (folder / "index.json").write_text(json.dumps(header))
+    assert load(folder)._tuned == 100
 
 
 def test_without_points_a_sample_is_made_up(vectors: Tensor) -> None:

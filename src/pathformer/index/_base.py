@@ -54,6 +54,7 @@ class Index(ABC):
     def __init__(self, measure: Measure, config: Any, width: int, alive: Keep) -> None:
         self.measure, self.config = measure, config
         self._width, self._alive = width, alive  # e; which ids are still there
+        self._tuned = len(alive)  # how many entities there were when its settings were chosen
         self.about: dict[str, Any] = {}  # what was chosen and measured when it was built
 
     @classmethod
@@ -81,13 +82,19 @@ class Index(ABC):
             return Found(ids.to(points.device), distances.to(points.device))
 
     def add(self, vectors: Tensor) -> npt.NDArray[np.int64]:
-        """Add entity rows (m, e); their ids (m,), which follow those that were given before."""
+        """Add entity rows (m, e); their ids (m,), which follow those that were given before.
+
+        Settings that were chosen for the entities of then are chosen anew whenever their number has doubled.
+        """
         _check_rows(vectors)
         if vectors.shape[1] != self._width:
             raise InputError(f"new entities have {vectors.shape[1]} numbers, those of the index {self._width}")
         before = self.rows
         self._add(vectors.detach())
         self._alive = np.concatenate([self._alive, np.ones(len(vectors), np.bool_)])
+        if self.rows > 2 * self._tuned:
+            self._tune_anew()
+            self._tuned = self.rows
         return np.arange(before, self.rows)
 
     def remove(self, ids: Entities) -> None:
@@ -117,6 +124,7 @@ class Index(ABC):
                 "version": _VERSION,
                 "backend": self.name,
                 "rows": self.rows,
+                "tuned": self._tuned,
                 "width": self._width,
                 **self.measure.facts,
                 "config": dataclasses.asdict(self.config),
@@ -140,7 +148,7 @@ class Index(ABC):
         index = cls._open(arrays, measure, from_mapping(cls.config_type, header["config"]), torch.device(device))
         if index.rows != header["rows"] or index._width != header["width"]:
             raise InputError(f"{path} is not a whole index: {index.rows:,} rows where {header['rows']:,} were saved")
-        index.about = header["about"]
+        index.about, index._tuned = header["about"], header.get("tuned", header["rows"])
         return index
 
     # --- what a backend gives -----------------------------------------------------------------------------------------
@@ -157,6 +165,9 @@ class Index(ABC):
     @abstractmethod
     def _add(self, vectors: Tensor) -> None:
         """Append rows."""
+
+    def _tune_anew(self) -> None:  # noqa: B027 (a backend without settings of that kind has nothing to do)
+        """Choose what depends on the entities for those that are there now."""
 
     @abstractmethod
     def _arrays(self) -> Arrays:

@@ -44,6 +44,10 @@ class Rows:
         """What is saved."""
         return {"rows": self._stored} | ({} if self._factors is None else {"factors": self._factors})
 
+    def vectors(self) -> Tensor:
+        """All of them (N, d), in memory of their own."""
+        return as_tensor(self._stored)
+
     @property
     def row_bytes(self) -> int:
         """Of one entity."""

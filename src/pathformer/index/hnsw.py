@@ -83,6 +83,11 @@ class HNSW(Index):
         self.config = dataclasses.replace(self.config, breadth=breadth)
         self.about = {"breadth": breadth, "recall@10 on a sample": round(recall, 4)}
 
+    def _tune_anew(self) -> None:
+        """As broad walks as the larger graph needs."""
+        self.config = dataclasses.replace(self.config, breadth=0)
+        self._tune(Trial.of(self._rows.vectors(), self.measure, None, seed=0))
+
     def _search(self, points: Tensor, k: int, keep: Keep) -> tuple[Tensor, Tensor]:
         kept = int(keep.sum())
         if kept <= max(k, _FEW * self.rows):

@@ -87,10 +87,21 @@ class LSH(Index):
             if other.cost > best.cost:
                 break  # longer codes cost more than the candidates that they spare
             best = other
-        kept = dataclasses.replace(config, bits=best.bits, rerank=best.rerank, growth=best.growth)
-        index = cls(measure, kept, best.hashes, best.codes, rows, np.ones(len(vectors), np.bool_))
-        index.about = {"recall@10 on a sample": best.recall}
+        index = cls(measure, config, best.hashes, best.codes, rows, np.ones(len(vectors), np.bool_))
+        index._take(best)
         return index
+
+    def _take(self, choice: _Choice) -> None:
+        self._hashes, self._codes = choice.hashes, choice.codes
+        chosen = {"bits": choice.bits, "rerank": choice.rerank, "growth": choice.growth}
+        self.config = dataclasses.replace(self.config, **chosen)
+        self.about = {"recall@10 on a sample": choice.recall}
+
+    def _tune_anew(self) -> None:
+        """Thresholds over the ranges of now, and as many candidates as they need; codes stay as long as they are."""
+        vectors, free = self._rows.vectors(), dataclasses.replace(self.config, rerank=0, growth=0.0)
+        trial = Trial.of(vectors, self.measure, None, free.seed)
+        self._take(_Choice.of(vectors, self.measure, trial, free.bits, free, self._rows.row_bytes))
 
     def _search(self, points: Tensor, k: int, keep: Keep) -> tuple[Tensor, Tensor]:
         more = max(1.0, k / WANTED) ** self.config.growth
