@@ -39,10 +39,13 @@ def encode(made: Pathformer, query: Path | Fork) -> Tensor:
     if isinstance(query.start, Fork) and made.variable == "expected":
         start = expected(made, start)
     operators = [made.operators.weight[RELATIONS if o == NEGATION else o] for o in query.operators]
-    tokens = torch.stack([start, *operators])  # E_in
+    seen = torch.zeros_like(start) if made.config.read == "operators" else start
+    tokens = torch.stack([seen, *operators])  # E_in
     read = made.paths(tokens, Packing.of([len(tokens)])).mean(dim=0)  # E_pq
     if made.product is None:
         return read
+    if made.config.joined == "composed":
+        read = times(start, read)
     base = product(made, start, query.operators)
     return base if len(operators) <= made.config.alone else base + read
 
@@ -64,9 +67,13 @@ def product(made: Pathformer, value: Tensor, operators: Sequence[int]) -> Tensor
             continue
         if place and made.config.base == "expected":
             value = expected(made, value)
-        one, other = (torch.complex(*rows.chunk(2)) for rows in (value, made.operators.weight[operator]))
-        value = torch.cat([(one * other).real, (one * other).imag])
+        value = times(value, made.operators.weight[operator])
     return value
+
+
+def times(one: Tensor, other: Tensor) -> Tensor:
+    product = torch.complex(*one.chunk(2)) * torch.complex(*other.chunk(2))
+    return torch.cat([product.real, product.imag])
 
 
 HERMITIAN = {"space": "hermitian", "gain": "one"}
@@ -83,6 +90,7 @@ RECURSIONS: list[dict[str, object]] = [
     {"base": "product", "alone": 2, "fork": "sum", **HERMITIAN},
     {"base": "expected", "variable": "expected", **HERMITIAN},
     {"base": "expected", "alone": 9, "variable": "expected", **HERMITIAN},
+    {"base": "expected", "read": "operators", "joined": "composed", **HERMITIAN},
 ]
 
 
@@ -176,7 +184,7 @@ def test_settings_are_checked() -> None:
         from_mapping(Config, {"query_dropout": -0.1})
     with pytest.raises(ConfigError, match="dim 15 is odd: complex numbers have two parts"):
         from_mapping(Config, {"dim": 15, "heads": 5, "space": "hermitian"})
-    with pytest.raises(ConfigError, match="alone 1 leaves nothing of short paths: it needs a base"):
+    with pytest.raises(ConfigError, match="alone, read, joined and start_dropout are of paths with a base"):
         from_mapping(Config, {"alone": 1})
     with pytest.raises(ConfigError, match="base 'product' and variable 'vector' are of points, not of 'box'"):
         from_mapping(Config, {"space": "box", "base": "product"})

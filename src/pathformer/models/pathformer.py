@@ -48,7 +48,7 @@ from pathformer.nn.transformer import TransformerEncoder
 from pathformer.spaces import Space
 from pathformer.spaces.beta import Beta
 from pathformer.spaces.box import Box
-from pathformer.spaces.hermitian import Hermitian
+from pathformer.spaces.hermitian import Hermitian, multiply
 from pathformer.spaces.point import Point
 from pathformer.spaces.sphere import Sphere
 
@@ -93,6 +93,9 @@ class Config:
     fork_hidden: tuple[int, ...] = (2, 1)  # hidden sizes / d of MLP_k2 (k_2 = 3): silent, fits Table 7 to 0.1 M
     base: Literal["none", "product", "expected"] = "none"  # what the encoder adds to, see `_compose`; ours
     alone: int = 0  # paths of so many operators at most are their base alone; ours
+    read: Literal["path", "operators"] = "path"  # what the encoder sees of a path with a base; ours
+    joined: Literal["added", "composed"] = "added"  # what it says: a query to add, or a relation to multiply; ours
+    start_dropout: float = 0.0  # of the start of a base; ours
     variable: Variable = "vector"  # what starts a path from a variable: E_v, or a mean of entities
     query_dropout: float = 0.0  # of v_q; ours
 
@@ -101,13 +104,18 @@ class Config:
             raise ValueError(f"dim {self.dim} does not divide into {self.heads} heads")
         if min(self.layers, self.heads, self.hidden, self.dim) < 1:
             raise ValueError("dim, layers, heads and hidden are at least 1")
-        for name in ("dropout", "query_dropout"):
+        for name in ("dropout", "query_dropout", "start_dropout"):
             if not 0.0 <= getattr(self, name) < 1.0:
                 raise ValueError(f"{name} {getattr(self, name)} is not in [0, 1)")
         if self.dim % 2 and (self.base != "none" or self.space == "hermitian"):
             raise ValueError(f"dim {self.dim} is odd: complex numbers have two parts")
-        if self.alone and self.base == "none":
-            raise ValueError(f"alone {self.alone} leaves nothing of short paths: it needs a base")
+        if self.base == "none" and (self.alone, self.read, self.joined, self.start_dropout) != (
+            0,
+            "path",
+            "added",
+            0.0,
+        ):
+            raise ValueError("alone, read, joined and start_dropout are of paths with a base")
         if _SPACES[self.space].parts > 1 and self.fork != "mlp":
             raise ValueError(f"fork {self.fork!r} is of no use: space {self.space!r} has its own intersection")
         if _SPACES[self.space].parts > 1 and (self.base, self.variable) != ("none", "vector"):
@@ -152,8 +160,11 @@ class Pathformer(Model):
                 if self.product is None:
                     pooled = mean_pool(self.paths(tokens, step.packing), step.packing)  # E_pq (P, q)
                 else:
-                    base = self._base(batch.walks[place], step, ids, entities, operators, starts)
-                    pooled = self._added(base, tokens, step.packing.longer(1 + self.config.alone))
+                    anchors = ids.index_select(0, step.entity_sources)
+                    starts = entities.rows(anchors) if starts is None else starts
+                    starts = F.dropout(starts, self.config.start_dropout, self.training)  # (P, q)
+                    base = self._base(batch.walks[place], ids, starts, entities, operators)
+                    pooled = self._joined(base, starts, tokens, step.packing.longer(1 + self.config.alone))
                 bank.add(self.space.regularize(pooled))
             else:
                 bank.add(self.forks(bank.take(step.values).split(step.sizes)))  # E_v (F, q)
@@ -174,30 +185,31 @@ class Pathformer(Model):
         distances = self.space.distance_to_all(values, entities.weight).float()
         return torch.softmax(-distances, dim=1).to(values.dtype) @ entities.weight
 
-    def _base(
-        self,
-        walk: Walk | None,
-        step: Paths,
-        ids: Tensor,
-        entities: Reading,
-        operators: Reading,
-        variables: Tensor | None,
-    ) -> Tensor:
-        """The product along each path: (P, q)."""
+    def _base(self, walk: Walk | None, ids: Tensor, starts: Tensor, entities: Reading, operators: Reading) -> Tensor:
+        """The product along each path: starts (P, q) -> (P, q)."""
         assert walk is not None
         assert self.product is not None
         chain = operators.rows(ids.index_select(0, walk.relation_sources))
-        starts = entities.rows(ids.index_select(0, step.entity_sources)) if variables is None else variables
         expect = partial(self._expected, entities=entities) if self.config.base == "expected" else None
         base: Tensor = self.product(walk, starts, chain, expect)
         return base
 
-    def _added(self, base: Tensor, tokens: Tensor, packing: Packing) -> Tensor:
-        """The base of all paths and, to those that are long enough, what the encoder says: (P, q)."""
-        if not len(packing):
+    def _joined(self, base: Tensor, starts: Tensor, tokens: Tensor, packing: Packing) -> Tensor:
+        """The base of all paths and, to those that are long enough, what the encoder says: (P, q).
+
+        Composed, it says what relation the path is: the start times that relation is added, as ComplEx has it. An
+        encoder that reads operators alone cannot learn by heart what follows from an entity.
+        """
+        count = len(packing)
+        if not count:
             return base
-        read = mean_pool(self.paths(tokens[: len(packing.positions)], packing), packing)
-        return torch.cat([base[: len(packing)] + read, base[len(packing) :]])
+        tokens = tokens[: len(packing.positions)]
+        if self.config.read == "operators":
+            tokens = tokens * (packing.positions > 0)[:, None]
+        said = mean_pool(self.paths(tokens, packing), packing)
+        if self.config.joined == "composed":
+            said = multiply(starts[:count], said)
+        return torch.cat([base[:count] + said, base[count:]])
 
     def _tokens(self, step: Paths, ids: Tensor, entities: Reading, operators: Reading, values: Tensor | None) -> Tensor:
         """The start of each path, an anchor's row or a variable's value, and the rows of its operators: (T, q).
