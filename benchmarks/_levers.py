@@ -14,6 +14,9 @@ PRODUCT = (
     "model.variable=expected",
     "start=complex-{dataset}",
 )  # what all levers with a base share
+HOPS = (*PRODUCT, "model.base=expected")
+COMPOSED = ("model.read=operators", "model.joined=composed")
+FROZEN, N3 = f"{UPDATE}table_rate=0.0", f"{UPDATE}softmax.n3=0.05"
 
 
 @dataclass(frozen=True)
@@ -53,36 +56,47 @@ LEVERS = {  # what was expected: the words of those who proposed them, before an
     "cosine-decay": Lever(("training.schedule=cosine",), "schedule"),
     "no-dropout": Lever(("model.dropout=0.0",), "not said"),
     "dropout": Lever(("model.dropout=0.3",), "0.2 with smoothing 0.3 changed nothing"),
-    "product": Lever(
-        (*PRODUCT, "model.base=product", "model.alone=1", f"{UPDATE}table_rate=0.0"),
-        "1p and 2u as the link predictor has them, so 6 points on 2u; ip from 10 to 16",
+    "chain": Lever(
+        (*HOPS, "model.alone=9", FROZEN),
+        "paths by the link predictor alone, forks learned: 1p, 2u, ip, up as good as they get without training paths",
     ),
-    "product-slow": Lever(
-        (*PRODUCT, "model.base=product", "model.alone=1", f"{UPDATE}table_rate=0.1", f"{UPDATE}softmax.n3=0.05"),
-        "tables that follow paths and intersections: 1 more on 2p, 2i, 3i",
-    ),
-    "product-tuned": Lever(
-        (*PRODUCT, "model.base=product", "model.alone=1", f"{UPDATE}table_rate=2.0", f"{UPDATE}softmax.n3=0.05"),
-        "more on 3i than slow tables, less on 1p",
-    ),
-    "product-read": Lever(
-        (*PRODUCT, "model.base=product", f"{UPDATE}table_rate=0.0", "model.dropout=0.3"),
-        "links read by the transformer too: 1p learned by heart, 2 points lost",
-    ),
-    "hops": Lever(
-        (*PRODUCT, "model.base=expected", "model.alone=1", f"{UPDATE}table_rate=0.0"),
-        "2p, 3p, ip, up better at the start, 1 point more than product",
+    "hops": Lever((*HOPS, "model.alone=1", FROZEN), "2p and 3p better than chain by 2, or learned by heart"),
+    "hops-operators": Lever(
+        (*HOPS, *COMPOSED, "model.alone=1", FROZEN), "what hops gains on 2p and 3p, without learning by heart"
     ),
     "hops-slow": Lever(
-        (*PRODUCT, "model.base=expected", "model.alone=1", f"{UPDATE}table_rate=0.1", f"{UPDATE}softmax.n3=0.05"),
-        "both: the best of all",
+        (*HOPS, *COMPOSED, "model.alone=1", f"{UPDATE}table_rate=0.1", N3),
+        "tables that follow paths and intersections: 1 more on 2p, 2i, 3i",
     ),
-    "product-hubs": Lever(
+    "hops-tuned": Lever(
+        (*HOPS, *COMPOSED, "model.alone=1", f"{UPDATE}table_rate=2.0", N3, f"{UPDATE}softmax.relation=1.0"),
+        "more on 3i than slow tables, less on 1p",
+    ),
+    "hops-noise": Lever(
+        (*HOPS, *COMPOSED, "model.alone=1", FROZEN, "model.start_dropout=0.2"),
+        "links that are known by heart are trusted less: pi and 2p gain 1",
+    ),
+    "hops-read-all": Lever(
+        (*HOPS, *COMPOSED, FROZEN), "links read by the transformer too: 1p lower, nothing else moves"
+    ),
+    "hops-heads": Lever(
+        (*HOPS, *COMPOSED, "model.alone=1", FROZEN, "model.layers=1", "model.dropout=0.3"),
+        "a smaller encoder with more dropout: the same or better",
+    ),
+    "product": Lever(
+        (*PRODUCT, "model.base=product", "model.alone=1", FROZEN),
+        "2p, 3p, ip, up below hops by 1, at half the time an update",
+    ),
+    "product-tuned": Lever(
+        (*PRODUCT, "model.base=product", *COMPOSED, "model.alone=1", f"{UPDATE}table_rate=2.0", N3),
+        "the same with tables that move",
+    ),
+    "hops-hubs": Lever(
         (
-            *PRODUCT,
-            "model.base=product",
+            *HOPS,
+            *COMPOSED,
             "model.alone=1",
-            f"{UPDATE}table_rate=0.0",
+            FROZEN,
             "start.training.update.weighted=true",
             "start.training.update.power=0.5",
         ),
