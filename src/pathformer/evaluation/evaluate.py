@@ -11,6 +11,7 @@ import torch
 from torch import Tensor
 
 from pathformer.errors import DivergedError
+from pathformer.evaluation.exclude import exclude
 from pathformer.evaluation.filters import reference_filter, strict_filter
 from pathformer.evaluation.metrics import Ties, score
 from pathformer.evaluation.ranks import Filters, Ranks, block_rows, concatenate, fold_disjuncts, part, rank_block
@@ -19,7 +20,8 @@ from pathformer.kg.graph import Graph
 from pathformer.models import Batch, Model
 from pathformer.plan import Block, UnionWay, build_layout
 from pathformer.plan.build import decompose
-from pathformer.query.structures import STRUCTURES
+from pathformer.query.parts import Part, negated_parts
+from pathformer.query.structures import STRUCTURES, Structure
 from pathformer.symbolic.queries import Queries, Ragged
 
 __all__ = ["Answers", "ModelRanker", "Ranker", "evaluate"]
@@ -90,16 +92,29 @@ class ModelRanker:
         return points, np.bincount(layout.owners, minlength=len(queries))
 
     def _blocks(self, queries: Queries, targets: Ragged, filters: Filters) -> Iterator[Ranks]:
-        disjuncts = len(decompose(queries.structure, self.union))
-        size = max(1, block_rows(self.entities, self.device, self.memory) // disjuncts)
+        rows = len(decompose(queries.structure, self.union)) + len(self._denied(queries.structure))
+        size = max(1, block_rows(self.entities, self.device, self.memory) // rows)
         for first in range(0, len(queries), size):
             last = min(first + size, len(queries))
-            points, disjuncts_of = self.points(queries.take(np.arange(first, last)))
-            distances = self.model.space.distance_to_all(points, self._table)
-            distances = fold_disjuncts(distances, disjuncts_of, self.model.combine)
+            distances = self._distances(queries.take(np.arange(first, last)))
             yield rank_block(
-                distances, part(targets, first, last), [part(rows, first, last) for rows in filters], first
+                distances, part(targets, first, last), [part(each, first, last) for each in filters], first
             )
+
+    def _distances(self, queries: Queries) -> Tensor:
+        """Of every query to every entity, (Q, N)."""
+        points, disjuncts = self.points(queries)
+        distances = self.model.space.distance_to_all(points, self._table)
+        distances = fold_disjuncts(distances, disjuncts, self.model.combine)
+        for structure, columns in self._denied(queries.structure):
+            nothing = Ragged.empty(len(queries))
+            denied = self._distances(Queries(structure, queries.ids[:, list(columns)], nothing, nothing))
+            distances = exclude(distances, denied, self.model.exclude)
+        return distances
+
+    def _denied(self, structure: Structure) -> tuple[Part, ...]:
+        """The branches whose entities lose by probability, where the model asks for it."""
+        return () if not self.model.exclude or structure.united else negated_parts(structure)
 
 
 def _place(name: str) -> tuple[int, str]:

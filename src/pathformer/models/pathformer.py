@@ -38,7 +38,7 @@ from pathformer.models._batch import Bank, Batch, Paths
 from pathformer.models._compose import Composition
 from pathformer.models._walk import Walk
 from pathformer.nn.expectation import expected_rows
-from pathformer.nn.fold import LeftFold, MeanPair, MLPPair, SetFold, SumFold
+from pathformer.nn.fold import LeftFold, MeanPair, MLPPair, SetFold, SumFold, WeighedFold
 from pathformer.nn.mixer import Mixer
 from pathformer.nn.packing import Packing, mean_pool
 from pathformer.nn.rows import take_once
@@ -76,6 +76,7 @@ class Config:
     # inner product of d / 2 complex numbers) are ours, for softmax
     temperature: float = 0.05  # of the sphere at first; ours, learned
     combine: Combine = "smallest"  # of a union's disjuncts, as the reference code; the others are ours
+    exclude: float = 0.0  # k of evaluation.exclude: what a negated branch holds loses, by a point of its own; ours
     layers: int = 6  # k_1, App. B
     heads: int = 8  # silent; the sister model's
     hidden: int = 4  # d_ffn / d, App. B
@@ -89,7 +90,8 @@ class Config:
     bias: bool = True  # of the attention maps; silent, Table 7's sizes allow both
     scale: bool = True  # tokens times sqrt(d); silent, without it the positions drown the tokens (1p MRR 3.3 / 13.9)
     gain: Literal["margin", "one", "small"] = "margin"  # initial gain of the last LayerNorm, see `Pathformer`
-    fork: Literal["mlp", "mixer", "mlp2vector", "set", "sum"] = "mlp"  # section IV-C and Table 4; the last two are ours
+    fork: Literal["mlp", "mixer", "mlp2vector", "set", "sum", "weighed"] = "mlp"  # section IV-C and Table 4; the last
+    # three are ours, free of order
     fork_hidden: tuple[int, ...] = (2, 1)  # hidden sizes / d of MLP_k2 (k_2 = 3): silent, fits Table 7 to 0.1 M
     base: Literal["none", "product", "expected"] = "none"  # what the encoder adds to, see `_compose`; ours
     alone: int = 0  # paths of so many operators at most are their base alone; ours
@@ -109,6 +111,8 @@ class Config:
                 raise ValueError(f"{name} {getattr(self, name)} is not in [0, 1)")
         if self.dim % 2 and (self.base != "none" or self.space == "hermitian"):
             raise ValueError(f"dim {self.dim} is odd: complex numbers have two parts")
+        if self.exclude < 0.0:
+            raise ValueError(f"exclude {self.exclude} is a strength: 0 or more")
         if self.base == "none" and (self.alone, self.read, self.joined, self.start_dropout) != (
             0,
             "path",
@@ -137,7 +141,7 @@ class Pathformer(Model):
     def __init__(self, config: Config, entities: int, relations: int) -> None:
         super().__init__(config, entities, relations)
         c = config
-        self.combine = c.combine
+        self.combine, self.exclude = c.combine, c.exclude
         self.space = _space(c)
         self.entities = self.space.entity_table(entities)
         if self.space.parts > 1:
@@ -266,6 +270,8 @@ def _fork(config: Config) -> nn.Module:
             return SetFold(d)
         case "sum":
             return SumFold(d)
+        case "weighed":
+            return WeighedFold(d)
 
 
 METHOD = Pathformer
