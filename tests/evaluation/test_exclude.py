@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 import torch
 
+from pathformer.errors import ConfigError
 from pathformer.evaluation.evaluate import ModelRanker, evaluate
 from pathformer.evaluation.exclude import exclude
 from pathformer.evaluation.filters import reference_filter
@@ -95,5 +96,5 @@ def test_it_is_a_setting() -> None:
     settings = {"dim": 16, "layers": 1, "heads": 2}
     assert build("pathformer", settings, entities=4, relations=2).exclude == 0.0
     assert build("pathformer", {**settings, "exclude": 3.0}, entities=4, relations=2).exclude == 3.0
-    with pytest.raises(ValueError, match=r"exclude -1.0 is a strength: 0 or more"):
+    with pytest.raises(ConfigError, match=r"exclude -1.0 is a strength: 0 or more"):
         build("pathformer", {**settings, "exclude": -1.0}, entities=4, relations=2)
