@@ -15,7 +15,7 @@ PRODUCT = (
     "start=complex-{dataset}",
 )  # what all levers with a base share
 HOPS = (*PRODUCT, "model.base=expected")
-COMPOSED = ("model.read=operators", "model.joined=composed")
+OPERATORS = "model.read=operators"
 FROZEN, N3 = f"{UPDATE}table_rate=0.0", f"{UPDATE}softmax.n3=0.05"
 
 
@@ -62,25 +62,32 @@ LEVERS = {  # what was expected: the words of those who proposed them, before an
     ),
     "hops": Lever((*HOPS, "model.alone=1", FROZEN), "2p and 3p better than chain by 2, or learned by heart"),
     "hops-operators": Lever(
-        (*HOPS, *COMPOSED, "model.alone=1", FROZEN), "what hops gains on 2p and 3p, without learning by heart"
+        (*HOPS, OPERATORS, "model.alone=1", FROZEN), "what hops gains on 2p and 3p, without learning by heart"
     ),
     "hops-slow": Lever(
-        (*HOPS, *COMPOSED, "model.alone=1", f"{UPDATE}table_rate=0.1", N3),
+        (*HOPS, OPERATORS, "model.alone=1", f"{UPDATE}table_rate=0.1", N3),
         "tables that follow paths and intersections: 1 more on 2p, 2i, 3i",
     ),
     "hops-tuned": Lever(
-        (*HOPS, *COMPOSED, "model.alone=1", f"{UPDATE}table_rate=2.0", N3, f"{UPDATE}softmax.relation=1.0"),
+        (*HOPS, OPERATORS, "model.alone=1", f"{UPDATE}table_rate=2.0", N3, f"{UPDATE}softmax.relation=1.0"),
         "more on 3i than slow tables, less on 1p",
     ),
+    "hops-composed": Lever(
+        (*HOPS, OPERATORS, "model.joined=composed", "model.alone=1", FROZEN), "a relation of the path's own; not said"
+    ),
+    "hops-weighed": Lever(
+        (*HOPS, OPERATORS, "model.fork=weighed", "model.alone=1", FROZEN),
+        "one weight a branch in place of a network: pi better by 3, 3i lower by 1",
+    ),
     "hops-noise": Lever(
-        (*HOPS, *COMPOSED, "model.alone=1", FROZEN, "model.start_dropout=0.2"),
+        (*HOPS, OPERATORS, "model.alone=1", FROZEN, "model.start_dropout=0.2"),
         "links that are known by heart are trusted less: pi and 2p gain 1",
     ),
     "hops-read-all": Lever(
-        (*HOPS, *COMPOSED, FROZEN), "links read by the transformer too: 1p lower, nothing else moves"
+        (*HOPS, OPERATORS, FROZEN), "links read by the transformer too: 1p lower, nothing else moves"
     ),
     "hops-heads": Lever(
-        (*HOPS, *COMPOSED, "model.alone=1", FROZEN, "model.layers=1", "model.dropout=0.3"),
+        (*HOPS, OPERATORS, "model.alone=1", FROZEN, "model.layers=1", "model.dropout=0.3"),
         "a smaller encoder with more dropout: the same or better",
     ),
     "product": Lever(
@@ -88,13 +95,13 @@ LEVERS = {  # what was expected: the words of those who proposed them, before an
         "2p, 3p, ip, up below hops by 1, at half the time an update",
     ),
     "product-tuned": Lever(
-        (*PRODUCT, "model.base=product", *COMPOSED, "model.alone=1", f"{UPDATE}table_rate=2.0", N3),
+        (*PRODUCT, "model.base=product", OPERATORS, "model.alone=1", f"{UPDATE}table_rate=2.0", N3),
         "the same with tables that move",
     ),
     "hops-hubs": Lever(
         (
             *HOPS,
-            *COMPOSED,
+            OPERATORS,
             "model.alone=1",
             FROZEN,
             "start.training.update.weighted=true",

@@ -48,7 +48,7 @@ VARIANTS: dict[str, list[dict[str, Any]]] = {
         {"space": "sphere", "variable": "expected", "query_dropout": 0.1},
         {"space": "hermitian", "base": "product", "fork": "sum", "gain": "small"},
         {"space": "hermitian", "base": "expected", "variable": "expected", "alone": 1},
-        {"space": "hermitian", "base": "product", "read": "operators", "joined": "composed", "start_dropout": 0.1},
+        {"space": "hermitian", "base": "product", "read": "operators", "joined": "composed", "fork": "weighed"},
     ],
 }
 ONLY = {"complex": ("1p", "2u")}  # structures of methods that take no others, and say so

@@ -83,6 +83,7 @@ RECURSIONS: list[dict[str, object]] = [
     {"fork": "mlp2vector"},
     {"fork": "set"},
     {"fork": "sum"},
+    {"fork": "weighed"},
     {"variable": "expected"},
     {"variable": "expected", "space": "sphere"},
     {"base": "product", "space": "sphere"},

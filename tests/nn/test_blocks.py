@@ -13,7 +13,7 @@ from torch import Tensor, nn
 
 from pathformer.nn.backend import fused, plain
 from pathformer.nn.draw import draw_candidates
-from pathformer.nn.fold import LeftFold, MeanPair, MLPPair, SetFold
+from pathformer.nn.fold import LeftFold, MeanPair, MLPPair, SetFold, SumFold, WeighedFold
 from pathformer.nn.mixer import Mixer
 from pathformer.nn.mlp import MLP
 from pathformer.nn.rows import take_once
@@ -198,3 +198,21 @@ def test_the_processor_takes_plain_lines() -> None:
     assert not fused(torch.zeros(1))
     with plain():
         assert not fused(torch.zeros(1))
+
+
+@pytest.mark.parametrize("kind", [SumFold, WeighedFold])
+def test_sums_of_branches_are_their_loops_and_near_the_plain_sum_at_first(kind: type[SumFold | WeighedFold]) -> None:
+    torch.manual_seed(0)
+    fold = kind(6)
+    branches = [torch.randn(4, 6), torch.randn(4, 6), torch.randn(2, 6)]
+    found = fold(branches)
+    for row in range(4):
+        own = [branch[row] for branch in branches if row < len(branch)]
+        plain = torch.stack(own).sum(dim=0)
+        if isinstance(fold, SumFold):
+            expected = plain + fold.more([one[None] for one in own])[0]
+        else:
+            scaled = [(one - one.mean()) / (one.var(unbiased=False) + 1e-5).sqrt() for one in own]
+            expected = sum(fold.weight(s).exp() * one for s, one in zip(scaled, own, strict=True))
+        torch.testing.assert_close(found[row], expected, rtol=1e-4, atol=1e-5)
+        torch.testing.assert_close(found[row], plain, rtol=0.25, atol=0.25)

@@ -10,10 +10,11 @@ from collections.abc import Callable, Sequence
 
 import torch
 from torch import Tensor, nn
+from torch.nn import functional as F  # noqa: N812 (torch's own name for it)
 
 from pathformer.nn.mlp import MLP
 
-__all__ = ["LeftFold", "MLPPair", "MeanPair", "SetFold", "SumFold", "by_arity", "left_fold"]
+__all__ = ["LeftFold", "MLPPair", "MeanPair", "SetFold", "SumFold", "WeighedFold", "by_arity", "left_fold"]
 
 
 def left_fold(branches: Sequence[Tensor], pair: Callable[[Tensor, Tensor], Tensor]) -> Tensor:
@@ -116,6 +117,27 @@ class SumFold(nn.Module):
         """(n_1, d), (n_2, d), ... -> (F, d)."""
         folded: Tensor = left_fold(branches, torch.add) + self.more(branches)
         return folded
+
+
+class WeighedFold(nn.Module):
+    """sum_i exp(w(x_i)) x_i: the sum of the branches, each with one weight of its own, about 1 at first.
+
+    Ours. w sees the direction of a branch, not its size, and gives one number: it can learn how much to trust what kind
+    of branch, and nothing by heart.
+    """
+
+    def __init__(self, dim: int) -> None:
+        super().__init__()
+        self.weight = MLP(dim, dim, 1)  # w
+        with torch.no_grad():
+            for parameter in self.weight.linears[-1].parameters():
+                parameter.mul_(0.1)
+
+    def forward(self, branches: Sequence[Tensor]) -> Tensor:
+        """(n_1, d), (n_2, d), ... -> (F, d)."""
+        rows = torch.cat(list(branches))
+        weights = self.weight(F.layer_norm(rows, rows.shape[-1:])).exp().to(rows.dtype)  # (n_1 + n_2 + ..., 1)
+        return left_fold((rows * weights).split([len(branch) for branch in branches]), torch.add)
 
 
 def _on_first(value: Tensor, part: Tensor, combine: Callable[[Tensor, Tensor], Tensor]) -> Tensor:
