@@ -16,7 +16,7 @@ import torch
 
 from pathformer.errors import InputError
 from pathformer.experiments.box import Box, Terms
-from pathformer.experiments.records import Record
+from pathformer.experiments.records import Record, read_records
 from pathformer.experiments.shelf import Shelf
 from pathformer.experiments.side import fill_side
 from pathformer.experiments.standing import standing
@@ -163,6 +163,24 @@ def test_ctrl_c_saves_all_rows(scenes: dict[str, Any], folder: Path) -> None:
     for method in ("gqe", "q2b"):
         assert (folder / "cut" / "work" / f"{method}@5min" / "last.safetensors").is_file()
     assert not (folder / "cut" / "work" / "mlp@5min").exists()
+
+
+@pytest.mark.gpu
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device")
+def test_rows_share_a_card(folder: Path, tmp_path: Path) -> None:
+    script = str(Path(__file__).parents[2] / "benchmarks" / "boxes.py")
+    rows = [f"{folder / method}.toml,model.dim=32,training.steps=20" for method in ("gqe", "q2b", "mlp")]
+    command = [sys.executable, script, "5", str(tmp_path), *rows, "--jobs", "3", "--commit", "abc"]
+    path = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300, env=path, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    records = read_records([tmp_path])
+    assert [(record.run, record.steps, record.beside) for record in records] == [
+        ("gqe", 20, 3),
+        ("mlp", 20, 3),
+        ("q2b", 20, 3),
+    ]
+    assert {record.machine["device"] for record in records} == {torch.cuda.get_device_name()}
 
 
 def test_a_process_with_an_open_device_is_refused(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
