@@ -23,7 +23,7 @@ __all__ = ["app", "main"]
 # fmt: off
 _ORDER = (
     "demo", "import", "split", "fit", "ask", "explain", "serve", "mcp", "sample", "verify",
-    "train", "evaluate", "tables", "models", "datasets", "index", "bench",
+    "train", "evaluate", "release", "tables", "models", "datasets", "index", "bench",
 )
 # fmt: on
 

@@ -157,6 +157,7 @@ def _tell(engine: Engine, folder: Path | None) -> None:
     """The report's figures, and what to type next."""
     from rich.console import Console
 
+    from pathformer.engine.examples import example_questions
     from pathformer.engine.report import FitReport
 
     console = Console(highlight=False)
@@ -164,20 +165,5 @@ def _tell(engine: Engine, folder: Path | None) -> None:
     if report.scores is not None:
         console.print(report.table())
     console.print(f"The engine is in {folder}, with its report ({folder}/report.md). Ask it:", markup=False)
-    for formula in _examples(engine.kg):
+    for formula in example_questions(engine.kg):
         console.print(f"  pathformer ask {folder} {shlex.quote(formula)}", markup=False, soft_wrap=True)
-
-
-def _examples(kg: KnowledgeGraph) -> tuple[str, str]:
-    """Two questions about a triple of the graph, one in each direction."""
-    from pathformer.query.ast import Atom, Constant, Query, Variable
-    from pathformer.query.parse import write
-
-    names, answer = kg.vocabulary, Variable("x")
-    head, relation, tail = map(int, kg.splits["train"][0])
-    atoms = (
-        Atom(names.relation(relation), Constant(names.entity(head)), answer),
-        Atom(names.relation(relation), answer, Constant(names.entity(tail))),
-    )
-    first, second = (write(Query(answer, atom)) for atom in atoms)
-    return first, second

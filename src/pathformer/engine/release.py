@@ -8,27 +8,43 @@ from __future__ import annotations
 
 import copy
 import dataclasses
+import json
 
+from torch import Tensor
+
+from pathformer import __version__
+from pathformer.engine.card import Kept, table
+from pathformer.engine.card_facts import card_of
+from pathformer.engine.cost import Cost
 from pathformer.engine.encode import Encoder
 from pathformer.engine.forms import FULL, check_form, packed, unpacked
-from pathformer.engine.storage import Parts, searched_rows
+from pathformer.engine.storage import CARD, RELEASE, Parts, searched_rows
 from pathformer.engine.typical import typical_points
 from pathformer.errors import InputError
 from pathformer.index import Index, build
 from pathformer.kg.knowledge import KnowledgeGraph
 from pathformer.models import Model
 
-__all__ = ["check_source", "released"]
+__all__ = ["check_source", "priced", "released"]
+
+_REPORT = "report.md"
 
 
 def released(parts: Parts, form: str) -> Parts:
-    """The parts of an engine as a release in `form`: "bf16" or "int8"."""
+    """The parts of an engine as a release in `form`, "bf16" or "int8", with its card."""
     check_source(parts.form, form)
     if parts.form == form:
         return parts
     model = _rounded(parts.model, form)
     index = _indexed(parts.index, model, form, parts.kg)
-    return dataclasses.replace(parts, model=model, index=index, form=form)
+    return _described(dataclasses.replace(parts, model=model, index=index, form=form), None)
+
+
+def priced(release: Parts, cost: Cost) -> Parts:
+    """A release that says what its form costs: in its card, in its report, and in `release.json`."""
+    report = release.files.get(_REPORT)
+    added = {} if report is None else {_REPORT: report + _section(cost).encode()}
+    return _described(dataclasses.replace(release, files={**release.files, **added}), cost)
 
 
 def check_source(now: str, form: str) -> None:
@@ -39,6 +55,38 @@ def check_source(now: str, form: str) -> None:
             f"this engine is a release in {now} already, and what was rounded away does not come back: "
             f"release the engine that it was made from in {form}"
         )
+
+
+def _described(release: Parts, cost: Cost | None) -> Parts:
+    state = release.model.state_dict()
+    kept = Kept(
+        form=release.form,
+        bytes_before=_size(state),
+        bytes_after=_size(packed(state, release.form)),
+        cost=cost,
+    )
+    told = {
+        "form": kept.form,
+        "bytes": {FULL: kept.bytes_before, kept.form: kept.bytes_after},
+        "cost": None if cost is None else cost.plain(),
+        "version": __version__,
+    }
+    files = {
+        **release.files,
+        CARD: card_of(release, kept).markdown().encode(),
+        RELEASE: (json.dumps(told, indent=2) + "\n").encode(),
+    }
+    return dataclasses.replace(release, files=files)
+
+
+def _section(cost: Cost) -> str:
+    """For the report of the fit."""
+    header, *rows = cost.rows()
+    return "\n".join(["", "## In released form", "", cost.sentence(), "", *table(header, rows), ""])
+
+
+def _size(tensors: dict[str, Tensor]) -> int:
+    return sum(tensor.numel() * tensor.element_size() for tensor in tensors.values())
 
 
 def _rounded(model: Model, form: str) -> Model:

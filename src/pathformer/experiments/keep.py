@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import platform
 import statistics
 import tomllib
 from collections.abc import Mapping, Sequence
@@ -17,13 +16,13 @@ from pathformer.errors import InputError
 from pathformer.evaluation.metrics import HITS
 from pathformer.evaluation.report import Report
 from pathformer.experiments.machine import commit as commit_here
-from pathformer.experiments.machine import machine
+from pathformer.experiments.machine import device_facts
 from pathformer.experiments.records import Record
 from pathformer.experiments.settings import Run, flat, read_run, run_names
 from pathformer.models import build
 from pathformer.training import checkpoint
 
-__all__ = ["curve_of", "figures_of", "record_of", "run_of"]
+__all__ = ["changes_of", "curve_of", "figures_of", "plain_settings", "record_of", "run_of", "trained_on"]
 
 _MINUTES = "training.minutes"
 _VALID = "valid/"  # what a log calls the figures of a validation
@@ -46,11 +45,12 @@ def record_of(
     if not reports:
         raise InputError(f"{folder}: no test-last.json or test-best.json; has the run finished, with its test?")
     settings = read_run(folder / "settings.toml")
-    stored = _plain(tomllib.loads((folder / "settings.toml").read_text(encoding="utf-8")))
+    stored = plain_settings(tomllib.loads((folder / "settings.toml").read_text(encoding="utf-8")))
     file = run or run_of(settings)
     log = [json.loads(line) for line in (folder / "log.jsonl").read_text(encoding="utf-8").splitlines()]
     rates = [line["queries_per_second"] for line in log if "queries_per_second" in line]
     facts = _facts(folder / "last.safetensors")
+    told = facts or {}
     return Record(
         run=Path(file).stem,
         variant=variant,
@@ -59,16 +59,16 @@ def record_of(
         seconds=round(max(line["seconds"] for line in log), 1),
         queries_per_second=round(statistics.median(rates)) if rates else None,
         queries=next(iter(reports.values())).about["queries"],
-        trained_on=_trained_on(facts),
+        trained_on="unknown" if facts is None else trained_on(facts),
         parameters=_size(settings, facts),
         **figures_of(reports),
         weights={kind: _step(report) for kind, report in reports.items()},
         curve=curve_of(log),
         memory_gb=max((line["memory_gb"] for line in log if "memory_gb" in line), default=None),
-        changes=_changes(file, stored),
+        changes=changes_of(file, stored),
         settings=stored,
-        machine=_machine(device) if device is not None else {},
-        commit=(commit or commit_here()) if device is not None else (commit or "unknown"),
+        machine=device_facts(device) if device is not None else told.get("machine", {}),
+        commit=commit or (commit_here() if device is not None else told.get("commit", "unknown")),
         date=datetime.now(UTC).date().isoformat(),
         note=note,
     )
@@ -120,10 +120,8 @@ def _facts(last: Path) -> dict[str, Any] | None:
     return checkpoint.read_facts(last) if last.is_file() else None
 
 
-def _trained_on(facts: Mapping[str, Any] | None) -> str:
-    """The origins of the training queries in one phrase."""
-    if facts is None:
-        return "unknown"
+def trained_on(facts: Mapping[str, Any]) -> str:
+    """The origins of a checkpoint's training queries in one phrase."""
     found: dict[str, list[str]] = {}
     for part, words in facts["origin"].items():
         if part.startswith("train "):
@@ -142,18 +140,12 @@ def _step(report: Report) -> int:
     return int(str(report.about["weights"]).rpartition("step ")[2].replace(",", ""))
 
 
-def _changes(file: str, stored: Mapping[str, Any]) -> dict[str, Any]:
+def changes_of(file: str, stored: Mapping[str, Any]) -> dict[str, Any]:
     """What differs from the run file, minutes apart: those are the budget."""
-    before = checkpoint.as_stored(_plain(read_run(file).plain()))
+    before = checkpoint.as_stored(plain_settings(read_run(file).plain()))
     return {key: value for key, value in stored.items() if value != before.get(key) and key != _MINUTES}
 
 
-def _plain(settings: Mapping[str, Any]) -> dict[str, Any]:
+def plain_settings(settings: Mapping[str, Any]) -> dict[str, Any]:
     """All settings but what is said beside them, with dotted names."""
     return flat({key: value for key, value in settings.items() if key not in ("note", "paper")})
-
-
-def _machine(device: torch.device) -> dict[str, Any]:
-    cuda = device.type == "cuda"
-    name = torch.cuda.get_device_name(device) if cuda else machine()["cpu"]
-    return {"device": name, **machine(), "python": platform.python_version(), "torch": str(torch.__version__)}

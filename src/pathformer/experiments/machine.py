@@ -7,9 +7,12 @@ import platform
 import subprocess
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-__all__ = ["commit", "machine", "version_of"]
+if TYPE_CHECKING:
+    import torch
+
+__all__ = ["commit", "device_facts", "machine", "version_of"]
 
 _ROOT = Path(__file__).parents[3]
 
@@ -18,6 +21,15 @@ def machine() -> dict[str, Any]:
     """Processor model, cores this process may use, and memory in GB."""
     pages = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     return {"cpu": _cpu_model(), "cores": len(os.sched_getaffinity(0)), "memory_gb": round(pages / 1e9, 1)}
+
+
+def device_facts(device: torch.device) -> dict[str, Any]:
+    """The machine of a run on `device`, that device's name first, and the versions that it runs on."""
+    import torch
+
+    cuda = device.type == "cuda"
+    name = torch.cuda.get_device_name(device) if cuda else machine()["cpu"]
+    return {"device": name, **machine(), "python": platform.python_version(), "torch": str(torch.__version__)}
 
 
 def commit(root: Path = _ROOT) -> str:

@@ -12,9 +12,12 @@ import numpy as np
 import torch
 
 from pathformer import __version__, config
+from pathformer.engine.storage import CARD
 from pathformer.errors import CheckpointError, ConfigError
 from pathformer.evaluation.evaluate import ModelRanker, evaluate
 from pathformer.evaluation.report import Report
+from pathformer.experiments.cards import card_of_run
+from pathformer.experiments.machine import commit, device_facts
 from pathformer.experiments.queries import QuerySets, query_sets
 from pathformer.experiments.settings import Run, flat, read_run
 from pathformer.kg import KnowledgeGraph
@@ -108,12 +111,14 @@ def train_run(
             room,
             run.training.update.softmax.removed,
         ),
-        facts=_facts(run, kg, sets),
+        facts={**_facts(run, kg, sets), "machine": device_facts(place), "commit": commit()},
         validate=_validation(run, model, sets) if "valid" in sets.splits else None,
         draw=partial(_fresh, run, kg, sets["train"]) if run.training.fresh else None,
     )
     result = train(task, run.training, folder, display)
     reports = _test(run, task, result, sets, folder) if test and result.finished and "test" in sets.splits else {}
+    if result.finished:
+        (folder / CARD).write_text(card_of_run(result.best or result.last).markdown(), encoding="utf-8")
     return Outcome(result=result, reports=reports)
 
 
@@ -180,7 +185,7 @@ def _told(material: Material, device: torch.device, display: Display) -> tuple[K
 
 def start_anew(folder: Path) -> None:
     """Delete the files of a run, and nothing else, from its folder."""
-    for name in ("last.safetensors", "best.safetensors", "log.jsonl"):
+    for name in ("last.safetensors", "best.safetensors", "log.jsonl", CARD):
         (folder / name).unlink(missing_ok=True)
     for pattern in ("tensorboard/events.out.tfevents.*", "test-*.json", "test-*.md"):
         for file in folder.glob(pattern):

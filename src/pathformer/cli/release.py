@@ -1,0 +1,115 @@
+"""`pathformer release`: a trained engine, or a run of `pathformer train`, in a small form to pass on."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from pathformer.engine.engine import Engine
+
+__all__ = ["command"]
+
+
+def command(
+    source: Annotated[
+        Path, typer.Argument(help="An engine of `pathformer fit`, or the folder or a checkpoint of `pathformer train`.")
+    ],
+    out: Annotated[Path, typer.Argument(help="The folder to make.")],
+    form: Annotated[str, typer.Option(help="int8 (a quarter of the size) or bf16 (half of it).")] = "int8",
+    measure: Annotated[
+        bool, typer.Option("--measure/--no-measure", help="Whether to rank held-out questions in both forms.")
+    ] = True,
+    queries: Annotated[int, typer.Option(help="Held-out questions of a structure that are ranked.", min=1)] = 200,
+    data: Annotated[Path | None, typer.Option(help="The folder that holds datasets.", show_default=False)] = None,
+    device: Annotated[str, typer.Option(help="Where to measure: cuda, cuda:1, cpu, or auto.")] = "cpu",
+    force: Annotated[bool, typer.Option("--force", help="Replace the engine that is there.")] = False,
+) -> None:
+    """Make a trained engine small: weights in int8 or bf16, no copy of them in the index, and a model card beside it.
+
+    The folder is an engine like any other: `pathformer ask` opens it. Held-out questions are ranked with the weights as
+    trained and with those of the release, and the difference is shown and kept. A run of `pathformer train` becomes an
+    engine on the way, over its own dataset, with probabilities fitted on validation questions.
+
+    Examples:
+
+        $ pathformer release films films-small
+
+        $ pathformer release films films-half --form bf16 --queries 500
+
+        $ pathformer release runs/fast-fb15k-237 fb15k-237
+
+        $ pathformer ask fb15k-237 '?x : ...'
+    """
+    from rich.console import Console
+
+    from pathformer.engine.compare import cost_of, held_out_queries
+    from pathformer.engine.engine import Engine
+    from pathformer.engine.release import check_source, priced, released
+    from pathformer.engine.storage import HEADER
+    from pathformer.kg.atomic import check_target
+
+    console = Console(highlight=False)
+    check_target(out, HEADER, force=force)
+    check_source("full", form)
+    with Console(stderr=True).status("reading") as status:
+        engine = _open(source, data, device)
+        status.update(f"rounding to {form}")
+        small = released(engine.parts, form)
+        held = held_out_queries(engine, queries, _structures(engine)) if measure else {}
+        if held:
+            status.update(f"ranking {sum(map(len, held.values())):,} held-out questions twice")
+            cost = cost_of(engine, Engine.of(small), held)
+            console.print(cost.table())
+            console.print(cost.sentence(), markup=False)
+            small = priced(small, cost)
+        status.update("writing")
+        Engine.of(small).save(out, force=force)
+    if measure and not held:
+        console.print("Nothing of this graph was held out: what the form costs cannot be measured.", markup=False)
+    console.print(_sizes(source, out))
+    console.print(f"The engine is in {out}, with its card ({out}/MODEL_CARD.md).", markup=False, soft_wrap=True)
+
+
+def _open(source: Path, data: Path | None, device: str) -> Engine:
+    """An engine, or a run made one."""
+    from pathformer.engine.engine import load
+    from pathformer.engine.storage import is_engine
+    from pathformer.training.device import choose_device
+
+    place = str(choose_device(device))
+    if is_engine(source):
+        return load(source, place)
+    from pathformer.experiments.deploy import engine_of_run
+
+    return engine_of_run(source, data=data, device=place)
+
+
+def _structures(engine: Engine) -> list[str] | None:
+    """Those that a run was judged by; none for an engine that was fitted to all of them."""
+    judged: list[str] | None = engine.about.get("evaluated")
+    return judged
+
+
+def _sizes(source: Path, out: Path) -> Table:
+    """Bytes of both, part by part."""
+    from rich.box import HORIZONTALS
+    from rich.table import Table
+
+    table = Table(box=HORIZONTALS, pad_edge=False, padding=(0, 1, 0, 0))
+    for column in ("on disk", str(source), str(out)):
+        table.add_column(column, justify="left" if column == "on disk" else "right")
+    parts = {"weights": "*.safetensors", "index": "index/*", "graph": "graph/**/*"}
+    for part, pattern in parts.items():
+        table.add_row(part, *(_megabytes(folder, pattern) for folder in (source, out)))
+    table.add_row("all", *(_megabytes(folder, "**/*") for folder in (source, out)), style="bold")
+    return table
+
+
+def _megabytes(folder: Path, pattern: str) -> str:
+    files = [folder] if folder.is_file() else [path for path in folder.glob(pattern) if path.is_file()]
+    return f"{sum(path.stat().st_size for path in files) / 1e6:,.1f} MB" if files else "none"

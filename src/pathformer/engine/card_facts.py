@@ -1,0 +1,98 @@
+"""The facts of an engine's card: from the report of its fit, or from what a run says of itself (`experiments`)."""
+
+from __future__ import annotations
+
+import dataclasses
+import shlex
+from collections.abc import Mapping
+from typing import Any
+
+from pathformer.engine.card import Card, Kept
+from pathformer.engine.examples import example_questions
+from pathformer.engine.report import FitReport
+from pathformer.engine.storage import Parts
+from pathformer.kg.datasets import datasets
+from pathformer.kg.knowledge import KnowledgeGraph
+from pathformer.query.structures import EFOL_TRAINED
+
+__all__ = ["card_of", "licence_of"]
+
+REPORT = "report.json"
+
+
+def card_of(parts: Parts, kept: Kept | None = None) -> Card:
+    """The card of an engine; where neither a report nor a run speaks of it, of what it is made of."""
+    about, sizes = parts.about, parts.model.sizes()
+    told: dict[str, Any] = dict(about["card"]) if "card" in about else _of_fit(parts)
+    asked = [f"pathformer ask FOLDER {shlex.quote(question)}" for question in example_questions(parts.kg)]
+    facts = {
+        "name": parts.kg.name,
+        "graph": parts.kg.name,
+        "entities": parts.kg.vocabulary.entity_count,
+        "relations": len(parts.kg.vocabulary.relations),
+        "triples": {part: len(triples) for part, triples in parts.kg.splits.items()},
+        "licence": licence_of(parts.kg),
+        "method": parts.model.name,
+        "tables": sizes["tables"],
+        "network": sizes["network"],
+        "negation": parts.model.negation,
+        "probabilities": _probabilities(parts),
+        **told,
+    }
+    return Card(**{**facts, "commands": [*facts.get("commands", ()), *asked], "kept": kept})
+
+
+def licence_of(kg: KnowledgeGraph) -> str:
+    """What is stated of a known dataset; nothing of a graph of one's own, be it called like one."""
+    known = datasets().get(kg.name)
+    if known is None:
+        return ""
+    if known.bundled is not None:
+        same = known.load(kg.name, None).vocabulary.fingerprint() == kg.vocabulary.fingerprint()
+        return known.licence if same else ""
+    return known.licence if known.entities == kg.vocabulary.entity_count else ""
+
+
+def _of_fit(parts: Parts) -> dict[str, Any]:
+    """What a fit's report says; what it does not is left out."""
+    about, model = parts.about, dataclasses.asdict(parts.model.config)
+    told: dict[str, Any] = {
+        "settings": {f"model.{name}": value for name, value in model.items()},
+        **{name: about[name] for name in ("seed", "steps", "seconds", "version") if about.get(name) is not None},
+        "machine": about.get("device", ""),
+    }
+    if REPORT not in parts.files:
+        return told
+    report = FitReport.from_json(parts.files[REPORT].decode("utf-8"))
+    return {
+        **told,
+        "trained": EFOL_TRAINED,
+        "trained_on": f"questions that `pathformer fit` drew from the part train, seed {about.get('seed', 0)}",
+        "notes": report.notes,
+        "weights": "the best on the part valid",
+        **(_figures(report) if report.scores is not None else {}),
+    }
+
+
+def _figures(report: FitReport) -> dict[str, Any]:
+    assert report.scores is not None
+    counted = report.frequency
+    return {
+        "judged_on": "questions drawn from the whole graph that need a triple of the part test",
+        "figures": _percent(report.scores.scores),
+        "beside": {} if counted is None else {"counting": _percent(counted.scores)},
+    }
+
+
+def _percent(scores: Mapping[str, Any]) -> dict[str, float]:
+    return {name: round(100 * found.mrr, 3) for name, found in scores.items()}
+
+
+def _probabilities(parts: Parts) -> str:
+    if not parts.calibration.fitted:
+        return "Its probabilities are a mere habit: there was too little to measure them by."
+    error = parts.about.get("ece")
+    judged = "" if error is None else f"; on others they are off by {100 * error:.1f} points on average"
+    return (
+        f"Its probabilities were fitted on {parts.calibration.predictions:,} predictions of held-out questions{judged}."
+    )

@@ -1,0 +1,155 @@
+"""Model cards of runs: from a run's folder, or from the record that was kept of it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from pathformer.engine.card import Card
+from pathformer.errors import InputError
+from pathformer.evaluation.report import Report
+from pathformer.experiments.keep import changes_of, plain_settings, run_of, trained_on
+from pathformer.experiments.records import Record
+from pathformer.experiments.settings import Run, read_run, run_names
+from pathformer.kg.datasets import datasets
+from pathformer.models import find
+from pathformer.training import checkpoint
+
+__all__ = ["card_of_record", "card_of_run", "paper_figures", "run_facts"]
+
+_NO_PROBABILITIES = "The weights alone give distances, no probabilities: those come with `pathformer release`."
+
+
+def card_of_run(file: Path) -> Card:
+    """The card of a run, by one of its checkpoints, `best.safetensors` or `last.safetensors`."""
+    return Card(**{"probabilities": _NO_PROBABILITIES, **run_facts(file)})
+
+
+def run_facts(file: Path) -> dict[str, Any]:
+    """What a checkpoint, the log and the reports beside it say for a card, in plain values."""
+    facts = checkpoint.read_facts(file)
+    run, stored = read_run(base=facts["settings"]), plain_settings(facts["settings"])
+    log = _lines(file.parent / "log.jsonl")
+    machine = facts.get("machine", {})
+    return {
+        "name": file.parent.name,
+        **_graph(run.dataset),
+        "entities": facts["entities"],
+        "relations": facts["relations"] // 2,
+        "method": run.method,
+        "negation": find(run.method).negation,
+        "settings": stored,
+        "trained": facts["trained"],
+        "trained_on": trained_on(facts),
+        "weights": f"{file.stem}, step {facts['step']:,}",
+        "seed": run.training.seed,
+        "steps": max((line["step"] for line in log), default=facts["step"]),
+        "seconds": max((line["seconds"] for line in log), default=facts["seconds"]),
+        "memory_gb": max((line["memory_gb"] for line in log if "memory_gb" in line), default=None),
+        "machine": _machine(machine),
+        "commit": facts.get("commit", ""),
+        "version": facts["version"],
+        "commands": [_command(run, stored, file.parent.name)],
+        **_figures(file, run),
+    }
+
+
+def card_of_record(record: Record) -> Card:
+    """The card of a run that is known by its record alone; the best weights' figures, where those were ranked."""
+    run, kind = read_run(record.run), record.kind("best")
+    words = f"{record.budget}{f', {record.variant}' if record.variant else ''}"
+    return Card(
+        name=f"{record.run}, {words}",
+        **_graph(run.dataset),
+        method=run.method,
+        negation=find(run.method).negation,
+        network=record.parameters,
+        settings=record.settings,
+        trained=run.trained_structures,
+        trained_on=record.trained_on,
+        judged_on=record.queries,
+        weights=f"{kind}{f', step {record.weights[kind]:,}' if kind in record.weights else ''}",
+        figures=record.mrr[kind],
+        beside={"paper": paper_figures(run)},
+        seed=record.settings.get("training.seed"),
+        steps=record.steps,
+        seconds=record.seconds,
+        memory_gb=record.memory_gb,
+        machine=_machine(record.machine),
+        commit=record.commit,
+        date=record.date,
+        probabilities=_NO_PROBABILITIES,
+        notes=[record.note] if record.note else [],
+        commands=[_train(record.run, record.minutes, record.changes)],
+    )
+
+
+def paper_figures(run: Run) -> Mapping[str, float]:
+    """What the paper prints for a run; for one of another recipe, what it prints for the same data and queries."""
+    if run.paper.mrr:
+        return run.paper.mrr
+    name = f"{run.dataset}-{run.trained}"
+    same = read_run(name) if name in run_names() else None
+    return same.paper.mrr if same is not None and same.queries == run.queries else {}
+
+
+def _graph(dataset: str) -> dict[str, Any]:
+    """What is published of a known dataset; of a graph of one's own its name alone."""
+    known = datasets().get(dataset)
+    if known is None:
+        return {"graph": Path(dataset).name}
+    parts = zip(("train", "valid", "test"), known.triples or (), strict=False)
+    return {
+        "graph": dataset,
+        "entities": known.entities,
+        "relations": known.relations,
+        "triples": dict(parts),
+        "licence": known.licence,
+    }
+
+
+def _figures(file: Path, run: Run) -> dict[str, Any]:
+    """Those of the test, where it was ranked with these weights."""
+    path = file.parent / f"test-{file.stem}.json"
+    if not path.is_file():
+        return {}
+    report = Report.from_json(path.read_text(encoding="utf-8"))
+    return {
+        "judged_on": f"test queries: {report.about['queries']}",
+        "figures": {name: round(100 * scores.mrr, 3) for name, scores in report.scores.items()},
+        "beside": {"paper": dict(paper_figures(run))},
+    }
+
+
+def _command(run: Run, stored: Mapping[str, Any], folder: str) -> str:
+    """How to train it again."""
+    try:
+        name = run_of(run)
+    except InputError:  # settings of somebody's own
+        return f"pathformer train {folder}/settings.toml"
+    return _train(name, run.training.minutes, changes_of(name, stored))
+
+
+def _train(name: str, minutes: float | None, changes: Mapping[str, Any]) -> str:
+    """The command of a run file, its time and what differs from it."""
+    time = {} if minutes is None or minutes == read_run(name).training.minutes else {"training.minutes": minutes}
+    return " ".join(
+        ["pathformer train", name, *(f"{key}={_value(value)}" for key, value in {**time, **changes}.items())]
+    )
+
+
+def _value(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value)
+
+
+def _machine(machine: Mapping[str, Any]) -> str:
+    if not machine:
+        return ""
+    versions = ", ".join(f"{name} {machine[name]}" for name in ("python", "torch") if name in machine)
+    return f"{machine['device']}; {machine.get('cores', '?')} cores, {machine.get('memory_gb', '?')} GB; {versions}"
+
+
+def _lines(log: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in log.read_text(encoding="utf-8").splitlines()] if log.is_file() else []

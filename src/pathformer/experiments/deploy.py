@@ -1,0 +1,79 @@
+"""A run of `pathformer train` becomes an engine: its weights, its dataset's graph, an index, and probabilities.
+
+Probabilities are fitted as `pathformer fit` does it, on questions of the part `valid`, and judged on those of `test`;
+a graph without such parts gets the default, which the card calls a mere habit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from pathformer.engine.calibrate import Calibration
+from pathformer.engine.engine import Engine
+from pathformer.engine.heldout import draw_questions
+from pathformer.engine.judge import find_predictions, fit_calibration, judge_calibration
+from pathformer.engine.scale import scale_for
+from pathformer.errors import InputError
+from pathformer.experiments.cards import run_facts
+from pathformer.experiments.measure import find_checkpoint
+from pathformer.index import build as build_index
+from pathformer.kg.datasets import load
+from pathformer.symbolic.queries import Queries
+from pathformer.training import checkpoint
+
+__all__ = ["engine_of_run"]
+
+_ASKED = 60  # questions of a structure that probabilities are fitted on, and as many that they are judged by
+
+
+def engine_of_run(
+    path: str | Path, *, data: str | Path | None = None, device: str = "cpu", asked: int = _ASKED
+) -> Engine:
+    """The engine of a run's folder (its best weights) or of one checkpoint; asked: 0 leaves probabilities alone.
+
+    data: the folder that holds datasets.
+    """
+    file = _checkpoint(Path(path))
+    model, facts = checkpoint.load_model(file, device)
+    kg = load(facts["dataset"], data)
+    checkpoint.check_graph(facts, kg.vocabulary.fingerprint(), file, kg.name)
+    told = run_facts(file)
+    about = {
+        **{name: told[name] for name in ("seed", "steps", "seconds", "version")},
+        "device": told["machine"],
+        "evaluated": facts["evaluated"],
+        "card": told,
+    }
+    bare = Engine(kg, model, build_index("exact", model.entities.weight.detach().cpu(), model.space), about=about)
+    calibration, error = _probabilities(bare, facts["evaluated"], asked)
+    return Engine(kg, model, bare.index, calibration, {**about, "ece": error})
+
+
+def _checkpoint(path: Path) -> Path:
+    """The weights to take, refused where there are none of a run."""
+    file = find_checkpoint(path)
+    if not file.is_file():
+        there = "holds neither an engine nor a run" if path.is_dir() else "does not exist"
+        raise InputError(f"{path} {there}: make one with `pathformer fit TRIPLES --out DIR` or `pathformer train RUN`")
+    if "settings" not in checkpoint.read_facts(file):
+        raise InputError(f"{file} is no checkpoint of `pathformer train`: it does not say of which dataset it is")
+    return file
+
+
+def _probabilities(engine: Engine, structures: Sequence[str], asked: int) -> tuple[Calibration, float | None]:
+    """Fitted on `valid`; and how far they are off on `test`."""
+    kg, names = engine.kg, engine.kg.vocabulary
+    if not asked or not {"valid", "test"} <= kg.splits.keys():
+        return Calibration.none(), None
+    scale = scale_for(entities=names.entity_count, triples=kg.triple_count)
+    drawn = draw_questions(kg, replace(scale, drawn=1, asked=min(asked, scale.asked)))
+
+    def found(queries: Mapping[str, Queries], graph: str) -> Any:
+        some = {name: one for name, one in queries.items() if name in structures}
+        return find_predictions(some, kg.graph(graph), engine.encoder, engine.index)
+
+    calibration = fit_calibration(found(drawn.valid, "train"), found(drawn.everyday["valid"], "train"))
+    return calibration, judge_calibration(calibration, found(drawn.test, "valid")).ece

@@ -1,0 +1,160 @@
+"""`pathformer release`: engines and runs become small engines, shown with what that costs; nonsense is a sentence."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from typer.testing import CliRunner
+
+import pathformer as pf
+from pathformer.cli import app
+from pathformer.engine.engine import Engine
+from pathformer.errors import CheckpointError, InputError
+from pathformer.experiments.deploy import engine_of_run
+from pathformer.experiments.run import train_run
+from pathformer.experiments.settings import read_run
+from pathformer.index import build as build_index
+from pathformer.kg.knowledge import KnowledgeGraph
+from pathformer.models import build
+from pathformer.query.structures import EPFO
+from pathformer.training.display import Display
+
+QUESTION = "?x : r0(e3, ?v) & r1(?v, ?x)"
+RUN = ["queries=drawn", "valid_queries=20", "model.dim=16", "model.layers=1", "model.heads=2", "training.steps=6",
+       "training.batch=16", "training.validations=2", "training.seed=4"]  # fmt: skip
+
+
+@pytest.fixture(autouse=True, scope="module")
+def one_thread() -> None:
+    torch.set_num_threads(1)
+
+
+@pytest.fixture(scope="module")
+def graph(small_graph_triples: dict[str, list[tuple[str, str, str]]]) -> KnowledgeGraph:
+    return KnowledgeGraph.from_triples(
+        *(small_graph_triples[part] for part in ("train", "valid", "test")), name="small"
+    )
+
+
+@pytest.fixture(scope="module")
+def engine(graph: KnowledgeGraph, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    torch.manual_seed(0)
+    names = graph.vocabulary
+    settings = {"dim": 32, "layers": 1, "heads": 2}
+    model = build("pathformer", settings, entities=names.entity_count, relations=names.relation_count)
+    index = build_index("exact", model.entities.weight.detach(), model.space)
+    return Engine(graph, model, index).save(tmp_path_factory.mktemp("engine") / "films")
+
+
+@pytest.fixture(scope="module")
+def trained(graph: KnowledgeGraph, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A finished run on a saved graph."""
+    folder = tmp_path_factory.mktemp("run")
+    graph.save(folder / "graph")
+    run = read_run(None, [f"dataset={folder / 'graph'}", *RUN])
+    assert train_run(run, folder / "mine", device="cpu", display=Display()).result.finished
+    return folder / "mine"
+
+
+def run(*arguments: str | Path) -> str:
+    done = CliRunner(env={"COLUMNS": "160"}).invoke(app, ["release", *map(str, arguments)])
+    if done.exception is not None:
+        raise done.exception
+    return done.output
+
+
+def test_an_engine_is_released_with_its_cost(engine: Path, tmp_path: Path) -> None:
+    shown = run(engine, tmp_path / "small", "--queries", "5")
+    assert "MRR as trained" in shown
+    assert "MRR in int8" in shown
+    assert "of the 10 best predictions are the same" in shown
+    assert f"The engine is in {tmp_path / 'small'}, with its card" in shown
+    assert (tmp_path / "small" / "MODEL_CARD.md").is_file()
+    full, small = pf.load(engine), pf.load(tmp_path / "small")
+    known = [{a.entity for a in one.ask(QUESTION) if a.known} for one in (full, small)]
+    assert known[0] == known[1] != set()
+    whole, less = (sum(f.stat().st_size for f in path.rglob("*.safetensors")) for path in (engine, tmp_path / "small"))
+    assert less < 0.4 * whole
+
+
+def test_half_precision_without_measuring(engine: Path, tmp_path: Path) -> None:
+    shown = run(engine, tmp_path / "half", "--form", "bf16", "--no-measure")
+    assert "MRR" not in shown
+    assert json.loads((tmp_path / "half" / "release.json").read_text())["cost"] is None
+    assert pf.load(tmp_path / "half").form == "bf16"
+
+
+def test_a_run_becomes_an_engine(trained: Path, tmp_path: Path) -> None:
+    shown = run(trained, tmp_path / "small", "--queries", "5")
+    assert "2in" not in shown  # the run was not judged by negations
+    assert " 1p " in shown
+    small = pf.load(tmp_path / "small")
+    assert small.calibration.fitted
+    assert small.ask(QUESTION, top=3)
+    page = (tmp_path / "small" / "MODEL_CARD.md").read_text()
+    report = json.loads((trained / "test-best.json").read_text())
+    assert f"| 1p | yes | {100 * report['scores']['1p']['mrr']:.1f} |" in page
+    for fact in ("- seed: 4", "- steps: 6", "judged on: test queries: drawn by the protocol", "pathformer ask FOLDER",
+                 "It never saw a negation", "pathformer train mine/settings.toml", "training.batch = 16"):  # fmt: skip
+        assert fact in page, fact
+    assert "machine: not known" not in page
+
+
+def test_the_card_of_the_run_itself_says_the_same_of_it(trained: Path) -> None:
+    page = (trained / "MODEL_CARD.md").read_text()
+    assert page.startswith("# mine\n")
+    assert "The weights alone give distances, no probabilities" in page
+    assert "- weights: best, step" in page
+    assert [line.split(" | ")[0][2:] for line in page.splitlines() if " | yes | " in line or " | no | " in line] == [
+        *EPFO
+    ]
+
+
+def test_a_checkpoint_is_taken_as_it_is_named(trained: Path) -> None:
+    last = engine_of_run(trained / "last.safetensors", asked=0)
+    assert last.about["card"]["weights"] == "last, step 6"
+    assert not last.calibration.fitted
+    assert last.about["ece"] is None
+
+
+def test_a_graph_without_held_out_parts_has_nothing_to_measure(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    kg = KnowledgeGraph.from_triples([(f"e{a}", "r", f"e{b}") for a, b in rng.integers(0, 20, (60, 2))], name="one")
+    names = kg.vocabulary
+    model = build("pathformer", {"dim": 8, "layers": 1, "heads": 2}, entities=names.entity_count, relations=2)
+    Engine(kg, model, build_index("exact", model.entities.weight.detach(), model.space)).save(tmp_path / "one")
+    shown = run(tmp_path / "one", tmp_path / "small")
+    assert "Nothing of this graph was held out: what the form costs cannot be measured." in shown
+
+
+def test_nonsense_is_refused_before_any_work(engine: Path, trained: Path, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="no form 'int4' to release weights in; there are bf16 and int8"):
+        run(engine, tmp_path / "x", "--form", "int4")
+    with pytest.raises(InputError, match="nowhere does not exist: make one with `pathformer fit TRIPLES --out DIR` or"):
+        run(tmp_path / "nowhere", tmp_path / "x")
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(InputError, match="empty holds neither an engine nor a run"):
+        run(tmp_path / "empty", tmp_path / "x")
+    (tmp_path / "text.safetensors").write_text("no weights")
+    with pytest.raises(CheckpointError, match="it was cut short, or is another file"):
+        run(tmp_path / "text.safetensors", tmp_path / "x")
+    with pytest.raises(InputError, match="is no checkpoint of `pathformer train`: it does not say of which dataset"):
+        run(engine / "model.safetensors", tmp_path / "x")
+    with pytest.raises(InputError, match="exists already: choose another place, or replace it with --force"):
+        run(engine, engine)
+    assert not (tmp_path / "x").exists()
+    assert {path.name for path in tmp_path.iterdir()} == {"empty", "text.safetensors"}
+
+
+def test_a_release_is_replaced_only_when_it_is_said(engine: Path, tmp_path: Path) -> None:
+    run(engine, tmp_path / "small", "--no-measure")
+    with pytest.raises(InputError, match="exists already"):
+        run(engine, tmp_path / "small", "--no-measure")
+    run(engine, tmp_path / "small", "--no-measure", "--form", "bf16", "--force")
+    assert pf.load(tmp_path / "small").form == "bf16"
+    with pytest.raises(InputError, match="is a release in bf16 already"):
+        run(tmp_path / "small", tmp_path / "smaller")
