@@ -6,7 +6,7 @@ variables; in a fork step F forks.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -19,6 +19,7 @@ from pathformer.models._whole import Whole
 from pathformer.nn.packing import Packing
 from pathformer.nn.rows import take_once
 from pathformer.plan import ForkStep, Layout, PathStep, Token
+from pathformer.plan.lift import lift_negations
 
 __all__ = ["Bank", "Batch", "Forks", "Paths"]
 
@@ -67,11 +68,20 @@ class Forks:
     values: Tensor  # (n_1 + n_2 + ...,) branch 1 of every fork, then branch 2, ...
     sizes: tuple[int, ...]  # n_1, n_2, ...
     united: bool = False  # the union of the branches, not their intersection
+    negated: Tensor | None = None  # places of the denied ones among `values`, where negations are lifted
+    order: Tensor | None = None  # (n_1 + n_2 + ...,) with the denied ones once more after all values, what to read
 
     @classmethod
-    def of(cls, step: ForkStep, device: torch.device) -> Forks:
-        """The tensors of a step."""
-        return cls(_tensor(np.concatenate(step.branches), device), tuple(map(len, step.branches)), step.united)
+    def of(cls, step: ForkStep, device: torch.device, negated: npt.NDArray[np.bool_] | None = None) -> Forks:
+        """The tensors of a step. negated: which values are denied (V,), where negations are lifted."""
+        values = np.concatenate(step.branches)
+        made = cls(_tensor(values, device), tuple(map(len, step.branches)), step.united)
+        denied = np.flatnonzero(negated[values]) if negated is not None else np.empty(0, np.int64)
+        if not len(denied):
+            return made
+        order = np.arange(len(values))
+        order[denied] = len(values) + np.arange(len(denied))
+        return replace(made, negated=_tensor(denied, device), order=_tensor(order, device))
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,6 +111,16 @@ class Batch:
     def whole(self) -> Whole:
         """Its queries as one sequence each, for methods that read them whole, which alone pay for it."""
         return Whole.of(self.layout, self.device)
+
+    @cached_property
+    def lifted(self) -> Batch:
+        """Its negations as a matter of forks (`plan.lift`), for methods whose forks take them."""
+        layout, negated = lift_negations(self.layout)
+        steps = tuple(
+            Paths.of(step, self.device) if isinstance(step, PathStep) else Forks.of(step, self.device, negated)
+            for step in layout.steps
+        )
+        return Batch(layout, steps, _tensor(layout.roots, self.device), self.owners)
 
     @property
     def device(self) -> torch.device:

@@ -34,9 +34,10 @@ from torch import Tensor, nn
 from torch.nn import functional as F  # noqa: N812 (torch's own name for it)
 
 from pathformer.models._base import Combine, Model
-from pathformer.models._batch import Bank, Batch, Paths
+from pathformer.models._batch import Bank, Batch, Forks, Paths
 from pathformer.models._compose import Composition
 from pathformer.models._walk import Walk
+from pathformer.nn.complement import Complement
 from pathformer.nn.expectation import expected_rows
 from pathformer.nn.fold import LeftFold, MeanPair, MLPPair, SetFold, SumFold, WeighedFold
 from pathformer.nn.mixer import Mixer
@@ -90,8 +91,11 @@ class Config:
     bias: bool = True  # of the attention maps; silent, Table 7's sizes allow both
     scale: bool = True  # tokens times sqrt(d); silent, without it the positions drown the tokens (1p MRR 3.3 / 13.9)
     gain: Literal["margin", "one", "small"] = "margin"  # initial gain of the last LayerNorm, see `Pathformer`
-    fork: Literal["mlp", "mixer", "mlp2vector", "set", "sum", "weighed"] = "mlp"  # section IV-C and Table 4; the last
-    # three are ours, free of order
+    fork: Literal["mlp", "mixer", "mlp2vector", "set", "sum", "weighed", "gated"] = "mlp"  # section IV-C and Table 4;
+    # the last four are ours, free of order
+    negate: Literal["token", "fork"] = (
+        "token"  # [Negation] ends the path; or the fork reads the path without it, denied
+    )
     fork_hidden: tuple[int, ...] = (2, 1)  # hidden sizes / d of MLP_k2 (k_2 = 3): silent, fits Table 7 to 0.1 M
     base: Literal["none", "product", "expected"] = "none"  # what the encoder adds to, see `_compose`; ours
     alone: int = 0  # paths of so many operators at most are their base alone; ours
@@ -111,6 +115,8 @@ class Config:
                 raise ValueError(f"{name} {getattr(self, name)} is not in [0, 1)")
         if self.dim % 2 and (self.base != "none" or self.space == "hermitian"):
             raise ValueError(f"dim {self.dim} is odd: complex numbers have two parts")
+        if _SPACES[self.space].parts > 1 and self.negate != "token":
+            raise ValueError(f"negate {self.negate!r} is of points: in {self.space!r} nothing is negated")
         if self.exclude < 0.0:
             raise ValueError(f"exclude {self.exclude} is a strength: 0 or more")
         if self.base == "none" and (self.alone, self.read, self.joined, self.start_dropout) != (
@@ -153,10 +159,12 @@ class Pathformer(Model):
         self.forks = _fork(c) if own is None else own
         self.product = None if c.base == "none" else Composition(self.negation)
         self.variable: Variable = c.variable
+        self.complement = Complement(c.dim) if c.negate == "fork" else None
 
     def embed(self, batch: Batch, ids: Tensor, entities: Reading) -> Tensor:
         """Encode level by level: paths from anchors, forks, paths from variables, ... (I,) -> (D, q)."""
         operators, bank = self.operators.read(), Bank()
+        batch = batch if self.complement is None else batch.lifted
         for place, step in enumerate(batch.steps):
             if isinstance(step, Paths):
                 starts = self._variables(step, bank, entities)
@@ -171,8 +179,16 @@ class Pathformer(Model):
                     pooled = self._joined(base, starts, tokens, step.packing.longer(1 + self.config.alone))
                 bank.add(self.space.regularize(pooled))
             else:
-                bank.add(self.forks(bank.take(step.values).split(step.sizes)))  # E_v (F, q)
+                bank.add(self.forks(self._branches(step, bank).split(step.sizes)))  # E_v (F, q)
         return F.dropout(bank.take(batch.roots), self.config.query_dropout, self.training)  # v_q (D, q)
+
+    def _branches(self, step: Forks, bank: Bank) -> Tensor:
+        """What meets in the forks of a step, the denied ones as their complements: (n_1 + n_2 + ..., q)."""
+        values = bank.take(step.values)
+        if self.complement is None or step.negated is None or step.order is None:
+            return values
+        denied = self.complement(values.index_select(0, step.negated))
+        return take_once(torch.cat([values, denied]), step.order)
 
     def _variables(self, step: Paths, bank: Bank, entities: Reading) -> Tensor | None:
         """What starts the paths of a step that start at variables: (W, q)."""
@@ -272,6 +288,8 @@ def _fork(config: Config) -> nn.Module:
             return SumFold(d)
         case "weighed":
             return WeighedFold(d)
+        case "gated":
+            return WeighedFold(d, d // 2)
 
 
 METHOD = Pathformer
