@@ -14,9 +14,10 @@ PRODUCT = (
     "model.variable=expected",
     "start=complex-{dataset}",
 )  # what all levers with a base share
-HOPS = (*PRODUCT, "model.base=expected")
+HOPS = (*PRODUCT, "model.base=expected", "model.sharpness=1.6")
 OPERATORS = "model.read=operators"
 FROZEN, N3 = f"{UPDATE}table_rate=0.0", f"{UPDATE}softmax.n3=0.05"
+MIXED = ("training.share=step", "training.batch=2560", f"{UPDATE}average=batch")  # a structure counts by its share
 
 
 @dataclass(frozen=True)
@@ -79,6 +80,24 @@ LEVERS = {  # what was expected: the words of those who proposed them, before an
         (*HOPS, OPERATORS, "model.fork=weighed", "model.alone=1", FROZEN),
         "one weight a branch in place of a network: pi better by 3, 3i lower by 1",
     ),
+    "hops-gated": Lever(
+        (*HOPS, OPERATORS, "model.fork=gated", "model.alone=1", FROZEN),
+        "weights a number in place of one a branch: between weighed and the sum with a network",
+    ),
+    "hops-wide": Lever(
+        (
+            *HOPS,
+            OPERATORS,
+            "model.fork=weighed",
+            "model.alone=1",
+            FROZEN,
+            "model.dim=2048",
+            "model.heads=16",
+            "model.layers=1",
+            "start.model.rank=1024",
+        ),
+        "a link predictor of rank 1,024: 1p better by 1, all others by a little",
+    ),
     "hops-noise": Lever(
         (*HOPS, OPERATORS, "model.alone=1", FROZEN, "model.start_dropout=0.2"),
         "links that are known by heart are trusted less: pi and 2p gain 1",
@@ -111,16 +130,46 @@ LEVERS = {  # what was expected: the words of those who proposed them, before an
     ),
     "expected": Lever(("model.variable=expected",), "the recipe's ip better; nothing else moves"),
     "query-dropout": Lever(("model.query_dropout=0.2",), "learns by heart more slowly"),
+    "mix-negation": Lever(
+        (*MIXED, 'training.mix={"2in"=2.0,"3in"=2.0,"inp"=2.0,"pin"=2.0,"pni"=2.0}'),
+        "of ten structures the negated ones count twice: negation gains a little, EPFO loses",
+    ),
+    "mix-epfo": Lever(
+        (
+            *MIXED,
+            'training.mix={"1p"=3.0,"2p"=1.5,"3p"=1.5,"2i"=1.5,"3i"=1.5,'
+            '"2in"=0.5,"3in"=0.5,"inp"=0.5,"pin"=0.5,"pni"=0.5}',
+        ),
+        "the reference code's shares, nearly: negation lives on its positive part, and gains with it",
+    ),
+    "denied": Lever(("model.negate=fork",), "negated branches are read as well as others: 3in, pni gain"),
+    "denied-sum": Lever(
+        ("model.negate=fork", "model.fork=sum"), "a sum of branches less the denied one: 1 more on negation"
+    ),
+    "removed": Lever(
+        (f"{UPDATE}softmax.removed=128", f"{UPDATE}softmax.removed_weight=10.0"),
+        "what negations take away ranks lower: 2in, 3in, pin, pni gain at this width, as they did not at 64",
+    ),
+    "removed-100": Lever(
+        (f"{UPDATE}softmax.removed=128", f"{UPDATE}softmax.removed_weight=100.0"), "more of it: less, or more"
+    ),
+    "denied-removed": Lever(
+        ("model.negate=fork", "model.fork=sum", f"{UPDATE}softmax.removed=128", f"{UPDATE}softmax.removed_weight=10.0"),
+        "both",
+    ),
+    "exclude": Lever(("model.exclude=10.0",), "negated branches as points of their own: half as much again"),
     "smoothing": Lever((f"{UPDATE}softmax.smoothing=0.1",), "0.3 with dropout 0.2 changed nothing"),
 }
 
 
 def lever_of(title: str, dataset: str) -> Lever:
-    """A lever by its name, or from `name:key=value,...`."""
-    name, colon, settings = title.partition(":")
+    """A lever by its name, several as `name+name`, the later ones' settings last, or from `name:key=value,...`."""
+    _, colon, settings = title.partition(":")
     if colon:
         return Lever(tuple(settings.split(",")))
-    if name not in LEVERS:
-        sys.exit(f"no lever {name!r}; there are: {', '.join(LEVERS)}")
-    lever = LEVERS[name]
-    return Lever(tuple(setting.format(dataset=dataset) for setting in lever.settings), lever.expected)
+    for name in title.split("+"):
+        if name not in LEVERS:
+            sys.exit(f"no lever {name!r}; there are: {', '.join(LEVERS)}")
+    found = [LEVERS[name] for name in title.split("+")]
+    settings_of_all = tuple(setting.replace("{dataset}", dataset) for lever in found for setting in lever.settings)
+    return Lever(settings_of_all, "; ".join(lever.expected for lever in found))

@@ -52,7 +52,7 @@ def encode(made: Pathformer, query: Path | Fork) -> Tensor:
 
 def expected(made: Pathformer, value: Tensor) -> Tensor:
     """The mean of all entities, each as often as exp(-Dist) says, in a loop."""
-    sizes = [torch.exp(-made.space.distance(value, row)) for row in made.entities.weight]
+    sizes = [torch.exp(-made.config.sharpness * made.space.distance(value, row)) for row in made.entities.weight]
     rows = [size * row for size, row in zip(sizes, made.entities.weight, strict=True)]
     return torch.stack(rows).sum(dim=0) / torch.stack(sizes).sum()
 
@@ -84,14 +84,15 @@ RECURSIONS: list[dict[str, object]] = [
     {"fork": "set"},
     {"fork": "sum"},
     {"fork": "weighed"},
+    {"fork": "gated"},
     {"variable": "expected"},
-    {"variable": "expected", "space": "sphere"},
+    {"variable": "expected", "space": "sphere", "sharpness": 0.5},
     {"base": "product", "space": "sphere"},
     {"base": "product", "alone": 1, **HERMITIAN},
     {"base": "product", "alone": 2, "fork": "sum", **HERMITIAN},
     {"base": "expected", "variable": "expected", **HERMITIAN},
     {"base": "expected", "alone": 9, "variable": "expected", **HERMITIAN},
-    {"base": "expected", "read": "operators", "joined": "composed", **HERMITIAN},
+    {"base": "expected", "read": "operators", "joined": "composed", "sharpness": 3.0, **HERMITIAN},
 ]
 
 
@@ -183,6 +184,8 @@ def test_settings_are_checked() -> None:
         from_mapping(Config, {"dropout": 1.0})
     with pytest.raises(ConfigError, match=r"query_dropout -0.1 is not in \[0, 1\)"):
         from_mapping(Config, {"query_dropout": -0.1})
+    with pytest.raises(ConfigError, match=r"sharpness 0.0 is not above 0"):
+        from_mapping(Config, {"sharpness": 0.0})
     with pytest.raises(ConfigError, match="dim 15 is odd: complex numbers have two parts"):
         from_mapping(Config, {"dim": 15, "heads": 5, "space": "hermitian"})
     with pytest.raises(ConfigError, match="alone, read, joined and start_dropout are of paths with a base"):

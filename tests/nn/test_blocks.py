@@ -200,10 +200,10 @@ def test_the_processor_takes_plain_lines() -> None:
         assert not fused(torch.zeros(1))
 
 
-@pytest.mark.parametrize("kind", [SumFold, WeighedFold])
-def test_sums_of_branches_are_their_loops_and_near_the_plain_sum_at_first(kind: type[SumFold | WeighedFold]) -> None:
+@pytest.mark.parametrize("weights", [0, 1, 3])
+def test_sums_of_branches_are_their_loops_and_near_the_plain_sum_at_first(weights: int) -> None:
     torch.manual_seed(0)
-    fold = kind(6)
+    fold = WeighedFold(6, weights) if weights else SumFold(6)
     branches = [torch.randn(4, 6), torch.randn(4, 6), torch.randn(2, 6)]
     found = fold(branches)
     for row in range(4):
@@ -213,6 +213,7 @@ def test_sums_of_branches_are_their_loops_and_near_the_plain_sum_at_first(kind: 
             expected = plain + fold.more([one[None] for one in own])[0]
         else:
             scaled = [(one - one.mean()) / (one.var(unbiased=False) + 1e-5).sqrt() for one in own]
-            expected = sum(fold.weight(s).exp() * one for s, one in zip(scaled, own, strict=True))
+            sizes = [fold.weight(s).exp().repeat_interleave(3 // weights).repeat(2) for s in scaled]
+            expected = sum(size * one for size, one in zip(sizes, own, strict=True))
         torch.testing.assert_close(found[row], expected, rtol=1e-4, atol=1e-5)
         torch.testing.assert_close(found[row], plain, rtol=0.25, atol=0.25)

@@ -103,6 +103,7 @@ class Config:
     joined: Literal["added", "composed"] = "added"  # what it says: a query to add, or a relation to multiply; ours
     start_dropout: float = 0.0  # of the start of a base; ours
     variable: Variable = "vector"  # what starts a path from a variable: E_v, or a mean of entities
+    sharpness: float = 1.0  # factor of -Dist where an entity is expected; ours, above 1 unlikely ones count less
     query_dropout: float = 0.0  # of v_q; ours
 
     def __post_init__(self) -> None:
@@ -126,6 +127,8 @@ class Config:
             0.0,
         ):
             raise ValueError("alone, read, joined and start_dropout are of paths with a base")
+        if not self.sharpness > 0.0:
+            raise ValueError(f"sharpness {self.sharpness} is not above 0")
         if _SPACES[self.space].parts > 1 and self.fork != "mlp":
             raise ValueError(f"fork {self.fork!r} is of no use: space {self.space!r} has its own intersection")
         if _SPACES[self.space].parts > 1 and (self.base, self.variable) != ("none", "vector"):
@@ -198,12 +201,12 @@ class Pathformer(Model):
         return values if self.variable == "vector" else self._expected(values, entities)
 
     def _expected(self, values: Tensor, entities: Reading) -> Tensor:
-        """sum_e softmax(-Dist(e, x)) v_e: (n, q) -> (n, q)."""
-        products = self.space.products(values, entities.weight)
+        """sum_e softmax(-s Dist(e, x)) v_e, s the sharpness: (n, q) -> (n, q)."""
+        products, sharpness = self.space.products(values, entities.weight), self.config.sharpness
         if products is not None:
-            return expected_rows(*products, entities.weight)
+            return expected_rows(sharpness * products[0], products[1], entities.weight)
         distances = self.space.distance_to_all(values, entities.weight).float()
-        return torch.softmax(-distances, dim=1).to(values.dtype) @ entities.weight
+        return torch.softmax(-sharpness * distances, dim=1).to(values.dtype) @ entities.weight
 
     def _base(self, walk: Walk | None, ids: Tensor, starts: Tensor, entities: Reading, operators: Reading) -> Tensor:
         """The product along each path: starts (P, q) -> (P, q)."""
