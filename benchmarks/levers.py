@@ -5,13 +5,13 @@
     pathformer bench levers -- --speed
     pathformer bench levers -- --list
 
-RUN is a run file; MINUTES the box of each lever. A lever is a name of `_levers.py`, or `name:key=value,key=value` with
-settings of its own; each stands alone on top of RUN. What levers `start` from is trained first, once for all of them,
-within minutes of its own (`start.key=value` changes its settings), and kept in OUT. Levers share the graph and the
-queries; each is a process, JOBS of them at a time, so that all have the same share of a device. They are judged on
-validation queries: test queries are ranked once, by the run that is chosen. Unions and paths from variables are ranked
-in every way that a model can. Writes `levers.json` and `levers.md` to OUT; weights stay in OUT/LEVER, and the same
-command goes on where it was cut.
+RUN is a run file; MINUTES the box of each lever. A lever is a name of `_levers.py`, several at once `name+name`, or
+`name:key=value,key=value` with settings of its own; each stands alone on top of RUN. What levers `start` from is
+trained first, once for all of them, within minutes of its own (`start.key=value` changes its settings), and kept in
+OUT. Levers share the graph and the queries; each is a process, JOBS of them at a time, so that all have the same share
+of a device. They are judged on validation queries: test queries are ranked once, by the run that is chosen. Unions,
+paths from variables and negated branches are ranked in every way that a model can. Writes `levers.json` and `levers.md`
+to OUT; weights stay in OUT/LEVER, and the same command goes on where it was cut.
 `--speed` times captured updates on made-up queries of both benchmarks' sizes instead, on a card.
 """
 
@@ -52,6 +52,7 @@ from pathformer.training.options import SoftmaxOptions, StepConfig
 from pathformer.training.step import TrainingStep
 
 TELL = 20.0  # seconds between two reports
+EXCLUDED = (0.0, 3.0, 10.0, 30.0, 100.0)  # strengths of `evaluation.exclude`
 GRAPHS = {"FB15k-237": (14_505, 474), "NELL995": (63_361, 400)}  # entities, relations
 
 
@@ -212,7 +213,8 @@ def _figures(outcome: Any, place: Path) -> dict[str, Any]:
 def _ways(outcome: Any, material: Material, count: int | None) -> dict[str, dict[str, float]]:
     """The best weights ranked in other ways than the run's own: validation MRR in percent.
 
-    Unions in every way that disjuncts can be combined, paths from variables as they are read in either way.
+    Unions in every way that disjuncts can be combined, paths from variables as they are read in either way, negated
+    branches as points of their own (`evaluation.exclude`).
     """
     model, _ = checkpoint.load_model(outcome.result.best or outcome.result.last, choose_device())
     found = {}
@@ -223,6 +225,9 @@ def _ways(outcome: Any, material: Material, count: int | None) -> dict[str, dict
         for start in get_args(Variable):
             model.variable = start
             found[f"variables: {start}"] = _mrr(model, material, count, ("ip", "inp"))
+    for strength in EXCLUDED if "2in" in material.sets["valid"] else ():
+        model.exclude = strength
+        found[f"exclude: {strength:g}"] = _mrr(model, material, count, ("2in", "3in", "pin", "pni"))
     return found
 
 

@@ -34,7 +34,13 @@ def test_a_lever_changes_its_run(name: str) -> None:
 def test_settings_of_ones_own_and_names_that_are_none() -> None:
     assert lever_of("mine:model.layers=1,training.batch=64", "any") == Lever(("model.layers=1", "training.batch=64"))
     with pytest.raises(SystemExit, match="no lever 'sofmax'; there are: recipe, margin"):
-        lever_of("sofmax", "nell995")
+        lever_of("recipe+sofmax", "nell995")
+
+
+def test_several_levers_at_once() -> None:
+    both = lever_of("start+one-layer", "nell995")
+    assert both.settings == ("start=complex-nell995", "model.layers=1")
+    assert both.expected == "2 to 4 points on 1p alone, more on NELL995; model size against time"
 
 
 def test_a_checkpoint_is_no_run_to_train_first() -> None:
