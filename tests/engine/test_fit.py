@@ -30,7 +30,8 @@ def quick(kg: KnowledgeGraph, steps: int = 3) -> Scale:
     """Settings for a few steps: everything happens, nothing is learned."""
     usual = scale_for(entities=kg.vocabulary.entity_count, triples=kg.triple_count, minutes=1.0)
     training = replace(usual.training, steps=steps, minutes=None, batch=32, validations=1)
-    return replace(usual, training=training, drawn=50, asked=10, model={**usual.model, "dim": 16, "heads": 2})
+    small = {**usual.model, "dim": 16, "heads": 2}
+    return replace(usual, training=training, drawn=50, asked=10, model=small, minutes=None)
 
 
 def quickly(kg: KnowledgeGraph, **options: object) -> pathformer.Engine:

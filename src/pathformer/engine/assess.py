@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import platform
+import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -34,6 +35,9 @@ MEASURES = 5  # parts that `assess` tells of
 
 _EXPLAINED = ("2p", "3p", "ip", "pi", "up", "inp", "pin", "pni")  # structures with a variable to bind
 _REASONS = 12  # answers of each that are explained
+_FOR_A_REASON = 10  # questions for one that is explained: it takes as long as searching several
+_SEARCHING = 0.6  # of the time for everything here
+_TRIED, _FEWEST = 2, 20  # questions of a structure: to see how long they take, and that probabilities need
 _FEW = 1000  # triples below which little can be learned
 _RARE = 5  # triples of a relation below which nothing can
 _ENOUGH = 20  # held-out triples below which probabilities would rest on luck
@@ -58,8 +62,12 @@ def assess(
     result: Result,
     stages: Stages,
     advance: Callable[[str], None] = lambda _: None,
+    seconds: float | None = None,
 ) -> Assessed:
-    """Measure an engine, calibrate on `valid`, judge on `test`, and write it all down."""
+    """Measure an engine, calibrate on `valid`, judge on `test`, and write it all down.
+
+    seconds: about how long; probabilities then rest on as many questions as can be searched in that time.
+    """
     kg, model, index, encoder = engine.kg, engine.model, engine.index, engine.encoder
     calibration, scores, frequency, judged, everyday, reasons = Calibration.none(), None, None, None, None, None
     relations: tuple[RelationScore, ...] = ()
@@ -70,17 +78,18 @@ def assess(
         advance("figures")
     if questions.test and questions.valid and _held_out(kg) >= _ENOUGH:
         learnt = kg.graph("train")
+        asked = questions if seconds is None else _in_time(engine, questions, seconds)
         calibration = fit_calibration(
-            find_predictions(questions.valid, learnt, encoder, index),
-            find_predictions(questions.everyday["valid"], learnt, encoder, index),
+            find_predictions(asked.valid, learnt, encoder, index),
+            find_predictions(asked.everyday["valid"], learnt, encoder, index),
         )
         advance("probabilities")
         known = kg.graph("valid")
-        judged = judge_calibration(calibration, find_predictions(questions.test, known, encoder, index))
+        judged = judge_calibration(calibration, find_predictions(asked.test, known, encoder, index))
         advance("whether they hold")
-        everyday = judge_calibration(calibration, find_predictions(questions.everyday["test"], known, encoder, index))
+        everyday = judge_calibration(calibration, find_predictions(asked.everyday["test"], known, encoder, index))
         advance("and for everyday questions")
-        reasons = assumed_share(engine, _answers_to_explain(questions), known, kg.graph())
+        reasons = assumed_share(engine, _answers_to_explain(asked), known, kg.graph())
         advance("reasons")
     report = FitReport(
         graph=kg.name,
@@ -121,6 +130,20 @@ def assess(
     return Assessed(calibration, report, about, files)
 
 
+def _in_time(engine: Engine, questions: Questions, seconds: float) -> Questions:
+    """As many of the held-out questions as can be searched in their share of so many seconds."""
+    graph, tried = engine.kg.graph("valid"), questions.fewer(_TRIED).test
+    find_predictions(questions.fewer(1).test, graph, engine.encoder, engine.index)  # what is made once is made here
+    start = time.monotonic()
+    find_predictions(tried, graph, engine.encoder, engine.index)
+    each = (time.monotonic() - start) / sum(map(len, tried.values()))
+    sets = (questions.valid, questions.test, *questions.everyday.values())
+    whole = sum(len(asked) for queries in sets for asked in queries.values())
+    most = max(len(asked) for queries in sets for asked in queries.values())
+    affordable = _SEARCHING * seconds / (each * whole)
+    return questions if affordable >= 1.0 else questions.fewer(max(_FEWEST, int(affordable * most)))
+
+
 def _held_out(kg: KnowledgeGraph) -> int:
     """Triples of the smaller held-out part."""
     return min(len(kg.splits.get(part, ())) for part in ("valid", "test"))
@@ -132,7 +155,7 @@ def _answers_to_explain(questions: Questions) -> list[tuple[Tree, int]]:
         (asked.structure.tree(asked.ids[row].tolist()), int(asked.hard[row][0]))
         for name in _EXPLAINED
         if (asked := questions.test.get(name)) is not None
-        for row in range(min(_REASONS, len(asked)))
+        for row in range(min(_REASONS, max(1, len(asked) // _FOR_A_REASON)))
     ]
 
 

@@ -3,8 +3,8 @@
     engine = fit(kg, minutes=5)
     engine = fit(kg, out="films")      # the same call continues after an interruption
 
-With `out`, work in progress lies in a folder beside it (`.films.fit`), where training saves itself; everything else is
-made again from the same seed in seconds. The folder goes when the engine is written.
+With `out`, work in progress lies in a folder beside it (`.films.fit`), where questions are kept and training saves
+itself; everything else is made again from the same seed in seconds. The folder goes when the engine is written.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import shutil
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -25,6 +25,8 @@ from rich.console import Console
 
 from pathformer import __version__
 from pathformer.engine.assess import MEASURES, assess
+from pathformer.engine.box import Box
+from pathformer.engine.drawn import drawn_once
 from pathformer.engine.engine import Engine
 from pathformer.engine.heldout import Questions, draw_again, draw_questions, hold_out
 from pathformer.engine.reindex import reindex
@@ -88,17 +90,18 @@ def fit(
         cuda=place.type == "cuda",
         seed=seed,
     )
-    stages = Stages(Console(stderr=True, quiet=not progress), count=_STAGES)
+    stages, box = Stages(Console(stderr=True, quiet=not progress), count=_STAGES), Box.of(sizes.minutes)
     with workshop(target, kg, sizes, fresh=fresh) as folder, free_threads():
         with stages.stage("holding out"):
             parts = hold_out(kg, sizes.held_out, seed)
         with stages.stage("drawing questions", DRAWINGS) as advance:
-            questions = draw_questions(parts, sizes, seed, advance)
+            questions = drawn_once(folder, parts, lambda: draw_questions(parts, sizes, seed, advance, box))
         model = new_model(parts, sizes, place)
         with stages.training("training") as display:
-            result = train_in(folder, model, parts, questions, sizes, place, display)
+            timed = replace(sizes, training=box.training(sizes.training, folder))
+            result = train_in(folder, model, parts, questions, timed, place, display)
         with stages.stage("measuring and calibrating", MEASURES) as advance:
-            engine = assembled(parts, model, questions, sizes, result, stages, advance)
+            engine = assembled(parts, model, questions, sizes, result, stages, advance, box.measuring)
             engine = engine if index == "exact" else reindex(engine, index)
         if target is not None:
             with stages.stage("writing"):
@@ -114,10 +117,11 @@ def assembled(
     result: Result,
     stages: Stages,
     advance: Callable[[str], None],
+    seconds: float | None = None,
 ) -> Engine:
-    """A trained model, measured and calibrated, over an exact index."""
+    """A trained model, measured and calibrated, over an exact index; seconds: as in `assess`."""
     bare = Engine(kg, model, build_index("exact", model.entities.weight.detach().cpu(), model.space))
-    assessed = assess(bare, questions, scale, result, stages, advance)
+    assessed = assess(bare, questions, scale, result, stages, advance, seconds)
     return Engine(kg, model, bare.index, assessed.calibration, assessed.about, assessed.files)
 
 

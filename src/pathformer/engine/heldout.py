@@ -11,11 +11,13 @@ be judged: neither the figures nor the probabilities of the report would be thei
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
+from pathformer.engine.box import DRAWN, JUDGED, Box
 from pathformer.engine.scale import Scale
 from pathformer.errors import InputError
 from pathformer.kg.knowledge import KnowledgeGraph
@@ -44,6 +46,16 @@ class Questions:
         str, Mapping[str, Queries]
     ]  # "valid", "test": the same, drawn whether or not an answer is missing
 
+    def fewer(self, count: int, seed: int = 0) -> Questions:
+        """At most `count` held-out questions of a structure; those to learn from stay."""
+        rng = np.random.default_rng(seed)
+
+        def some(queries: Mapping[str, Queries]) -> dict[str, Queries]:
+            return {name: asked.take(np.sort(rng.permutation(len(asked))[:count])) for name, asked in queries.items()}
+
+        everyday = {split: some(queries) for split, queries in self.everyday.items()}
+        return Questions(self.train, some(self.valid), some(self.test), everyday)
+
 
 def hold_out(kg: KnowledgeGraph, share: float, seed: int = 0) -> KnowledgeGraph:
     """The graph in three parts: its own, if it came so, else `share` of it for valid and for test."""
@@ -54,18 +66,22 @@ def hold_out(kg: KnowledgeGraph, share: float, seed: int = 0) -> KnowledgeGraph:
     return kg.split(share, share, seed=seed)
 
 
-def draw_questions(kg: KnowledgeGraph, scale: Scale, seed: int = 0, advance: Advance | None = None) -> Questions:
-    """Draw what a fit trains on and is judged by."""
-    told = advance or (lambda _: None)
-    train = _drawn(GraphPair.of(kg.graph("train")), EFOL_TRAINED, scale.drawn, "train", scale.limit, seed, told)
+def draw_questions(
+    kg: KnowledgeGraph, scale: Scale, seed: int = 0, advance: Advance | None = None, box: Box | None = None
+) -> Questions:
+    """Draw what a fit trains on and is judged by; fewer of them where its box leaves no time for all."""
+    told, box = advance or (lambda _: None), box or Box()
+    hurry = _Hurry(box.end(DRAWN), len(EFOL_TRAINED))
+    train = _drawn(GraphPair.of(kg.graph("train")), EFOL_TRAINED, scale.drawn, "train", scale.limit, seed, told, hurry)
     if not {"valid", "test"} <= kg.splits.keys() or not min(len(kg.splits["valid"]), len(kg.splits["test"])):
         return Questions(train, {}, {}, {})
     names = tuple(STRUCTURES)
+    hurry = _Hurry(box.end(JUDGED), 4 * len(names))
     parts = {
-        split: _drawn(graph_pair(kg, split), names, scale.asked, split, _MOST, seed, told)
+        split: _drawn(graph_pair(kg, split), names, scale.asked, split, _MOST, seed, told, hurry)
         for split in ("valid", "test")
     }
-    everyday = {split: _everyday(kg, split, scale, seed, told) for split in parts}
+    everyday = {split: _everyday(kg, split, scale, seed, told, hurry) for split in parts}
     return Questions(train, parts["valid"], parts["test"], everyday)
 
 
@@ -84,16 +100,39 @@ def draw_held_out(kg: KnowledgeGraph, split: str, count: int, seed: int = 0) -> 
     """Questions of a held-out part alone; none where the graph has no such part."""
     if not len(kg.splits.get(split, ())):
         return {}
-    return _drawn(graph_pair(kg, split), tuple(STRUCTURES), count, split, _MOST, seed, lambda _: None)
+    return _drawn(graph_pair(kg, split), tuple(STRUCTURES), count, split, _MOST, seed, lambda _: None, _Hurry())
+
+
+class _Hurry:
+    """Shares the time up to `end` among so many draws, one after the other; without an end there is no hurry."""
+
+    def __init__(self, end: float | None = None, draws: int = 0) -> None:
+        self._end, self._draws = end, draws
+
+    def seconds(self) -> float | None:
+        """For the next draw."""
+        if self._end is None:
+            return None
+        share = max(0.0, self._end - time.monotonic()) / max(self._draws, 1)
+        self._draws -= 1
+        return share
 
 
 def _drawn(
-    graphs: GraphPair, names: tuple[str, ...], count: int, stream: str, limit: int, seed: int, advance: Advance
+    graphs: GraphPair,
+    names: tuple[str, ...],
+    count: int,
+    stream: str,
+    limit: int,
+    seed: int,
+    advance: Advance,
+    hurry: _Hurry,
 ) -> dict[str, Queries]:
     links = None if stream == "train" else limit
-    rules = Rules(forward=stream == "train", limit=limit, link_limit=links, attempts=_attempts(count))
+    usual = Rules(forward=stream == "train", limit=limit, link_limit=links, attempts=_attempts(count))
     found = {}
     for name in names:
+        rules = replace(usual, seconds=hurry.seconds())
         queries = sample(STRUCTURES[name], graphs, count, seed=seed, stream=stream, rules=rules)
         if name == "1p" and stream != "train" and len(queries) > count:  # listed whole: some of them will do
             queries = queries.take(np.sort(np.random.default_rng(seed).permutation(len(queries))[:count]))
@@ -108,13 +147,16 @@ def _attempts(count: int) -> int:
     return max(200_000, 50 * count)
 
 
-def _everyday(kg: KnowledgeGraph, split: str, scale: Scale, seed: int, advance: Advance) -> dict[str, Queries]:
+def _everyday(
+    kg: KnowledgeGraph, split: str, scale: Scale, seed: int, advance: Advance, hurry: _Hurry
+) -> dict[str, Queries]:
     """Queries that hold on the graph without `split`, with what it adds to their answers, be it nothing."""
     found = {}
     both = graph_pair(kg, split)
     known = GraphPair.of(kg.graph("train" if split == "valid" else "valid"))
-    rules = Rules(limit=scale.limit, link_limit=scale.limit, attempts=_attempts(scale.asked))
+    usual = Rules(limit=scale.limit, link_limit=scale.limit, attempts=_attempts(scale.asked))
     for name, structure in STRUCTURES.items():
+        rules = replace(usual, seconds=hurry.seconds())
         rows = sample(structure, known, scale.asked, seed=seed, stream=f"everyday {split}", rules=rules).ids
         if len(rows) > scale.asked:
             rows = rows[np.sort(np.random.default_rng(seed).permutation(len(rows))[: scale.asked])]

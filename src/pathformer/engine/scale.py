@@ -4,8 +4,8 @@ N entities, T triples, d embedding size.
 
 The recipe is that for small graphs (`training.recipes.small`), with what was found on the bundled graph besides
 (`docs/fit.md`): almost half of a step are single links, queries of more than a thousand answers are left out (a hundred
-in large graphs, for the memory), and tables learn at three times the network's rate. Disjuncts of a union are weighed by
-probability, in training's validations as in the engine's search.
+in large graphs, for the memory), and tables learn at three times the network's rate. Disjuncts of a union are weighed
+by probability, in training's validations as in the engine's search.
 """
 
 from __future__ import annotations
@@ -35,11 +35,7 @@ class Scale:
     drawn: int  # training queries of a structure
     limit: int  # most answers of a training query that is drawn
     asked: int  # held-out queries of a structure, for figures and probabilities
-
-    @property
-    def minutes(self) -> float:
-        """Of training."""
-        return self.training.minutes or 0.0
+    minutes: float | None = None  # of everything; none: as long as it takes
 
 
 def scale_for(*, entities: int, triples: int, minutes: float | None = None, cuda: bool = False, seed: int = 0) -> Scale:
@@ -64,7 +60,7 @@ def scale_for(*, entities: int, triples: int, minutes: float | None = None, cuda
         },
         training=Training(
             steps=10**9,  # the box of time ends it
-            minutes=0.8 * whole,  # the rest is for drawing, calibrating and writing
+            minutes=0.8 * whole,  # about: what `engine.box` leaves of it
             batch=batch,
             share="step",
             mix=MIX,
@@ -91,6 +87,7 @@ def scale_for(*, entities: int, triples: int, minutes: float | None = None, cuda
         drawn=20_000 if triples < 200_000 else 50_000,
         limit=1000 if triples < 200_000 else 100,
         asked=max(20, min(200, _RANKED // (14 * max(entities, 1)))),
+        minutes=whole,
     )
 
 

@@ -17,6 +17,8 @@ import torch
 from rich.console import Console
 
 from pathformer.engine.assess import MEASURES
+from pathformer.engine.box import Box
+from pathformer.engine.drawn import drawn_once
 from pathformer.engine.engine import Engine
 from pathformer.engine.fit import DRAWINGS, assembled, train_in, workshop
 from pathformer.engine.heldout import Questions, draw_held_out, draw_questions
@@ -90,17 +92,20 @@ def update_engine(
         stages.say("the engine knows all of these triples already: nothing was changed")
         return old
     scale = _scale(old, grown, minutes, place, seed)
+    box = Box.of(scale.minutes)
     with workshop(target, grown.kg, scale, fresh=fresh) as folder, free_threads():
         with stages.stage("drawing questions", DRAWINGS) as advance:
-            questions = _focused(draw_questions(grown.kg, scale, seed, advance), grown)
+            drawn = drawn_once(folder, grown.kg, lambda: draw_questions(grown.kg, scale, seed, advance, box))
+            questions = _focused(drawn, grown)
             held = draw_held_out(old.kg, "test", scale.asked, seed)
         before = evaluate(ModelRanker(old.model), held).mrr if held else None
         model = grow_model(old.model, grown.kg).to(place)
         place_new(model, grown.kg.graph("train"), old.kg.vocabulary.entity_count)
         with stages.training("training") as display:
-            result = train_in(folder, model, grown.kg, questions, scale, place, display)
+            timed = replace(scale, training=box.training(scale.training, folder))
+            result = train_in(folder, model, grown.kg, questions, timed, place, display)
         with stages.stage("measuring and calibrating", MEASURES) as advance:
-            learnt = assembled(grown.kg, model, questions, scale, result, stages, advance)
+            learnt = assembled(grown.kg, model, questions, scale, result, stages, advance, box.measuring)
             after = evaluate(ModelRanker(model), held).mrr if held else None
             new, counting = _new_links(model, grown)
         change = Change(
@@ -134,7 +139,6 @@ def _scale(old: Engine, grown: Grown, minutes: float | None, device: torch.devic
         asked=min(usual.asked, _ASKED),
         training=replace(
             training,
-            minutes=0.6 * whole,
             validations=1,
             warmup=0.2,
             update=replace(training.update, rate=_RATE * training.update.rate),

@@ -11,8 +11,10 @@ entities, so that each is asked equally often. The expectation is the same; the 
 from __future__ import annotations
 
 import hashlib
+import math
 import sys
 import threading
+import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
@@ -52,6 +54,7 @@ class Rules:
         False  # walk chains from the anchor, as the released training paths were; forks are walked backwards
     )
     attempts: int | None = None  # most of them, in whole blocks; none: until the graph seems to hold no more
+    seconds: float | None = None  # after which no more are tried, by the clock; four blocks are tried in any case
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,8 +124,11 @@ def draw_rows(
     tally = np.zeros(len(FATES), np.int64)
     blocks = idle = 0
     most = sys.maxsize if rules.attempts is None else -(-rules.attempts // BLOCK)
+    end = math.inf if rules.seconds is None else time.monotonic() + rules.seconds
     with ThreadPoolExecutor(threads()) as pool:
         while len(kept) < count and idle < _patience(len(kept), blocks * BLOCK - idle) and blocks < most:
+            if blocks and time.monotonic() > end:
+                break
             wave = range(blocks, min(most, blocks + _wave(count - len(kept), len(kept), blocks)))
             drawn = list(pool.map(drawer.block, wave))
             blocks = wave.stop
