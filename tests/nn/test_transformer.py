@@ -8,6 +8,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
+from pathformer.nn import attention
 from pathformer.nn.attention import SelfAttention
 from pathformer.nn.packing import Packing, mean_pool
 from pathformer.nn.positions import RelativePositions, sinusoidal
@@ -77,6 +78,30 @@ def test_the_encoder_is_its_equations(norm: str, causal: bool, positions: str) -
     found = made(tokens, packing)
     expected = torch.cat([naive(made, part) for part in tokens.split(LENGTHS)])
     torch.testing.assert_close(found, expected, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("causal", [False, True])
+@pytest.mark.parametrize("positions", ["absolute", "relative"])
+@pytest.mark.parametrize(("few", "called"), [(8, True), (1, False)])
+def test_a_few_sequences_without_gradients_are_the_same_in_one_call(
+    causal: bool, positions: str, few: int, called: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made, packing, rows = encoder(causal=causal, positions=positions), Packing.of([4, 4]), torch.randn(8, 12)
+    with torch.enable_grad():
+        plain = made(rows, packing)
+    calls: list[bool] = []
+    own = attention.F.scaled_dot_product_attention
+    monkeypatch.setattr(
+        attention.F, "scaled_dot_product_attention", lambda *a, **b: calls.append(b["is_causal"]) or own(*a, **b)
+    )
+    monkeypatch.setattr(attention, "_FEW", few)
+    with torch.no_grad():
+        assert torch.allclose(made(rows, packing), plain, atol=1e-5)
+    assert calls == ([causal] * 2 if called and positions == "absolute" else [])
+    made.train()
+    with torch.no_grad():
+        made(rows, packing)  # with dropout, which that call would draw in another way
+    assert len(calls) == (2 if called and positions == "absolute" else 0)
 
 
 def test_without_scale_and_bias() -> None:
