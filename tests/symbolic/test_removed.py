@@ -10,7 +10,7 @@ from pathformer.query.parts import positive_part
 from pathformer.query.structures import NEGATION_STRUCTURES, STRUCTURES
 from pathformer.symbolic.answer import answer
 from pathformer.symbolic.pairs import GraphPair
-from pathformer.symbolic.removed import with_removed
+from pathformer.symbolic.removed import contested, with_removed
 from pathformer.symbolic.sample import sample
 
 
@@ -50,3 +50,23 @@ def test_it_goes_where_its_query_goes(graph: Graph) -> None:
         queries.removed[7].tolist(),
         queries.removed[2].tolist(),
     ]
+
+
+def test_contested_queries_are_drawn_by_what_they_take_away(graph: Graph) -> None:
+    pair, shape = GraphPair.of(graph), STRUCTURES["pin"]
+    walked = with_removed(sample(shape, pair, 4 * 60, seed=1), pair)
+    chosen = contested(shape, pair, 60, 5, seed=1)
+    assert chosen.removed is not None
+    assert walked.removed is not None
+    assert len(chosen) == len(np.unique(chosen.ids, axis=0)) == 60
+    assert {tuple(row) for row in chosen.ids.tolist()} <= {tuple(row) for row in walked.ids.tolist()}
+    few, many = (np.minimum(part.counts, 5).mean() for part in (walked.removed, chosen.removed))
+    assert many > 1.1 * few
+    again = contested(shape, pair, 60, 5, seed=1)
+    assert np.array_equal(chosen.ids, again.ids)
+    assert not np.array_equal(chosen.ids, contested(shape, pair, 60, 5, seed=2).ids)
+
+
+def test_a_small_graph_gives_as_many_as_it_has(graph: Graph) -> None:
+    few = Graph.from_triples(np.array([[0, 0, 1], [0, 0, 2], [3, 0, 1], [3, 0, 4]]), 30, 4)
+    assert 0 < len(contested(STRUCTURES["2in"], GraphPair.of(few), 50, 5)) < 50

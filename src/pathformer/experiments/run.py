@@ -26,7 +26,7 @@ from pathformer.models import Model, build
 from pathformer.symbolic.benchmark import graph_pair
 from pathformer.symbolic.protocol import protocol_for
 from pathformer.symbolic.queries import Queries
-from pathformer.symbolic.removed import with_removed
+from pathformer.symbolic.removed import contested, with_removed
 from pathformer.symbolic.sample import Rules, sample
 from pathformer.training import checkpoint
 from pathformer.training.data import TrainingSet
@@ -105,7 +105,7 @@ def train_run(
     task = Task(
         model=model,
         data=TrainingSet.of(
-            _with_removed(run, kg, sets["train"].values()),
+            _first_set(run, kg, sets["train"]),
             kg.vocabulary.entity_count,
             place,
             room,
@@ -146,24 +146,29 @@ def _source(path: Path, kg: KnowledgeGraph, device: torch.device) -> Model:
     return model
 
 
+def _first_set(run: Run, kg: KnowledgeGraph, first: Mapping[str, Queries]) -> list[Queries]:
+    """The training queries that a run starts with: those given, but negated ones drawn anew where it says how."""
+    if not run.training.contested:
+        return _with_removed(run, kg, first.values())
+    drawn = [_drawn(run, kg, queries, "first") if queries.structure.negated else queries for queries in first.values()]
+    return _with_removed(run, kg, drawn)
+
+
 def _fresh(run: Run, kg: KnowledgeGraph, first: Mapping[str, Queries], number: int) -> list[Queries]:
     """The n-th set of training queries: as many of each structure as at first, drawn anew; all links every time."""
-    graphs = graph_pair(kg, "train")
-    rules = Rules(forward=not protocol_for(kg).backward)
     drawn = [
-        queries
-        if name == "1p"
-        else sample(
-            queries.structure,
-            graphs,
-            len(queries),
-            seed=run.training.seed,
-            stream=f"fresh {number}",
-            rules=rules,
-        )
-        for name, queries in first.items()
+        queries if name == "1p" else _drawn(run, kg, queries, f"fresh {number}") for name, queries in first.items()
     ]
     return _with_removed(run, kg, drawn)
+
+
+def _drawn(run: Run, kg: KnowledgeGraph, queries: Queries, stream: str) -> Queries:
+    """As many training queries of a structure, drawn anew."""
+    graphs, rules, seed = graph_pair(kg, "train"), Rules(forward=not protocol_for(kg).backward), run.training.seed
+    structure, count, most = queries.structure, len(queries), run.training.contested
+    if most and structure.negated:
+        return contested(structure, graphs, count, most, seed=seed, stream=stream, rules=rules)
+    return sample(structure, graphs, count, seed=seed, stream=stream, rules=rules)
 
 
 def _with_removed(run: Run, kg: KnowledgeGraph, queries: Iterable[Queries]) -> list[Queries]:
@@ -171,7 +176,7 @@ def _with_removed(run: Run, kg: KnowledgeGraph, queries: Iterable[Queries]) -> l
     if not run.training.update.softmax.removed:
         return list(queries)
     graphs = graph_pair(kg, "train")
-    return [with_removed(part, graphs) if part.structure.negated else part for part in queries]
+    return [with_removed(part, graphs) if part.structure.negated and part.removed is None else part for part in queries]
 
 
 def _told(material: Material, device: torch.device, display: Display) -> tuple[KnowledgeGraph, QuerySets]:

@@ -3,6 +3,9 @@
     2in  r1(a, x) & !r2(b, x)      of the tails of (a, r1) those that are tails of (b, r2) too
 
 In a ranking they are what a model of the positive part alone puts first: it knows them by heart.
+
+Walks find mostly negations that take one or two entities away, while the benchmark's queries, which must lose an answer
+to an edge that is not in the graph, take away ten times as many. `contested` draws queries by what they take away.
 """
 
 from __future__ import annotations
@@ -13,11 +16,15 @@ import numpy as np
 import numpy.typing as npt
 
 from pathformer.query.parts import positive_part
+from pathformer.query.structures import Structure
 from pathformer.symbolic.answer import answer_rows
 from pathformer.symbolic.pairs import GraphPair
 from pathformer.symbolic.queries import Queries, Ragged
+from pathformer.symbolic.sample import Rules, sample
 
-__all__ = ["with_removed"]
+__all__ = ["contested", "with_removed"]
+
+OVER = 4  # queries that are drawn for each that is kept
 
 
 def with_removed(queries: Queries, graphs: GraphPair) -> Queries:
@@ -28,6 +35,30 @@ def with_removed(queries: Queries, graphs: GraphPair) -> Queries:
     structure, columns = part
     without, _ = answer_rows(structure, queries.ids[:, list(columns)], graphs)
     return replace(queries, removed=_difference(without, queries.easy))
+
+
+def contested(
+    structure: Structure,
+    graphs: GraphPair,
+    count: int,
+    most: int,
+    *,
+    seed: int = 0,
+    stream: str = "train",
+    rules: Rules | None = None,
+) -> Queries:
+    """`count` queries of several times as many that are drawn, chosen by what their negations take away.
+
+    A query that takes n entities away is chosen with a weight of min(n, most), and none twice: by the largest of
+    u^(1/weight), u uniform in 0 to 1 (Efraimidis and Spirakis).
+    """
+    drawn = sample(structure, graphs, OVER * count, seed=seed, stream=stream, rules=rules)
+    drawn = with_removed(drawn, graphs)
+    assert drawn.removed is not None
+    weights = np.minimum(drawn.removed.counts, most)
+    rng = np.random.default_rng(list(f"{seed}/{stream}/{structure.name}".encode()))
+    keys = rng.random(len(drawn)) ** (1.0 / np.maximum(weights, 1e-3))
+    return drawn.take(np.sort(np.argsort(-keys, kind="stable")[:count]))
 
 
 def _difference(rows: Ragged, others: Ragged) -> Ragged:

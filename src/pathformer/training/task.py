@@ -28,6 +28,9 @@ class Training:
     mix: Mapping[str, float] = field(default_factory=dict)  # with share "step": a structure's part of it, else 1
     turns: bool = True  # a step is one update a structure, as in the reference code; false: one on all of them
     fresh: int = 0  # steps after which all training queries are replaced by newly drawn ones; 0: never; ours
+    contested: int = (
+        0  # training queries are drawn by what their negations take away, up to so many; 0: as walked; ours
+    )
     schedule: ScheduleName = "reference"  # "cosine" with warm-up and update.decay is the modern choice
     warmup: float = 0.0  # share of the run over which the rate rises
     floor: float = 0.0  # of the rate at the end of "cosine", as a share of it
@@ -41,6 +44,8 @@ class Training:
             raise ValueError("steps and batch are at least 1")
         if self.fresh < 0:
             raise ValueError(f"fresh {self.fresh} is a number of steps: 0 or more")
+        if self.contested < 0:
+            raise ValueError(f"contested {self.contested} is a number of entities: 0 or more")
         if self.minutes is not None and not 0 < self.minutes < float("inf"):
             raise ValueError(f"minutes {self.minutes} is no time at all, or no end of it")
         if any(part <= 0 for part in self.mix.values()):
