@@ -1,8 +1,11 @@
 """How long an answer takes: an engine of NELL995's size opened, asked one question at a time, and in batches.
 
 Unless --engine names one, the engine is made up: 63,361 entities, 200 relations and 114,000 triples drawn by a power
-law, and a Pathformer (d = 800, bf16) with weights as they are before training, which cost as much as trained ones. An
-index that is not exact is tuned on those weights: its figures say what it costs there, not how good it is.
+law, and a Pathformer (d = 800, bf16) with weights as they are before training, which cost as much as trained ones. What
+an index that is not exact costs depends on its entities: untrained ones lie in no order, and codes of the greatest
+length are chosen for them. `--embeddings` takes a folder of `index_embeddings.py` instead: its trained entities, and
+its points of test queries to tune by. (The network stays as it is, so the questions' own points lie elsewhere; neither
+the codes that are read nor the candidates that are measured become fewer or more by that.)
 
 Questions are drawn from the graph, the same number of each of the fourteen structures, answers known and not; `why` is
 left out unless it is what is measured. Times are medians, with the 90th percentile and processor time beside them:
@@ -19,6 +22,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import asdict
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -26,6 +30,7 @@ from typing import Any
 import numpy as np
 import torch
 from _record import record
+from index_embeddings import Embeddings, read
 
 from pathformer.engine.engine import Engine, load
 from pathformer.engine.question import read_question
@@ -69,12 +74,16 @@ def made_up_graph() -> KnowledgeGraph:
     return KnowledgeGraph("made up", names, {"train": triples})
 
 
-def made_up_engine(layers: int, dtype: torch.dtype, dim: int, index: str) -> Engine:
+def made_up_engine(layers: int, dtype: torch.dtype, dim: int, index: str, given: Embeddings | None = None) -> Engine:
     torch.manual_seed(0)
     kg = made_up_graph()
     settings = {"dim": dim, "layers": layers}
     model = build("pathformer", settings, entities=ENTITIES, relations=2 * RELATIONS).to(dtype).eval()
-    return Engine(kg, model, build_index(index, model.entities.weight.detach(), model.space))
+    if given is not None:
+        with torch.no_grad():
+            model.entities.weight.copy_(given.entities)
+    points = None if given is None else given.sample(256)
+    return Engine(kg, model, build_index(index, model.entities.weight.detach(), model.space, points=points))
 
 
 def questions(kg: KnowledgeGraph, each: int) -> list[Any]:
@@ -145,6 +154,7 @@ def measure(engine: Engine, each: int, batch: int) -> dict[str, Any]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--engine", type=Path, help="an engine's folder, instead of one that is made up")
+    parser.add_argument("--embeddings", type=Path, help="trained entities of the same size, for what is made up")
     parser.add_argument("--layers", type=int, nargs="+", default=[2, 6])
     parser.add_argument("--dim", type=int, default=800)
     parser.add_argument("--float32", action="store_true", help="float32 weights too, to compare with")
@@ -156,6 +166,8 @@ def main() -> None:
     args = parser.parse_args()
     torch.set_num_threads(args.threads)
     figures: dict[str, Any] = {"threads": args.threads, "load_before": os.getloadavg()[0]}
+    given = None if args.embeddings is None else read(args.embeddings)
+    figures["entities"] = "untrained" if given is None else "trained"
     with tempfile.TemporaryDirectory() as folder:
         if args.engine is not None:
             figures[args.engine.name] = measure(load(args.engine), args.each, args.batch)
@@ -163,8 +175,10 @@ def main() -> None:
             kinds = [torch.bfloat16, torch.float32] if args.float32 else [torch.bfloat16]
             for layers, dtype, index in product(args.layers, kinds, args.index):
                 name = f"{layers} layers, {str(dtype).removeprefix('torch.')}, {index}"
-                place = made_up_engine(layers, dtype, args.dim, index).save(Path(folder) / "engine", force=True)
-                figures[name] = {**opening(place), **measure(load(place), args.each, args.batch)}
+                engine = made_up_engine(layers, dtype, args.dim, index, given)
+                place = engine.save(Path(folder) / "engine", force=True)
+                index_facts = {"index": asdict(engine.index.config) | engine.index.about}
+                figures[name] = {**index_facts, **opening(place), **measure(load(place), args.each, args.batch)}
                 print(name, figures[name], flush=True)
     figures["load_after"] = os.getloadavg()[0]
     if not args.no_record:
