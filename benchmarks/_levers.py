@@ -11,6 +11,7 @@ PRODUCT = (
     "model.gain=small",
     "model.scale=false",
     "model.fork=sum",
+    "model.fork_dropout=0.3",
     "model.variable=expected",
     "start=complex-{dataset}",
 )  # what all levers with a base share

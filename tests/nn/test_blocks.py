@@ -209,10 +209,10 @@ def test_sums_of_branches_are_their_loops_and_near_the_plain_sum_at_first(weight
     for row in range(4):
         own = [branch[row] for branch in branches if row < len(branch)]
         plain = torch.stack(own).sum(dim=0)
+        scaled = [(one - one.mean()) / (one.var(unbiased=False) + 1e-5).sqrt() for one in own]
         if isinstance(fold, SumFold):
-            expected = plain + fold.more([one[None] for one in own])[0]
+            expected = plain + fold.more([one[None] for one in scaled])[0]
         else:
-            scaled = [(one - one.mean()) / (one.var(unbiased=False) + 1e-5).sqrt() for one in own]
             sizes = [fold.weight(s).exp().repeat_interleave(3 // weights).repeat(2) for s in scaled]
             expected = sum(size * one for size, one in zip(sizes, own, strict=True))
         torch.testing.assert_close(found[row], expected, rtol=1e-4, atol=1e-5)

@@ -97,6 +97,7 @@ class Config:
         "token"  # [Negation] ends the path; or the fork reads the path without it, denied
     )
     fork_hidden: tuple[int, ...] = (2, 1)  # hidden sizes / d of MLP_k2 (k_2 = 3): silent, fits Table 7 to 0.1 M
+    fork_dropout: float = 0.0  # of what the network of "sum" reads
     base: Literal["none", "product", "expected"] = "none"  # what the encoder adds to, see `_compose`; ours
     alone: int = 0  # paths of so many operators at most are their base alone; ours
     read: Literal["path", "operators"] = "path"  # what the encoder sees of a path with a base; ours
@@ -111,7 +112,7 @@ class Config:
             raise ValueError(f"dim {self.dim} does not divide into {self.heads} heads")
         if min(self.layers, self.heads, self.hidden, self.dim) < 1:
             raise ValueError("dim, layers, heads and hidden are at least 1")
-        for name in ("dropout", "query_dropout", "start_dropout"):
+        for name in ("dropout", "fork_dropout", "query_dropout", "start_dropout"):
             if not 0.0 <= getattr(self, name) < 1.0:
                 raise ValueError(f"{name} {getattr(self, name)} is not in [0, 1)")
         if self.dim % 2 and (self.base != "none" or self.space == "hermitian"):
@@ -288,7 +289,7 @@ def _fork(config: Config) -> nn.Module:
         case "set":
             return SetFold(d)
         case "sum":
-            return SumFold(d)
+            return SumFold(d, config.fork_dropout)
         case "weighed":
             return WeighedFold(d)
         case "gated":

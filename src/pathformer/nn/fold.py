@@ -99,23 +99,26 @@ class SetFold(nn.Module):
 
 
 class SumFold(nn.Module):
-    """sum_i x_i + g(x_1, ...), g a `SetFold` whose last map starts at a tenth of its usual size.
+    """sum_i x_i + g(LN x_1, LN x_2, ...), g a `SetFold` whose last map starts at a tenth of its usual size.
 
     Ours. Where scores are inner products, adding queries multiplies the probabilities of their answers, up to a
-    constant: what the sum starts from is the product of independent branches.
+    constant: what the sum starts from is the product of independent branches. g sees directions, with dropout, so that
+    branches longer than those it was trained on are not strange to it.
     """
 
-    def __init__(self, dim: int) -> None:
+    def __init__(self, dim: int, dropout: float = 0.0) -> None:
         super().__init__()
+        self.dropout = dropout
         self.more = SetFold(dim)  # g
-        last = self.more.all.linears[-1]
         with torch.no_grad():
-            for weight in last.parameters():
+            for weight in self.more.all.linears[-1].parameters():
                 weight.mul_(0.1)
 
     def forward(self, branches: Sequence[Tensor]) -> Tensor:
         """(n_1, d), (n_2, d), ... -> (F, d)."""
-        folded: Tensor = left_fold(branches, torch.add) + self.more(branches)
+        rows = torch.cat(list(branches))
+        seen = F.dropout(F.layer_norm(rows, rows.shape[-1:]), self.dropout, self.training)
+        folded: Tensor = left_fold(branches, torch.add) + self.more(seen.split([len(branch) for branch in branches]))
         return folded
 
 
