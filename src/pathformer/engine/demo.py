@@ -63,9 +63,8 @@ def learn(world: KnowledgeGraph, seconds: float, progress: bool = True) -> tuple
     parts = world.split(_HIDDEN, _HIDDEN)
     names = parts.vocabulary
     usual = scale_for(entities=names.entity_count, triples=parts.triple_count)
-    scale = replace(
-        usual, drawn=10_000, asked=40, training=replace(usual.training, minutes=seconds / 60.0, validations=1)
-    )
+    training = replace(usual.training, minutes=seconds / 60.0, validations=1)
+    scale = replace(usual, drawn=10_000, asked=40, minutes=None, training=training)
     learnt = fit(parts, scale=scale, progress=progress)
     seen = KnowledgeGraph(parts.name, names, {"train": parts.splits["train"], "valid": parts.splits["valid"]})
     engine = Engine(seen, learnt.model, learnt.index, learnt.calibration, learnt.about)
