@@ -123,6 +123,34 @@ def test_tables_have_their_own_rate(data: TrainingSet) -> None:
     assert still == {"entities.weight", "operators.weight"}
 
 
+@pytest.mark.parametrize("objective", ["margin", "softmax"])
+def test_tables_that_are_kept_cost_no_gradient_and_change_nothing_else(data: TrainingSet, objective: str) -> None:
+    config = Config(dim=16, layers=1, heads=2, space="hermitian", base="expected", fork="sum", variable="expected")
+    kept, slow = (
+        trainer(data, StepConfig(objective=objective, negatives=8, rate=1e-3, table_rate=rate), config)
+        for rate in (0.0, 1e-30)
+    )
+    for made in (kept, slow):
+        torch.manual_seed(1)
+        made.run(3)
+    assert kept.network.entities.weight.grad is None
+    assert slow.network.entities.weight.grad is not None
+    found, expected = weights(kept), weights(slow)
+    assert torch.equal(found["entities.weight"], trainer(data, config=config).model.entities.weight)
+    for name, weight in expected.items():
+        torch.testing.assert_close(found[name], weight, rtol=1e-5, atol=1e-7)
+
+
+def test_an_update_of_links_that_are_their_product_leaves_kept_tables_alone(data: TrainingSet) -> None:
+    torch.manual_seed(0)
+    model = Pathformer(Config(dim=16, layers=1, heads=2, space="hermitian", base="product", alone=1), 40, 6)
+    before = copy.deepcopy(model.state_dict())
+    made = TrainingStep(model, data, {"1p": 4}, StepConfig(objective="softmax", table_rate=0.0))
+    made.run(2)
+    assert made.losses().mean["1p"] > 0
+    assert all(torch.equal(before[name], weight) for name, weight in model.state_dict().items())
+
+
 def test_matrices_decay_and_tables_gains_and_biases_do_not(data: TrainingSet) -> None:
     made = trainer(data, StepConfig(negatives=8, decay=0.1))
     decays = {slot.name: slot.decay for slot in made.adam.slots}

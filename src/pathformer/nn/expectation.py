@@ -39,9 +39,14 @@ class _ExpectedRows(torch.autograd.Function):
         return expected
 
     @staticmethod
-    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, Tensor | None, Tensor | None]:
         left, right, rows, shares, expected = ctx.saved_tensors
         grad = grads[0].contiguous()
         mean = (grad.float() * expected.float()).sum(dim=1, keepdim=True)
         slope = wide_product(grad, rows).sub_(mean).mul_(shares).to(left.dtype)  # dl
-        return slope @ right, (slope.t() @ left)[: ctx.columns], (shares.t() @ grad)[: ctx.columns]
+        _, of_right, of_rows = ctx.needs_input_grad
+        return (
+            slope @ right,
+            (slope.t() @ left)[: ctx.columns] if of_right else None,
+            (shares.t() @ grad)[: ctx.columns] if of_rows else None,
+        )

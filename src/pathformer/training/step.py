@@ -129,7 +129,9 @@ class TrainingStep:
         self.adam.clear()
         drawn = self.drawer.draw()
         means = self.loss(drawn)
-        means.mean().backward()
+        loss = means.mean()
+        if loss.requires_grad:  # a structure may read nothing but tables that are kept as they are
+            loss.backward()
         self._note(means.detach())
         self.adam.update()
         if self.average is not None:
@@ -190,9 +192,10 @@ class TrainingStep:
 
     def _working_copy(self) -> Model:
         low = self.config.precision == "bf16" or (self.config.precision == "auto" and self.device.type == "cuda")
-        if not low:
-            return self.model
-        return copy.deepcopy(self.model).to(torch.bfloat16)
+        network = copy.deepcopy(self.model).to(torch.bfloat16) if low else self.model
+        for name in _table_weights(network) if self.config.table_rate == 0.0 else ():
+            network.get_parameter(name).requires_grad_(False)  # what is not moved costs no gradient
+        return network
 
 
 def _table_weights(model: Model) -> list[str]:
