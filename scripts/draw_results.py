@@ -1,143 +1,88 @@
 """Draw the learning curves of recorded runs into docs/images: `python scripts/draw_results.py`. A test compares them.
 
-A panel a structure: validation MRR over minutes, the test figure of the last weights as a dot, the paper's as a line.
-`recipe-race.svg`: several recipes in one.
+`RUN.svg`: the longest record of a run below, a panel a structure. `recipe-race*.svg`: on each dataset
+the paper's recipe and ours, with and without negation, where there are records of both. A picture that is no longer
+made is deleted; new records need nothing but this command.
 """
 
 from __future__ import annotations
 
 import json
-import math
 from pathlib import Path
 
-from pathformer.query.structures import EPFO, NEGATION_STRUCTURES
+from pathformer.experiments.cards import paper_figures
+from pathformer.experiments.curves import Curve, curve_of_record, group_of, panels, race
+from pathformer.experiments.keep import curve_of
+from pathformer.experiments.records import Record, read_records
+from pathformer.experiments.settings import read_run
 
 ROOT = Path(__file__).parents[1]
 IMAGES = ROOT / "docs" / "images"
-LOGS = ROOT / "benchmarks" / "runs"
-RUNS = {  # picture -> log, structures, the name of their average
-    "fb15k-237-epfo.svg": (LOGS / "fb15k-237-epfo-17min", EPFO, "avg"),
-    "fb15k-237-efol.svg": (LOGS / "fb15k-237-efol-9min", NEGATION_STRUCTURES, "avg negation"),
+EARLY = ROOT / "benchmarks" / "runs" / "fb15k-237-softmax-45s" / "log.jsonl"  # of a run that was not ranked on test
+RACES = {  # picture -> the paper's run, ours
+    "recipe-race.svg": ("fb15k-237-epfo", "fast-fb15k-237"),
+    "recipe-race-negation.svg": ("fb15k-237-efol", "fast-fb15k-237-efol"),
+    "recipe-race-nell995.svg": ("nell995-epfo", "fast-nell995"),
+    "recipe-race-nell995-negation.svg": ("nell995-efol", "fast-nell995-efol"),
 }
 
-RACE = {  # what is written -> folder, colour
-    "the paper's recipe: margin, L1, six layers (500 validation queries a structure)": (
-        "fb15k-237-epfo-17min",
-        "#c4472f",
-    ),
-    "softmax over all entities, cosine, six layers (1,000)": ("fb15k-237-softmax-45s", "#1f6fb2"),
-}
-
-WIDE, HIGH, GAP, LEFT, TOP, COLUMNS = 150, 110, 44, 40, 34, 5
-INK, OURS, PAPER, FAINT = "#333333", "#1f6fb2", "#c4472f", "#d9d9d9"
+DRAWN = {run for runs in RACES.values() for run in runs}
 
 
 def figures() -> dict[str, str]:
     """The text of every picture by the name of its file."""
-    return {name: curves(*run) for name, run in RUNS.items()} | {"recipe-race.svg": race()}
+    longest = _longest()
+    pictures = {f"{run}.svg": panels(record, paper_figures(read_run(run))) for run, record in longest.items()}
+    races = {name: _racers(name, longest) for name in RACES}
+    return pictures | {name: _race(name, curves) for name, curves in races.items() if len(curves) > 1}
 
 
-def race() -> str:
-    """Mean validation MRR of several recipes over the seconds they took, which are drawn by their logarithm."""
-    left, top, wide, high = 44, 20, 560, 240
-    drawn = {name: _mean_curve(LOGS / folder) for name, (folder, _) in RACE.items()}
-    least, end = (f(s for curve in drawn.values() for s, _ in curve) for f in (min, max))
-    most = 1.15 * max(value for curve in drawn.values() for _, value in curve)
-
-    def x(seconds: float) -> float:
-        return round(left + wide * math.log(seconds / least) / math.log(end / least), 1)
-
-    def y(value: float) -> float:
-        return round(top + high * (1 - value / most), 1)
-
-    parts = [f'<path d="M{left},{top} V{top + high} H{left + wide}" fill="none" stroke="{INK}"/>']
-    for second in (10, 30, 60, 180, 600, 1000):
-        parts.append(f'<path d="M{x(second)},{top} V{top + high}" stroke="{FAINT}"/>')
-        parts.append(f'<text x="{x(second)}" y="{top + high + 14}" text-anchor="middle">{second} s</text>')
-    for value in range(5, int(most) + 1, 5):
-        parts.append(f'<text x="{left - 6}" y="{y(value) + 4}" text-anchor="end">{value}</text>')
-    for place, (name, curve) in enumerate(drawn.items()):
-        colour = RACE[name][1]
-        line = " ".join(f"{x(s)},{y(v)}" for s, v in curve)
-        parts.append(f'<polyline points="{line}" fill="none" stroke="{colour}" stroke-width="1.8"/>')
-        parts.extend(f'<circle cx="{x(s)}" cy="{y(v)}" r="2.5" fill="{colour}"/>' for s, v in curve)
-        parts.append(f'<text x="{left + 12}" y="{top + 14 + 16 * place}" fill="{colour}">{name}</text>')
-    return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {left + wide + 20} {top + high + 26}" '
-        f'width="{left + wide + 20}" height="{top + high + 26}" font-family="sans-serif" font-size="11">\n'
-        f'<rect width="100%" height="100%" fill="white"/>\n' + "\n".join(parts) + "\n</svg>\n"
-    )
+def _longest() -> dict[str, Record]:
+    """By run the longest record of its own settings that keeps a curve over the structures it is judged by."""
+    found: dict[str, Record] = {}
+    for record in read_records():
+        whole = record.curve and all(set(group_of(record)[1]) <= look.keys() for look in record.curve)
+        longer = record.run not in found or record.seconds > found[record.run].seconds
+        if whole and longer and not record.variant and record.run in DRAWN:
+            found[record.run] = record
+    return found
 
 
-def _mean_curve(folder: Path) -> list[tuple[float, float]]:
-    """Seconds and the mean MRR over the EPFO structures, in percent."""
-    log = [json.loads(line) for line in (folder / "log.jsonl").read_text(encoding="utf-8").splitlines()]
-    return [(line["seconds"], 100 * sum(line[f"valid/{name}"] for name in EPFO) / len(EPFO)) for line in log]
-
-
-def curves(folder: Path, structures: tuple[str, ...], average: str) -> str:
-    """All panels of one run."""
-    log = [json.loads(line) for line in (folder / "log.jsonl").read_text(encoding="utf-8").splitlines()]
-    test = json.loads((folder / "test-last.json").read_text(encoding="utf-8"))
-    minutes = [line["seconds"] / 60 for line in log]
-    valid = {name: [100 * line[f"valid/{name}"] for line in log] for name in structures}
-    valid = {average: [sum(values) / len(values) for values in zip(*valid.values(), strict=True)]} | valid
-    ours = {name: 100 * test["scores"][name]["mrr"] for name in structures}
-    ours[average] = 100 * test["averages"][average]["mrr"]
-    drops = [minutes[-1] / 2, 3 * minutes[-1] / 4]
-    panels = [
-        panel(place, name, minutes, values, ours[name], test["paper"][name], drops)
-        for place, (name, values) in enumerate(valid.items())
+def _racers(name: str, longest: dict[str, Record]) -> list[Curve]:
+    """The paper's recipe first; before ours has a record, an early run stands in for it."""
+    curves = [
+        curve_of_record(longest[run], f"{whose}, {_looks(longest[run])}")
+        for run, whose in zip(RACES[name], ("the paper's recipe", "ours"), strict=True)
+        if run in longest
     ]
-    rows = -(-len(panels) // COLUMNS)
-    width, height = LEFT + COLUMNS * (WIDE + GAP), TOP + rows * (HIGH + GAP) + 22
-    legend = (
-        f'<text x="{LEFT}" y="{height - 8}"><tspan fill="{OURS}">— validation, ● test (last weights)</tspan>'
-        f'<tspan dx="18" fill="{PAPER}">— paper, test</tspan>'
-        f'<tspan dx="18" fill="{INK}">MRR in percent over minutes; dotted: the learning rate drops</tspan></text>'
-    )
-    return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" height="{height}" '
-        f'font-family="sans-serif" font-size="11">\n<rect width="100%" height="100%" fill="white"/>\n'
-        + "\n".join(panels)
-        + f"\n{legend}\n</svg>\n"
-    )
+    return [*curves, _early()] if name == "recipe-race.svg" and RACES[name][1] not in longest else curves
 
 
-def panel(
-    place: int, name: str, minutes: list[float], values: list[float], test: float, paper: float, drops: list[float]
-) -> str:
-    """One structure."""
-    left = LEFT + place % COLUMNS * (WIDE + GAP)
-    top = TOP + place // COLUMNS * (HIGH + GAP)
-    most, end = 1.12 * max(*values, test, paper), max(minutes)
+def _race(name: str, curves: list[Curve]) -> str:
+    run = read_run(RACES[name][0])
+    return race(curves, paper_figures(run).get("avg negation" if run.trained == "efol" else "avg"))
 
-    def x(minute: float) -> float:
-        return round(left + WIDE * minute / end, 1)
 
-    def y(value: float) -> float:
-        return round(top + HIGH * (1 - value / most), 1)
+def _early() -> Curve:
+    looks = curve_of([json.loads(line) for line in EARLY.read_text(encoding="utf-8").splitlines()])
+    points = [(look["seconds"], sum(v for k, v in look.items() if k != "seconds") / (len(look) - 1)) for look in looks]
+    return Curve("softmax over all entities, cosine, six layers, 1,000 validation queries a structure", points)
 
-    line = " ".join(f"{x(m)},{y(v)}" for m, v in zip(minutes, values, strict=True))
-    parts = [
-        f'<text x="{left}" y="{top - 8}" fill="{INK}" font-weight="bold">{name}</text>',
-        f'<path d="M{left},{top} V{top + HIGH} H{left + WIDE}" fill="none" stroke="{INK}"/>',
-        *(f'<path d="M{x(d)},{top} V{top + HIGH}" stroke="{FAINT}" stroke-dasharray="2 3"/>' for d in drops),
-        f'<path d="M{left},{y(paper)} H{left + WIDE}" stroke="{PAPER}"/>',
-        f'<text x="{left - 4}" y="{y(paper) + 4}" text-anchor="end" fill="{PAPER}">{paper:.1f}</text>',
-        f'<polyline points="{line}" fill="none" stroke="{OURS}" stroke-width="1.5"/>',
-        f'<circle cx="{x(end)}" cy="{y(test)}" r="3" fill="{OURS}"/>',
-        f'<text x="{left + WIDE + 6}" y="{y(test) + 4}" fill="{OURS}">{test:.1f}</text>',
-        f'<text x="{left}" y="{top + HIGH + 13}" fill="{INK}">0</text>',
-        f'<text x="{left + WIDE}" y="{top + HIGH + 13}" text-anchor="end" fill="{INK}">{end:.0f} min</text>',
-    ]
-    return "\n".join(parts)
+
+def _looks(record: Record) -> str:
+    count = record.settings.get("valid_queries")
+    return "all validation queries" if count is None else f"{count:,} validation queries a structure"
 
 
 def main() -> None:
     """Write them all."""
+    made = figures()
     IMAGES.mkdir(exist_ok=True)
-    for name, text in figures().items():
+    ours = {f"{run}.svg" for run in DRAWN} | RACES.keys()
+    for path in IMAGES.glob("*.svg"):
+        if path.name in ours and path.name not in made:
+            path.unlink()
+    for name, text in made.items():
         (IMAGES / name).write_text(text, encoding="utf-8")
 
 

@@ -56,7 +56,8 @@ CARD = Card(
     version="0.1",
     date="2026-11-16",
     probabilities="Its probabilities hold.",
-    notes=["Interrupted once."],
+    remark="Interrupted once.",
+    notes=["Rare relations are hardly learned."],
     kept=Kept(form="int8", bytes_before=4_000_000, bytes_after=1_100_000, cost=COST),
     commands=["pathformer ask FOLDER '?x : a(b, ?x)'"],
 )
@@ -73,9 +74,11 @@ def test_every_part_is_there_and_every_fact() -> None:
     for fact in (
         "1,800 entities, 4 relations; triples: train 20,000, test 10", "licence of the data: CC0",
         "trained on: drawn by hand", "judged on: released queries", "structures trained: 1p, 2p, 3p, 2i, 3i",
-        "7,000 numbers in the network, 500 in the tables", "weights: best, step 9", "seed: 7", "steps: 12,345",
+        "method: pathformer, 7,000 numbers in the network, 500 in the tables", "weights: best, step 9",
+        "seed: 7", "steps: 12,345",
         "time: 1:35 min", "most memory: 2.2 GB on the card", "machine: NVIDIA H200", "commit: abc1234",
-        "version: 0.1", "date: 2026-11-16", "- Interrupted once.", "- Its probabilities hold.",
+        "version: 0.1", "date: 2026-11-16", "- remark: Interrupted once.", "- Rare relations are hardly learned.",
+        "- Its probabilities hold.",
         "pathformer ask FOLDER", 'model.space = "sphere"\n', "training.minutes = null\n",
     ):  # fmt: skip
         assert fact in page, fact
@@ -109,11 +112,13 @@ def test_what_nobody_said_is_not_known() -> None:
     for line in (
         "- licence of the data: not known to the program", "- trained on: not known", "- judged on: nothing",
         "- seed: not known", "- time: not known", "- most memory: not known", "- machine: not known",
-        "- commit: not known", "Nothing was measured.", "an unknown number of entities",
+        "- method: not known\n", "- commit: not known", "Nothing was measured.", "an unknown number of entities",
         "- How good its predictions are is not known", "- Whether its probabilities hold was not measured.",
     ):  # fmt: skip
         assert line in page, line
     assert not re.search(r"\bNone\b", page)
+    late = replace(CARD, before=61.0).markdown()
+    assert "- time: 1:35 min, after 1:01 min of the run that its tables start from\n" in late
 
 
 def test_what_it_cannot_do_follows_from_what_it_was_trained_on() -> None:

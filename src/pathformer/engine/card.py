@@ -54,13 +54,15 @@ class Card:
     seed: int | None = None
     steps: int | None = None
     seconds: float | None = None
+    before: float | None = None  # seconds of a run that its tables start from
     memory_gb: float | None = None
     machine: str = ""
     commit: str = ""
     version: str = ""
     date: str = ""
+    remark: str = ""  # on its training
     probabilities: str = ""  # a sentence
-    notes: Sequence[str] = ()
+    notes: Sequence[str] = ()  # what else it cannot do
     negation: bool = True  # whether the method can take one
     kept: Kept | None = None
     commands: Sequence[str] = ()  # to make it, to ask it
@@ -101,22 +103,27 @@ class Card:
         ]
 
     def _training(self) -> list[str]:
-        time = None if self.seconds is None else duration(self.seconds)
-        memory = None if self.memory_gb is None else f"{self.memory_gb:.1f} GB on the card"
-        numbers = f"{_count(self.network)} numbers in the network, {_count(self.tables)} in the tables"
+        first = f", after {duration(self.before)} of the run that its tables start from" if self.before else ""
         rows = {
-            "method": f"{self.method or 'not known'}, {numbers}",
-            "weights": self.weights or None,
+            "method": ", ".join([self.method or "not known", *self._sizes()]),
+            "weights": self.weights,
             "seed": self.seed,
-            "steps": None if self.steps is None else f"{self.steps:,}",
-            "time": time,
-            "most memory": memory,
-            "machine": self.machine or None,
-            "commit": self.commit or None,
-            "version": self.version or None,
-            "date": self.date or None,
+            "steps": "" if self.steps is None else f"{self.steps:,}",
+            "time": "" if self.seconds is None else f"{duration(self.seconds)}{first}",
+            "most memory": "" if self.memory_gb is None else f"{self.memory_gb:.1f} GB on the card",
+            "machine": self.machine,
+            "commit": self.commit,
         }
-        return [f"- {name}: {'not known' if value is None else value}" for name, value in rows.items()]
+        more = {"version": self.version, "date": self.date, "remark": self.remark}
+        known = {name: value for name, value in more.items() if value}
+        told = {name: "not known" if value in ("", None) else value for name, value in rows.items()}
+        return [f"- {name}: {value}" for name, value in {**told, **known}.items()]
+
+    def _sizes(self) -> Iterator[str]:
+        if self.network is not None:
+            yield f"{self.network:,} numbers in the network"
+        if self.tables is not None:
+            yield f"{self.tables:,} in the tables"
 
     def _figures(self) -> list[str]:
         if not self.figures:

@@ -7,14 +7,16 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import torch
+
 from pathformer.engine.card import Card
 from pathformer.errors import InputError
 from pathformer.evaluation.report import Report
-from pathformer.experiments.keep import changes_of, plain_settings, run_of, trained_on
+from pathformer.experiments.keep import changes_of, plain_settings, run_of, seconds_before, trained_on
 from pathformer.experiments.records import Record
 from pathformer.experiments.settings import Run, read_run, run_names
 from pathformer.kg.datasets import datasets
-from pathformer.models import find
+from pathformer.models import build, find
 from pathformer.training import checkpoint
 
 __all__ = ["card_of_record", "card_of_run", "paper_figures", "run_facts"]
@@ -47,6 +49,7 @@ def run_facts(file: Path) -> dict[str, Any]:
         "seed": run.training.seed,
         "steps": max((line["step"] for line in log), default=facts["step"]),
         "seconds": max((line["seconds"] for line in log), default=facts["seconds"]),
+        "before": seconds_before(file.parent, run.start),
         "memory_gb": max((line["memory_gb"] for line in log if "memory_gb" in line), default=None),
         "machine": _machine(machine),
         "commit": facts.get("commit", ""),
@@ -60,12 +63,13 @@ def card_of_record(record: Record) -> Card:
     """The card of a run that is known by its record alone; the best weights' figures, where those were ranked."""
     run, kind = read_run(record.run), record.kind("best")
     words = f"{record.budget}{f', {record.variant}' if record.variant else ''}"
+    known = _graph(run.dataset)
     return Card(
         name=f"{record.run}, {words}",
-        **_graph(run.dataset),
+        **known,
         method=run.method,
         negation=find(run.method).negation,
-        network=record.parameters,
+        **_parameters(run.method, record.settings, known),
         settings=record.settings,
         trained=run.trained_structures,
         trained_on=record.trained_on,
@@ -76,12 +80,13 @@ def card_of_record(record: Record) -> Card:
         seed=record.settings.get("training.seed"),
         steps=record.steps,
         seconds=record.seconds,
+        before=record.before,
         memory_gb=record.memory_gb,
         machine=_machine(record.machine),
         commit=record.commit,
         date=record.date,
         probabilities=_NO_PROBABILITIES,
-        notes=[record.note] if record.note else [],
+        remark=record.note,
         commands=[_train(record.run, record.minutes, record.changes)],
     )
 
@@ -108,6 +113,13 @@ def _graph(dataset: str) -> dict[str, Any]:
         "triples": dict(parts),
         "licence": known.licence,
     }
+
+
+def _parameters(method: str, settings: Mapping[str, Any], graph: Mapping[str, Any]) -> dict[str, Any]:
+    """Numbers of a model that is not at hand, counted on one without memory."""
+    own = {name.removeprefix("model."): value for name, value in settings.items() if name.startswith("model.")}
+    with torch.device("meta"):
+        return build(method, own, entities=graph["entities"], relations=2 * graph["relations"]).sizes()
 
 
 def _figures(file: Path, run: Run) -> dict[str, Any]:

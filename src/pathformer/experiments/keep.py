@@ -22,7 +22,16 @@ from pathformer.experiments.settings import Run, flat, read_run, run_names
 from pathformer.models import build
 from pathformer.training import checkpoint
 
-__all__ = ["changes_of", "curve_of", "figures_of", "plain_settings", "record_of", "run_of", "trained_on"]
+__all__ = [
+    "changes_of",
+    "curve_of",
+    "figures_of",
+    "plain_settings",
+    "record_of",
+    "run_of",
+    "seconds_before",
+    "trained_on",
+]
 
 _MINUTES = "training.minutes"
 _VALID = "valid/"  # what a log calls the figures of a validation
@@ -57,6 +66,7 @@ def record_of(
         minutes=settings.training.minutes,
         steps=max(line["step"] for line in log),
         seconds=round(max(line["seconds"] for line in log), 1),
+        before=seconds_before(folder, settings.start),
         queries_per_second=round(statistics.median(rates)) if rates else None,
         queries=next(iter(reports.values())).about["queries"],
         trained_on="unknown" if facts is None else trained_on(facts),
@@ -97,6 +107,16 @@ def curve_of(log: Sequence[Mapping[str, float]]) -> list[dict[str, float]]:
         for line in log
         if f"{_VALID}mrr" in line
     ]
+
+
+def seconds_before(folder: Path, start: str) -> float | None:
+    """How long the run was trained that this one's tables start from: in its own folder, or wherever `start` is."""
+    if not start:
+        return 0.0
+    for last in (folder / "start" / "last.safetensors", Path(start) / "last.safetensors", Path(start)):
+        if last.is_file() and last.suffix == ".safetensors":
+            return round(float(checkpoint.read_facts(last)["seconds"]), 1)
+    return None
 
 
 def run_of(settings: Run) -> str:

@@ -32,6 +32,7 @@ class Record:
     minutes: float | None  # the box of time; none: the run went by steps
     steps: int
     seconds: float  # of training, validation included
+    before: float | None = 0.0  # seconds of the run that its tables start from; none: not known
     queries_per_second: float | None = None  # median over the run
     queries: str  # which test queries were ranked
     trained_on: str  # which queries it was trained on

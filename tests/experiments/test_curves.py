@@ -1,0 +1,121 @@
+"""Learning curves: every look is drawn, time counts from the first run on, and pages and pictures are current."""
+
+from __future__ import annotations
+
+import runpy
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import pytest
+
+from pathformer.experiments.cards import card_of_record, paper_figures
+from pathformer.experiments.curves import Curve, curve_of_record, group_of, panels, race
+from pathformer.experiments.keep import seconds_before
+from pathformer.experiments.records import PACKAGED, Record
+from pathformer.experiments.settings import read_run
+from pathformer.query.structures import EPFO, NEGATION_STRUCTURES
+from pathformer.training import checkpoint
+
+ROOT = Path(__file__).parents[2]
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+@pytest.fixture(scope="module")
+def record() -> Record:
+    return Record.read(PACKAGED / "fb15k-237-epfo@17min.json")
+
+
+def script(name: str) -> dict[str, Any]:
+    return runpy.run_path(str(ROOT / "scripts" / f"{name}.py"))
+
+
+def test_a_curve_is_the_mean_over_the_structures_of_its_group(record: Record) -> None:
+    assert group_of(record) == ("avg", EPFO)
+    points = curve_of_record(record, "theirs").points
+    assert len(points) == len(record.curve) == 17
+    assert points[0][0] == record.curve[0]["seconds"]
+    assert points[-1][1] == pytest.approx(sum(record.curve[-1][name] for name in EPFO) / 9)
+    late = curve_of_record(replace(record, before=90.0), "theirs").points
+    assert late[0] == (points[0][0] + 90.0, points[0][1])
+    negated = Record.read(PACKAGED / "fb15k-237-efol@9min.json")
+    assert group_of(negated) == ("avg negation", NEGATION_STRUCTURES)
+
+
+def test_a_race_draws_every_look_and_the_papers_line() -> None:
+    curves = [Curve("a < b", [(1.0, 5.0), (100.0, 20.0)]), Curve("c", [(10.0, 9.0), (20.0, 12.0), (40.0, 18.0)])]
+    picture = ElementTree.fromstring(race(curves, paper=24.2))
+    assert len(picture.findall(f"{SVG}circle")) == 5
+    lines = picture.findall(f"{SVG}polyline")
+    assert [len(line.attrib["points"].split()) for line in lines] == [2, 3]
+    words = [text.text for text in picture.findall(f"{SVG}text")]
+    assert {"a < b: 20.0", "c: 18.0", "the paper, test: 24.2", "1 s", "10 s", "30 s", "1 min"} <= set(words)
+    assert "the paper" not in race(curves)
+
+
+def test_heights_follow_the_figures() -> None:
+    picture = ElementTree.fromstring(race([Curve("a", [(1.0, 0.0), (10.0, 10.0), (100.0, 20.0)])]))
+    line = picture.findall(f"{SVG}polyline")[0].attrib["points"].split()
+    x, y = ([float(point.split(",")[axis]) for point in line] for axis in (0, 1))
+    assert y[0] - y[1] == pytest.approx(y[1] - y[2], abs=0.2)
+    assert x[1] - x[0] == pytest.approx(x[2] - x[1], abs=0.2)  # by the logarithm
+
+
+def test_panels_show_every_structure_and_what_is_known(record: Record) -> None:
+    picture = ElementTree.fromstring(panels(record, paper_figures(read_run(record.run))))
+    words = [text.text for text in picture.findall(f"{SVG}text")]
+    assert [word for word in words if word in ("avg", *EPFO)] == ["avg", *EPFO]
+    assert "24.2" in words
+    assert "21.7" in words
+    assert len(picture.findall(f"{SVG}polyline")) == 10
+    bare = panels(replace(record, settings={**record.settings, "training.schedule": "linear"}), {})
+    assert "24.2" not in bare
+    assert "the learning rate drops" not in bare
+
+
+def test_a_recipe_of_ours_stands_beside_the_papers_figures_of_the_same_data(record: Record) -> None:
+    theirs = read_run("fb15k-237-epfo").paper.mrr
+    assert paper_figures(read_run("fast-fb15k-237")) == theirs
+    assert paper_figures(read_run("fast-fb15k-237", ["queries=q2b"])) == {}
+    assert paper_figures(read_run("umls-small")) == {}
+    ours = card_of_record(replace(record, run="fast-fb15k-237"))
+    assert ours.beside["paper"] == theirs
+
+
+def test_the_card_of_a_record_has_its_figures_and_its_command(record: Record) -> None:
+    page = card_of_record(record).markdown()
+    assert page.startswith("# fb15k-237-epfo, 17 min\n")
+    assert f"| 3i | yes | {record.mrr['best']['3i']:.1f} | 47.3 |" in page
+    assert "pathformer train fb15k-237-epfo training.minutes=17.0 valid_queries=500 training.validations=17" in page
+    for fact in ("NVIDIA H200", "commit: cdc6d26", "50,627,200 numbers in the network", "11,984,000 in the tables",
+                 "Freebase, CC BY", "remark: Interrupted once and continued."):  # fmt: skip
+        assert fact in page, fact
+
+
+def test_the_time_of_what_a_run_starts_from_is_found(tmp_path: Path) -> None:
+    assert seconds_before(tmp_path, "") == 0.0
+    assert seconds_before(tmp_path, "complex-fb15k-237") is None
+    checkpoint.write(tmp_path / "start" / "last.safetensors", {"seconds": 61.04}, {})
+    assert seconds_before(tmp_path, "complex-fb15k-237") == 61.0
+    assert seconds_before(tmp_path / "other", str(tmp_path / "start")) == 61.0
+    assert seconds_before(tmp_path / "other", str(tmp_path / "start" / "last.safetensors")) == 61.0
+
+
+def test_the_page_of_cards_is_current() -> None:
+    written = (ROOT / "docs" / "model-cards.md").read_text(encoding="utf-8")
+    assert written == script("make_model_cards")["page"](), "run: python scripts/make_model_cards.py"
+
+
+def test_a_new_record_is_drawn_by_itself(record: Record, monkeypatch: pytest.MonkeyPatch) -> None:
+    drawing = script("draw_results")
+    before = drawing["figures"]()
+    assert "fast-fb15k-237.svg" not in before or "ours, 500 validation" in before["recipe-race.svg"]
+    ours = replace(record, run="fast-fb15k-237", minutes=9.0, before=30.0)
+    monkeypatch.setitem(drawing["figures"].__globals__, "read_records", lambda: [record, ours])
+    after = drawing["figures"]()
+    assert set(after) == {"fb15k-237-epfo.svg", "fast-fb15k-237.svg", "recipe-race.svg"}
+    assert "ours, 500 validation queries a structure" in after["recipe-race.svg"]
+    assert "softmax over all entities" not in after["recipe-race.svg"]
+    monkeypatch.setitem(drawing["figures"].__globals__, "read_records", lambda: [replace(ours, variant="seed 1")])
+    assert drawing["figures"]() == {}
