@@ -1,0 +1,106 @@
+"""A link predictor first: the model starts as it ended, and answers single links as it does."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from rich.console import Console
+
+from pathformer.engine.fit import new_model, train_in
+from pathformer.engine.heldout import Questions, draw_questions, hold_out
+from pathformer.engine.links import start_from_links
+from pathformer.engine.scale import Scale, scale_for
+from pathformer.evaluation.evaluate import ModelRanker
+from pathformer.kg.knowledge import KnowledgeGraph
+from pathformer.models import build
+from pathformer.training import checkpoint
+from pathformer.training.display import Display
+from pathformer.training.task import Training
+
+CPU = torch.device("cpu")
+Triples = list[tuple[str, str, str]]
+
+
+@pytest.fixture(scope="module")
+def graph(small_graph_triples: dict[str, Triples]) -> KnowledgeGraph:
+    return hold_out(KnowledgeGraph.from_triples([t for part in small_graph_triples.values() for t in part]), 0.1)
+
+
+@pytest.fixture(scope="module")
+def scale() -> Scale:
+    usual = scale_for(entities=50, triples=460, minutes=1.0).stepped(6)
+    assert usual.links is not None
+    links = replace(usual.links, model={**usual.links.model, "rank": 8})
+    return replace(usual, links=links, model={**usual.model, "dim": 16, "heads": 2}, drawn=50, asked=10)
+
+
+@pytest.fixture(scope="module")
+def questions(graph: KnowledgeGraph, scale: Scale) -> Questions:
+    return draw_questions(graph, scale)
+
+
+def test_the_model_answers_links_as_the_predictor_does(
+    graph: KnowledgeGraph, scale: Scale, questions: Questions, tmp_path: Path
+) -> None:
+    model = new_model(graph, scale, CPU)
+    assert scale.links is not None
+    start_from_links(tmp_path, model, questions, scale.links, {"note": "test"}, CPU, Display(Console(quiet=True)))
+    saved = checkpoint.read(tmp_path / "best.safetensors", CPU)
+    assert (saved.facts["method"], saved.facts["note"]) == ("complex", "test")
+    names = graph.vocabulary
+    source = build("complex", scale.links.model, entities=names.entity_count, relations=names.relation_count)
+    source.load_state_dict(saved.part("model"))
+    links = questions.test["1p"]
+    ours, theirs = (
+        one.space.distance_to_all(ModelRanker(one).points(links)[0], one.entities.weight).detach().numpy()
+        for one in (model.eval(), source.eval())
+    )
+    assert ours == pytest.approx(theirs, abs=1e-5)
+    assert np.ptp(theirs) > 0
+
+
+def test_training_starts_with_the_links_and_is_interrupted_within_them(
+    graph: KnowledgeGraph, scale: Scale, questions: Questions, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    result = train_in(
+        tmp_path, new_model(graph, scale, CPU), graph, questions, scale, CPU, Display(Console(quiet=True))
+    )
+    assert result.step == 6
+    assert checkpoint.read(tmp_path / "links/last.safetensors", CPU).facts["step"] == 6
+    assert checkpoint.read(tmp_path / "training/last.safetensors", CPU).facts["step"] == 6
+    monkeypatch.setattr("pathformer.engine.links.train", lambda *_: replace(result, finished=False))
+    with pytest.raises(KeyboardInterrupt):
+        train_in(
+            tmp_path / "cut", new_model(graph, scale, CPU), graph, questions, scale, CPU, Display(Console(quiet=True))
+        )
+    assert not (tmp_path / "cut/training").exists()
+
+
+def test_the_time_for_training_is_shared() -> None:
+    scale = scale_for(entities=500, triples=5000, minutes=5.0)
+    timed = scale.timed(replace(scale.training, minutes=4.0))
+    assert timed.links is not None
+    assert timed.links.training.minutes == pytest.approx(timed.links.share * 4.0)
+    assert timed.training.minutes == pytest.approx((1.0 - timed.links.share) * 4.0)
+    counted = scale.timed(Training(steps=7))
+    assert counted.training == Training(steps=7)
+    assert counted.links == scale.links
+
+
+def test_large_graphs_and_approximate_indexes_start_from_nothing() -> None:
+    small, large = (scale_for(entities=n, triples=10 * n, minutes=5.0) for n in (5_000, 100_000))
+    hashed = scale_for(entities=5_000, triples=50_000, minutes=5.0, inner=False)
+    assert small.links is not None
+    assert small.model["space"] == "hermitian"
+    assert small.model["dim"] == 2 * small.links.model["rank"]  # else its tables could not be taken as they are
+    assert (large.links, large.model["space"]) == (None, "sphere")
+    assert (hashed.links, hashed.model["space"]) == (None, "sphere")  # they know the cosine and no inner product
+    stepped = small.stepped(9)
+    assert stepped.links is not None
+    assert (stepped.training.steps, stepped.links.training.steps) == (9, 9)
+    assert (stepped.minutes, stepped.training.minutes, stepped.links.training.minutes) == (None, None, None)
+    assert large.stepped(9).links is None
