@@ -30,7 +30,7 @@ from torch.overrides import TorchFunctionMode
 from pathformer.engine.calibrate import Calibration
 from pathformer.engine.forms import FORMS, FULL, packed, unpacked
 from pathformer.errors import EngineError
-from pathformer.index import Index, load
+from pathformer.index import Index, Measure, load
 from pathformer.index import build as build_index
 from pathformer.kg.atomic import new_folder
 from pathformer.kg.knowledge import KnowledgeGraph
@@ -100,9 +100,13 @@ def open_parts(folder: Path, device: torch.device | str = "cpu") -> Parts:
 
 
 def searched_rows(model: Model, form: str) -> Tensor:
-    """The entity table as an index holds it: a release's in bf16, half to keep and half to read; (N, e)."""
+    """The entity table as an index holds it: a release's in bf16, half to keep and half to read; (N, e).
+
+    A space with a distance of its own is given what it knows, float32.
+    """
     rows = model.entities.weight.detach()
-    return rows if form == FULL else rows.to(torch.bfloat16)
+    own = Measure.of(model.space).metric == "space"
+    return rows if form == FULL or own else rows.to(torch.bfloat16)
 
 
 def _kept(parts: Parts) -> dict[str, Tensor]:
