@@ -33,6 +33,7 @@ def test_these_are_there() -> None:
 def test_a_run_file_is_its_recipe(name: str, negation: bool) -> None:
     run, recipe = read_run(name), find("fast")(negation=negation)
     assert (run.method, run.trained) == (recipe.method, "efol" if negation else "epfo")
+    assert run.start == recipe.start.format(dataset=run.dataset)
     assert asdict(run.training) == asdict(recipe.training)
     plain = asdict(build(recipe.method, dict(recipe.model), entities=3, relations=2).config)
     assert run.model_settings == plain

@@ -25,6 +25,7 @@ class Recipe:
     method: str
     model: Mapping[str, Any]  # of the method, where they differ from its defaults
     training: Training
+    start: str = ""  # the run that is trained first, whose tables it starts from; {dataset} is the dataset's name
 
 
 Maker = Callable[..., Recipe]  # (minutes=..., negation=..., seed=...)
