@@ -65,12 +65,12 @@ def command(
             status.update(f"ranking {sum(map(len, held.values())):,} held-out questions twice")
             cost = cost_of(engine, Engine.of(small), held)
             console.print(cost.table())
-            console.print(cost.sentence(), markup=False)
+            console.print(cost.sentence(), markup=False, soft_wrap=True)
             small = priced(small, cost)
         status.update("writing")
         Engine.of(small).save(out, force=force)
     if measure and not held:
-        console.print("Nothing of this graph was held out: what the form costs cannot be measured.", markup=False)
+        console.print("Nothing of this graph was held out: what the form costs cannot be measured.", soft_wrap=True)
     console.print(_sizes(source, out))
     console.print(f"The engine is in {out}, with its card ({out}/MODEL_CARD.md).", markup=False, soft_wrap=True)
 
