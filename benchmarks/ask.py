@@ -8,8 +8,9 @@ its points of test queries to tune by. (The network stays as it is, so the quest
 the codes that are read nor the candidates that are measured become fewer or more by that.)
 
 Questions are drawn from the graph, the same number of each of the fourteen structures, answers known and not; `why` is
-left out unless it is what is measured. Times are medians, with the 90th percentile and processor time beside them:
-on a machine that does other work only the latter means something.
+left out unless it is what is measured. Times are medians, with the 90th percentile and processor time beside them. On a
+machine that does other work `--patience` waits for quiet moments (`_quiet`): their figures are the quietest of so many
+seconds, and what others used of the machine in them is told.
 """
 
 from __future__ import annotations
@@ -20,8 +21,7 @@ import statistics
 import subprocess
 import sys
 import tempfile
-import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import asdict
 from itertools import product
 from pathlib import Path
@@ -29,6 +29,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from _quiet import Clock, quietest, watch
 from _record import record
 from index_embeddings import Embeddings, read
 
@@ -97,29 +98,14 @@ def questions(kg: KnowledgeGraph, each: int) -> list[Any]:
     return [question for turn in zip(*drawn, strict=True) for question in turn]
 
 
-def timed(work: Callable[[Any], object], items: Sequence[Any]) -> dict[str, float]:
-    """Wall and processor time (all threads) of each item."""
-    times, busy = [], []
-    for item in items:
-        start, used = time.perf_counter(), time.process_time()
-        work(item)
-        times.append(1000 * (time.perf_counter() - start))
-        busy.append(1000 * (time.process_time() - used))
-    p90 = float(np.quantile(times, 0.9))
-    return {"median_ms": statistics.median(times), "p90_ms": p90, "processor_ms": statistics.median(busy)}
-
-
-def stages(engine: Engine, asked: Sequence[Any]) -> dict[str, Any]:
-    """What the parts of one answer take."""
-    trees = [read_question(question, engine.kg).tree for question in asked]
-    points = [engine.encoder.points([tree]).rows for tree in trees]
+def stages(engine: Engine, question: Any) -> dict[str, Clock]:
+    """What the parts of one answer take, one after the other, as they find the caches in an answer."""
     graph = engine.kg.graph()
-    return {
-        "read": timed(lambda question: read_question(question, engine.kg), asked),
-        "traverse": timed(lambda tree: answer(tree, graph), trees),
-        "encode": timed(lambda tree: engine.encoder.points([tree]), trees),
-        "search": timed(lambda rows: nearest(engine.index, rows, 64), points),
-    }
+    asked, read_ = watch(lambda: read_question(question, engine.kg))
+    _, traverse = watch(lambda: answer(asked.tree, graph))
+    points, encode = watch(lambda: engine.encoder.points([asked.tree]))
+    _, search = watch(lambda: nearest(engine.index, points.rows, 64))
+    return {"read": read_, "traverse": traverse, "encode": encode, "search": search}
 
 
 def opening(folder: Path) -> dict[str, float]:
@@ -132,23 +118,26 @@ def opening(folder: Path) -> dict[str, float]:
     return dict(zip(names, map(statistics.median, zip(*runs, strict=True)), strict=True))
 
 
-def measure(engine: Engine, each: int, batch: int) -> dict[str, Any]:
+def measure(engine: Engine, each: int, batch: int, patience: float) -> dict[str, Any]:
     asked = questions(engine.kg, each)
     for question in asked[:28]:
         engine.ask(question, why=False)  # warm
-    figures: dict[str, Any] = {
-        "single": timed(lambda question: engine.ask(question, why=False), asked),
-        "with_why": timed(lambda question: engine.ask(question, why=True), asked[:42]),
-        "stages": stages(engine, asked),
-    }
     many = (asked * (1 + batch // len(asked)))[:batch]
     engine.ask(many, why=False)
-    start, used = time.perf_counter(), time.process_time()
-    engine.ask(many, why=False)
-    figures["batch_queries_per_s"] = batch / (time.perf_counter() - start)
-    figures["batch_queries_per_processor_s"] = batch / (time.process_time() - used)
-    figures["batch"] = batch
-    return figures
+
+    def one(why: bool) -> Callable[[Any], dict[str, Clock]]:
+        return lambda question: {"ask": watch(lambda: engine.ask(question, why=why))[1]}
+
+    together = quietest(lambda _: {"ask": watch(lambda: engine.ask(many, why=False))[1]}, [None], patience)["ask"]
+    return {
+        "single": quietest(one(why=False), asked, patience)["ask"],
+        "stages": quietest(lambda question: stages(engine, question), asked, patience),
+        "with_why": quietest(one(why=True), asked[:42], 0.0)["ask"],
+        "batch": batch,
+        "batch_queries_per_s": 1000 * batch / together["median_ms"],
+        "batch_queries_per_processor_s": 1000 * batch / together["processor_ms"],
+        "batch_others": together["others"],
+    }
 
 
 def main() -> None:
@@ -162,6 +151,7 @@ def main() -> None:
     parser.add_argument("--each", type=int, default=10, help="questions of every structure")
     parser.add_argument("--batch", type=int, default=560)
     parser.add_argument("--threads", type=int, default=len(os.sched_getaffinity(0)))
+    parser.add_argument("--patience", type=float, default=0.0, help="seconds to wait for quiet moments, each time")
     parser.add_argument("--no-record", action="store_true")
     args = parser.parse_args()
     torch.set_num_threads(args.threads)
@@ -170,7 +160,7 @@ def main() -> None:
     figures["entities"] = "untrained" if given is None else "trained"
     with tempfile.TemporaryDirectory() as folder:
         if args.engine is not None:
-            figures[args.engine.name] = measure(load(args.engine), args.each, args.batch)
+            figures[args.engine.name] = measure(load(args.engine), args.each, args.batch, args.patience)
         else:
             kinds = [torch.bfloat16, torch.float32] if args.float32 else [torch.bfloat16]
             for layers, dtype, index in product(args.layers, kinds, args.index):
@@ -178,7 +168,8 @@ def main() -> None:
                 engine = made_up_engine(layers, dtype, args.dim, index, given)
                 place = engine.save(Path(folder) / "engine", force=True)
                 index_facts = {"index": asdict(engine.index.config) | engine.index.about}
-                figures[name] = {**index_facts, **opening(place), **measure(load(place), args.each, args.batch)}
+                measured = measure(load(place), args.each, args.batch, args.patience)
+                figures[name] = {**index_facts, **opening(place), **measured}
                 print(name, figures[name], flush=True)
     figures["load_after"] = os.getloadavg()[0]
     if not args.no_record:
