@@ -8,6 +8,7 @@ from __future__ import annotations
 import copy
 import os
 from contextlib import nullcontext
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -134,6 +135,39 @@ def test_captured_updates_beside_a_product_are_eager_ones(data: TrainingSet, var
     options = SoftmaxOptions(targets=4, n3=0.1, relation=0.5)
     found = [
         train(data, config, StepConfig(objective="softmax", softmax=options, capture=capture), 12, True)
+        for capture in (True, False)
+    ]
+    captured, eager = (trainer.losses() for trainer in found)
+    assert not captured.diverged
+    assert captured.mean == pytest.approx(eager.mean, rel=2e-2)
+
+
+@pytest.fixture(scope="module")
+def contested(data: TrainingSet) -> TrainingSet:
+    """The same queries, and what their negations take away: of 3in, inp and pni, row 0 apart."""
+    table = torch.randint(60, (151, 5), generator=torch.Generator().manual_seed(0)).int()
+    table[0], table[1:, 3:] = -1, -1
+    return replace(data, removed=table.to(DEVICE))
+
+
+NEGATED = SoftmaxOptions(targets=4, removed=5, removed_weight=10.0)
+
+
+@pytest.mark.parametrize("space", ["sphere", "hermitian"])
+def test_the_same_weights_where_forks_are_told_what_is_denied(contested: TrainingSet, space: str) -> None:
+    base = {"base": "expected", "variable": "expected", "alone": 1} if space == "hermitian" else {}
+    config = Config(**{**SMALL, "space": space, "fork": "sum", "negate": "fork", **base})
+    step = StepConfig(objective="softmax", softmax=NEGATED, precision="fp32", capture=False, rate=1e-3, epsilon=1e-3)
+    fused, usual = train(contested, config, step, 3, True), train(contested, config, step, 3, False)
+    assert fused.losses().mean == pytest.approx(usual.losses().mean, rel=1e-4)
+    assert furthest(fused, usual) < 1e-5
+
+
+@pytest.mark.skipif(DEVICE == "cpu", reason="no CUDA device to capture on")
+def test_captured_updates_where_forks_are_told_what_is_denied(contested: TrainingSet) -> None:
+    config = Config(**{**SMALL, "space": "sphere", "fork": "sum", "negate": "fork"})
+    found = [
+        train(contested, config, StepConfig(objective="softmax", softmax=NEGATED, capture=capture), 12, True)
         for capture in (True, False)
     ]
     captured, eager = (trainer.losses() for trainer in found)
