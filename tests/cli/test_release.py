@@ -114,6 +114,14 @@ def test_the_card_of_the_run_itself_says_the_same_of_it(trained: Path) -> None:
     ]
 
 
+def test_sizes_are_of_the_weights_that_are_taken(trained: Path, tmp_path: Path) -> None:
+    shown = run(trained, tmp_path / "small", "--no-measure", "--form", "bf16")
+    best = (trained / "best.safetensors").stat().st_size / 1e6
+    assert next(line for line in shown.splitlines() if line.startswith(" weights")).split()[1] == f"{best:.1f}"
+    again = run(trained / "last.safetensors", tmp_path / "smaller", "--no-measure").splitlines()
+    assert [line.split()[1] for line in again if line.startswith((" index", " graph"))] == ["none", "none"]
+
+
 def test_a_checkpoint_is_taken_as_it_is_named(trained: Path) -> None:
     last = engine_of_run(trained / "last.safetensors", asked=0)
     assert last.about["card"]["weights"] == "last, step 6"

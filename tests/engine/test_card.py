@@ -130,6 +130,13 @@ def test_what_it_cannot_do_follows_from_what_it_was_trained_on() -> None:
     assert "It cannot take a negation" in replace(CARD, negation=False).markdown()
 
 
+def test_what_the_release_measured_is_not_called_unknown() -> None:
+    page = replace(CARD, figures={}).markdown()
+    assert "The test queries were not ranked." in page
+    assert "Nothing was measured" not in page
+    assert "How good its predictions are" not in page
+
+
 def test_averages_are_of_whole_groups() -> None:
     assert with_averages({"1p": 1.0, "avg": 9.9}) == {"1p": 1.0}
     assert with_averages(dict.fromkeys(EPFO, 2.0))["avg"] == 2.0

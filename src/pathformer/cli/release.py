@@ -103,13 +103,19 @@ def _sizes(source: Path, out: Path) -> Table:
     table = Table(box=HORIZONTALS, pad_edge=False, padding=(0, 1, 0, 0))
     for column in ("on disk", str(source), str(out)):
         table.add_column(column, justify="left" if column == "on disk" else "right")
-    parts = {"weights": "*.safetensors", "index": "index/*", "graph": "graph/**/*"}
-    for part, pattern in parts.items():
-        table.add_row(part, *(_megabytes(folder, pattern) for folder in (source, out)))
-    table.add_row("all", *(_megabytes(folder, "**/*") for folder in (source, out)), style="bold")
+    for part in ("weights", "index", "graph", "all"):
+        sizes = [sum(path.stat().st_size for path in _files(folder, part)) for folder in (source, out)]
+        shown = [f"{size / 1e6:,.1f} MB" if size else "none" for size in sizes]
+        table.add_row(part, *shown, style="bold" if part == "all" else None)
     return table
 
 
-def _megabytes(folder: Path, pattern: str) -> str:
-    files = [folder] if folder.is_file() else [path for path in folder.glob(pattern) if path.is_file()]
-    return f"{sum(path.stat().st_size for path in files) / 1e6:,.1f} MB" if files else "none"
+def _files(folder: Path, part: str) -> list[Path]:
+    """Those of an engine, or of a run; a run's weights are those that are taken."""
+    from pathformer.experiments.measure import find_checkpoint
+
+    own = folder / "model.safetensors"
+    if folder.is_file() or part == "weights":
+        return [own if own.is_file() else find_checkpoint(folder)] if part in ("weights", "all") else []
+    pattern = {"index": "index/*", "graph": "graph/**/*", "all": "**/*"}[part]
+    return [path for path in folder.glob(pattern) if path.is_file()]

@@ -127,7 +127,7 @@ class Card:
 
     def _figures(self) -> list[str]:
         if not self.figures:
-            return ["Nothing was measured."]
+            return ["The test queries were not ranked." if self._priced else "Nothing was measured."]
         figures, beside = (
             with_averages(self.figures),
             {name: {**with_averages(part), **part} for name, part in self.beside.items() if part},
@@ -172,7 +172,7 @@ class Card:
             below = [kind for kind, value in self.figures.items() if value < part.get(kind, value)]
             if below:
                 yield f"Below {'the paper' if name == 'paper' else name} on {', '.join(below)}."
-        if not self.figures:
+        if not self.figures and not self._priced:
             yield "How good its predictions are is not known: nothing was held out to measure them by."
         yield self.probabilities or "Whether its probabilities hold was not measured."
         yield "A prediction is a guess from what the graph repeats, its gaps and its slants included."
@@ -180,6 +180,11 @@ class Card:
 
     def _settings(self) -> list[str]:
         return ["```toml", *(f"{name} = {json.dumps(value)}" for name, value in self.settings.items()), "```"]
+
+    @property
+    def _priced(self) -> bool:
+        """Whether the released form says how it does on held-out questions."""
+        return self.kept is not None and self.kept.cost is not None
 
     @property
     def _sees_negation(self) -> bool:
