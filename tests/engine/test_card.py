@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+import torch
 
 import pathformer as pf
 from pathformer.engine.card import Card, Kept, with_averages
@@ -152,6 +153,7 @@ def split_engine(small_graph_triples: dict[str, list[tuple[str, str, str]]]) -> 
     parts = (small_graph_triples[part] for part in ("train", "valid", "test"))
     kg = KnowledgeGraph.from_triples(*parts, name="small")
     names = kg.vocabulary
+    torch.manual_seed(0)
     settings = {"dim": 16, "layers": 1, "heads": 2}
     model = build("pathformer", settings, entities=names.entity_count, relations=names.relation_count)
     return Engine(kg, model, build_index("exact", model.entities.weight.detach(), model.space), about={"seed": 3})
