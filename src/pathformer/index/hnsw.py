@@ -6,7 +6,7 @@ Cosine is the inner product of rows of length one. faiss keeps rows in float32 a
 additions, so what it finds is measured again here: distances have the bits that every other backend gives. Where few
 entities are allowed the graph's walks meet mostly others, so those few are all measured instead.
 
-Slow to build: as long as 18,000 exact searches at 63,361 entities of d = 256 (`docs/index-backends.md`).
+Slow to build: as long as 9,000 exact searches at 63,361 entities of d = 800 (`docs/index-backends.md`).
 """
 
 from __future__ import annotations
