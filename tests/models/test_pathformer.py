@@ -30,16 +30,19 @@ def model(**settings: object) -> Pathformer:
     return Pathformer(Config(**{**SMALL, **settings}), ENTITIES, RELATIONS).eval()  # type: ignore[arg-type]
 
 
-def encode(made: Pathformer, query: Path | Fork) -> Tensor:
+def encode(made: Pathformer, query: Path | Fork, root: bool = True) -> Tensor:
     """Eqs. 3 and 4, recursively: a vector (d,)."""
     if isinstance(query, Fork):
-        branches = [encode(made, branch)[None] for branch in query.branches]
+        branches = [encode(made, branch, False)[None] for branch in query.branches]
         return made.forks(branches)[0]
-    start = encode(made, query.start) if isinstance(query.start, Fork) else made.entities.weight[query.start]
+    start = encode(made, query.start, False) if isinstance(query.start, Fork) else made.entities.weight[query.start]
     if isinstance(query.start, Fork) and made.variable == "expected":
         start = expected(made, start)
-    operators = [made.operators.weight[RELATIONS if o == NEGATION else o] for o in query.operators]
-    seen = torch.zeros_like(start) if made.config.read == "operators" else start
+    own = made.config.tokens == "own"
+    table = made.token_operators if own else made.operators
+    operators = [table.weight[RELATIONS if o == NEGATION else o] for o in query.operators]
+    seen = made.token_entities.weight[query.start] if own and not isinstance(query.start, Fork) else start
+    seen = torch.zeros_like(start) if made.config.read == "operators" else seen
     tokens = torch.stack([seen, *operators])  # E_in
     read = made.paths(tokens, Packing.of([len(tokens)])).mean(dim=0)  # E_pq
     if made.product is None:
@@ -47,7 +50,8 @@ def encode(made: Pathformer, query: Path | Fork) -> Tensor:
     if made.config.joined == "composed":
         read = times(start, read)
     base = product(made, start, query.operators)
-    return base if len(operators) <= made.config.alone else base + read
+    silent = len(operators) <= made.config.alone or (made.config.adds == "roots" and not root)
+    return base if silent else base + read
 
 
 def expected(made: Pathformer, value: Tensor) -> Tensor:
@@ -85,11 +89,13 @@ RECURSIONS: list[dict[str, object]] = [
     {"fork": "sum"},
     {"fork": "weighed"},
     {"fork": "gated"},
+    {"fork": "both"},
     {"variable": "expected"},
     {"variable": "expected", "space": "sphere", "sharpness": 0.5},
     {"base": "product", "space": "sphere"},
     {"base": "product", "alone": 1, **HERMITIAN},
     {"base": "product", "alone": 2, "fork": "sum", **HERMITIAN},
+    {"base": "product", "alone": 1, "adds": "roots", "tokens": "own", **HERMITIAN},
     {"base": "expected", "variable": "expected", **HERMITIAN},
     {"base": "expected", "alone": 9, "variable": "expected", **HERMITIAN},
     {"base": "expected", "read": "operators", "joined": "composed", "sharpness": 3.0, **HERMITIAN},
@@ -188,8 +194,8 @@ def test_settings_are_checked() -> None:
         from_mapping(Config, {"sharpness": 0.0})
     with pytest.raises(ConfigError, match="dim 15 is odd: complex numbers have two parts"):
         from_mapping(Config, {"dim": 15, "heads": 5, "space": "hermitian"})
-    with pytest.raises(ConfigError, match="alone, read, joined and start_dropout are of paths with a base"):
-        from_mapping(Config, {"alone": 1})
+    with pytest.raises(ConfigError, match="alone, adds: of paths with a base, and base is 'none'"):
+        from_mapping(Config, {"alone": 1, "adds": "roots"})
     with pytest.raises(ConfigError, match="base 'product' and variable 'vector' are of points, not of 'box'"):
         from_mapping(Config, {"space": "box", "base": "product"})
     made = build("pathformer", {**SMALL, "fork": "set"}, entities=5, relations=2)

@@ -200,10 +200,10 @@ def test_the_processor_takes_plain_lines() -> None:
         assert not fused(torch.zeros(1))
 
 
-@pytest.mark.parametrize("weights", [0, 1, 3])
+@pytest.mark.parametrize("weights", [-1, 0, 1, 3])
 def test_sums_of_branches_are_their_loops_and_near_the_plain_sum_at_first(weights: int) -> None:
     torch.manual_seed(0)
-    fold = WeighedFold(6, weights) if weights else SumFold(6)
+    fold = WeighedFold(6, weights) if weights > 0 else SumFold(6, weighed=weights < 0)
     branches = [torch.randn(4, 6), torch.randn(4, 6), torch.randn(2, 6)]
     found = fold(branches)
     for row in range(4):
@@ -211,7 +211,8 @@ def test_sums_of_branches_are_their_loops_and_near_the_plain_sum_at_first(weight
         plain = torch.stack(own).sum(dim=0)
         scaled = [(one - one.mean()) / (one.var(unbiased=False) + 1e-5).sqrt() for one in own]
         if isinstance(fold, SumFold):
-            expected = plain + fold.more([one[None] for one in scaled])[0]
+            total = plain if fold.sum is None else fold.sum([one[None] for one in own])[0]
+            expected = total + fold.more([one[None] for one in scaled])[0]
         else:
             sizes = [fold.weight(s).exp().repeat_interleave(3 // weights).repeat(2) for s in scaled]
             expected = sum(size * one for size, one in zip(sizes, own, strict=True))

@@ -38,6 +38,21 @@ def test_angles_between_rows_stay_and_so_does_the_tables_size(dim: int) -> None:
     assert torch.equal(operators[6], negation)
 
 
+def test_rows_are_copied_as_they_are_where_scores_are_alike() -> None:
+    settings = {"dim": 16, "layers": 1, "heads": 2, "space": "hermitian", "base": "product", "tokens": "own"}
+    made, given = build("pathformer", settings, entities=30, relations=6), source()
+    negation = made.operators.weight[6].detach().clone()  # type: ignore[union-attr, index]
+    start_tables(made, given)
+    for name in ("", "token_"):
+        entities, operators = (made.get_parameter(f"{name}{kind}.weight") for kind in ("entities", "operators"))
+        assert torch.equal(entities, given.entities.weight)
+        assert torch.equal(operators[:6], given.get_parameter("operators.weight"))
+    assert torch.equal(made.get_parameter("operators.weight")[6], negation)
+    wider = build("pathformer", {**settings, "dim": 24}, entities=30, relations=6)
+    start_tables(wider, given)
+    torch.testing.assert_close(cosines(wider.entities.weight), cosines(given.entities.weight), rtol=1e-3, atol=1e-4)
+
+
 def test_a_narrower_table_keeps_the_directions_with_most_weight() -> None:
     chance = torch.Generator().manual_seed(0)
     low = torch.randn(40, 3, generator=chance) @ torch.randn(3, 10, generator=chance)  # rank three in ten columns

@@ -141,6 +141,19 @@ def test_tables_that_are_kept_cost_no_gradient_and_change_nothing_else(data: Tra
         torch.testing.assert_close(found[name], weight, rtol=1e-5, atol=1e-7)
 
 
+def test_tables_that_only_an_encoder_reads_have_a_rate_of_their_own(data: TrainingSet) -> None:
+    config = Config(dim=16, layers=1, heads=2, space="hermitian", base="product", tokens="own")
+    for token_rate in (0.5, 0.0):
+        step = StepConfig(objective="softmax", rate=1e-3, table_rate=0.0, token_rate=token_rate)
+        made = trainer(data, step, config)
+        before = weights(made)
+        made.run(2)
+        for name in ("entities.weight", "operators.weight"):
+            assert torch.equal(before[name], weights(made)[name])
+            moved = not torch.equal(before[f"token_{name}"], weights(made)[f"token_{name}"])
+            assert moved == (token_rate > 0)
+
+
 def test_an_update_of_links_that_are_their_product_leaves_kept_tables_alone(data: TrainingSet) -> None:
     torch.manual_seed(0)
     model = Pathformer(Config(dim=16, layers=1, heads=2, space="hermitian", base="product", alone=1), 40, 6)

@@ -108,6 +108,12 @@ class Batch:
         return tuple(Walk.of(step, self.device) if isinstance(step, PathStep) else None for step in self.layout.steps)
 
     @cached_property
+    def at_roots(self) -> tuple[Tensor, ...]:
+        """Which values of each step stand for a disjunct and feed nothing else: (P,) or (F,) bool each."""
+        numbers = [step.first + np.arange(len(step)) for step in self.layout.steps]
+        return tuple(torch.from_numpy(np.isin(part, self.layout.roots)).to(self.device) for part in numbers)
+
+    @cached_property
     def whole(self) -> Whole:
         """Its queries as one sequence each, for methods that read them whole, which alone pay for it."""
         return Whole.of(self.layout, self.device)

@@ -91,16 +91,20 @@ class Config:
     bias: bool = True  # of the attention maps; silent, Table 7's sizes allow both
     scale: bool = True  # tokens times sqrt(d); silent, without it the positions drown the tokens (1p MRR 3.3 / 13.9)
     gain: Literal["margin", "one", "small"] = "margin"  # initial gain of the last LayerNorm, see `Pathformer`
-    fork: Literal["mlp", "mixer", "mlp2vector", "set", "sum", "weighed", "gated"] = "mlp"  # section IV-C and Table 4;
-    # the last four are ours, free of order
+    fork: Literal["mlp", "mixer", "mlp2vector", "set", "sum", "weighed", "gated", "both"] = "mlp"  # section IV-C and
+    # Table 4; the last five are ours, free of order
     negate: Literal["token", "fork"] = (
         "token"  # [Negation] ends the path; or the fork reads the path without it, denied
     )
     fork_hidden: tuple[int, ...] = (2, 1)  # hidden sizes / d of MLP_k2 (k_2 = 3): silent, fits Table 7 to 0.1 M
-    fork_dropout: float = 0.0  # of what the network of "sum" reads
+    fork_dropout: float = 0.0  # of what the network of "sum" and "both" reads
     base: Literal["none", "product", "expected"] = "none"  # what the encoder adds to, see `_compose`; ours
     alone: int = 0  # paths of so many operators at most are their base alone; ours
     read: Literal["path", "operators"] = "path"  # what the encoder sees of a path with a base; ours
+    tokens: Literal["shared", "own"] = (
+        "shared"  # the tables whose rows it reads: own ones are no part of the base; ours
+    )
+    adds: Literal["everywhere", "roots"] = "everywhere"  # whether to branches of forks too, or only to answers; ours
     joined: Literal["added", "composed"] = "added"  # what it says: a query to add, or a relation to multiply; ours
     start_dropout: float = 0.0  # of the start of a base; ours
     variable: Variable = "vector"  # what starts a path from a variable: E_v, or a mean of entities
@@ -121,13 +125,10 @@ class Config:
             raise ValueError(f"negate {self.negate!r} is of points: in {self.space!r} nothing is negated")
         if self.exclude < 0.0:
             raise ValueError(f"exclude {self.exclude} is a strength: 0 or more")
-        if self.base == "none" and (self.alone, self.read, self.joined, self.start_dropout) != (
-            0,
-            "path",
-            "added",
-            0.0,
-        ):
-            raise ValueError("alone, read, joined and start_dropout are of paths with a base")
+        ours = {"alone": 0, "read": "path", "tokens": "shared", "adds": "everywhere", "joined": "added"}
+        changed = [name for name, usual in {**ours, "start_dropout": 0.0}.items() if getattr(self, name) != usual]
+        if self.base == "none" and changed:
+            raise ValueError(f"{', '.join(changed)}: of paths with a base, and base is 'none'")
         if not self.sharpness > 0.0:
             raise ValueError(f"sharpness {self.sharpness} is not above 0")
         if _SPACES[self.space].parts > 1 and self.fork != "mlp":
@@ -157,6 +158,9 @@ class Pathformer(Model):
         if self.space.parts > 1:
             self.negation = False  # the paper trains positive queries only
         self.operators = self.space.operator_table(relations + 1)  # the last row is the token [Negation]
+        if c.tokens == "own":
+            self.token_entities = self.space.entity_table(entities)
+            self.token_operators = self.space.operator_table(relations + 1)
         encoders = [_encoder(c) for _ in range(self.space.parts)]
         self.paths: nn.Module = encoders[0] if len(encoders) == 1 else SideBySide(encoders)
         own = self.space.intersection()
@@ -168,11 +172,14 @@ class Pathformer(Model):
     def embed(self, batch: Batch, ids: Tensor, entities: Reading) -> Tensor:
         """Encode level by level: paths from anchors, forks, paths from variables, ... (I,) -> (D, q)."""
         operators, bank = self.operators.read(), Bank()
+        read = (entities, operators)  # what tokens are read from
+        if self.config.tokens == "own":
+            read = self.token_entities.read(), self.token_operators.read()
         batch = batch if self.complement is None else batch.lifted
         for place, step in enumerate(batch.steps):
             if isinstance(step, Paths):
                 starts = self._variables(step, bank, entities)
-                tokens = self._tokens(step, ids, entities, operators, starts)  # E_in, packed (T, q)
+                tokens = self._tokens(step, ids, *read, starts)  # E_in, packed (T, q)
                 if self.product is None:
                     pooled = mean_pool(self.paths(tokens, step.packing), step.packing)  # E_pq (P, q)
                 else:
@@ -180,7 +187,8 @@ class Pathformer(Model):
                     starts = entities.rows(anchors) if starts is None else starts
                     starts = F.dropout(starts, self.config.start_dropout, self.training)  # (P, q)
                     base = self._base(batch.walks[place], ids, starts, entities, operators)
-                    pooled = self._joined(base, starts, tokens, step.packing.longer(1 + self.config.alone))
+                    heard = batch.at_roots[place] if self.config.adds == "roots" else None
+                    pooled = self._joined(base, starts, tokens, step.packing.longer(1 + self.config.alone), heard)
                 bank.add(self.space.regularize(pooled))
             else:
                 bank.add(self.forks(self._branches(step, bank).split(step.sizes)))  # E_v (F, q)
@@ -218,11 +226,12 @@ class Pathformer(Model):
         base: Tensor = self.product(walk, starts, chain, expect)
         return base
 
-    def _joined(self, base: Tensor, starts: Tensor, tokens: Tensor, packing: Packing) -> Tensor:
+    def _joined(self, base: Tensor, starts: Tensor, tokens: Tensor, packing: Packing, heard: Tensor | None) -> Tensor:
         """The base of all paths and, to those that are long enough, what the encoder says: (P, q).
 
         Composed, it says what relation the path is: the start times that relation is added, as ComplEx has it. An
-        encoder that reads operators alone cannot learn by heart what follows from an entity.
+        encoder that reads operators alone cannot learn by heart what follows from an entity. heard (P,): the paths to
+        which it adds; a fork that is trained on single links does not know what is added to longer branches.
         """
         count = len(packing)
         if not count:
@@ -233,6 +242,8 @@ class Pathformer(Model):
         said = mean_pool(self.paths(tokens, packing), packing)
         if self.config.joined == "composed":
             said = multiply(starts[:count], said)
+        if heard is not None:
+            said = said * heard[:count, None]
         return torch.cat([base[:count] + said, base[count:]])
 
     def _tokens(self, step: Paths, ids: Tensor, entities: Reading, operators: Reading, values: Tensor | None) -> Tensor:
@@ -292,6 +303,8 @@ def _fork(config: Config) -> nn.Module:
             return SumFold(d, config.fork_dropout)
         case "weighed":
             return WeighedFold(d)
+        case "both":
+            return SumFold(d, config.fork_dropout, weighed=True)
         case "gated":
             return WeighedFold(d, d // 2)
 

@@ -98,30 +98,6 @@ class SetFold(nn.Module):
         return folded
 
 
-class SumFold(nn.Module):
-    """sum_i x_i + g(LN x_1, LN x_2, ...), g a `SetFold` whose last map starts at a tenth of its usual size.
-
-    Ours. Where scores are inner products, adding queries multiplies the probabilities of their answers, up to a
-    constant: what the sum starts from is the product of independent branches. g sees directions, with dropout, so that
-    branches longer than those it was trained on are not strange to it.
-    """
-
-    def __init__(self, dim: int, dropout: float = 0.0) -> None:
-        super().__init__()
-        self.dropout = dropout
-        self.more = SetFold(dim)  # g
-        with torch.no_grad():
-            for weight in self.more.all.linears[-1].parameters():
-                weight.mul_(0.1)
-
-    def forward(self, branches: Sequence[Tensor]) -> Tensor:
-        """(n_1, d), (n_2, d), ... -> (F, d)."""
-        rows = torch.cat(list(branches))
-        seen = F.dropout(F.layer_norm(rows, rows.shape[-1:]), self.dropout, self.training)
-        folded: Tensor = left_fold(branches, torch.add) + self.more(seen.split([len(branch) for branch in branches]))
-        return folded
-
-
 class WeighedFold(nn.Module):
     """sum_i exp(w(x_i)) x_i: the sum of the branches, each with weights of its own, about 1 at first.
 
@@ -142,6 +118,32 @@ class WeighedFold(nn.Module):
         weights = self.weight(F.layer_norm(rows, rows.shape[-1:])).exp().to(rows.dtype)  # (n, w), n = n_1 + n_2 + ...
         parts = rows.view(len(rows), 2, weights.shape[1], -1) * weights[:, None, :, None]
         return left_fold(parts.view_as(rows).split([len(branch) for branch in branches]), torch.add)
+
+
+class SumFold(nn.Module):
+    """sum_i x_i + g(LN x_1, LN x_2, ...), g a `SetFold` whose last map starts at a tenth of its usual size.
+
+    Ours. Where scores are inner products, adding queries multiplies the probabilities of their answers, up to a
+    constant: what the sum starts from is the product of independent branches. g sees directions, with dropout, so that
+    branches longer than those it was trained on are not strange to it. Weighed, the sum is that of a `WeighedFold`.
+    """
+
+    def __init__(self, dim: int, dropout: float = 0.0, weighed: bool = False) -> None:
+        super().__init__()
+        self.dropout = dropout
+        self.sum = WeighedFold(dim) if weighed else None
+        self.more = SetFold(dim)  # g
+        with torch.no_grad():
+            for weight in self.more.all.linears[-1].parameters():
+                weight.mul_(0.1)
+
+    def forward(self, branches: Sequence[Tensor]) -> Tensor:
+        """(n_1, d), (n_2, d), ... -> (F, d)."""
+        rows = torch.cat(list(branches))
+        seen = F.dropout(F.layer_norm(rows, rows.shape[-1:]), self.dropout, self.training)
+        total = left_fold(branches, torch.add) if self.sum is None else self.sum(branches)
+        folded: Tensor = total + self.more(seen.split([len(branch) for branch in branches]))
+        return folded
 
 
 def _on_first(value: Tensor, part: Tensor, combine: Callable[[Tensor, Tensor], Tensor]) -> Tensor:

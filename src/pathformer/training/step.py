@@ -186,17 +186,22 @@ class TrainingStep:
             betas=config.betas,
             epsilon=config.epsilon,
             decay=config.decay,
-            factors=dict.fromkeys(tables, config.table_rate),
+            factors={name: config.token_rate if _of_tokens(name) else config.table_rate for name in tables},
             spared=[name for name, weight in self.model.named_parameters() if weight.ndim < 2 or name in tables],
         )
 
     def _working_copy(self) -> Model:
         low = self.config.precision == "bf16" or (self.config.precision == "auto" and self.device.type == "cuda")
         network = copy.deepcopy(self.model).to(torch.bfloat16) if low else self.model
-        for name in _table_weights(network) if self.config.table_rate == 0.0 else ():
-            network.get_parameter(name).requires_grad_(False)  # what is not moved costs no gradient
+        for name in _table_weights(network):
+            if self.config.table_rate == 0.0 and not _of_tokens(name):
+                network.get_parameter(name).requires_grad_(False)  # what is not moved costs no gradient
         return network
 
 
 def _table_weights(model: Model) -> list[str]:
     return [f"{name}.weight" for name, module in model.named_modules() if isinstance(module, Table)]
+
+
+def _of_tokens(name: str) -> bool:
+    return name.startswith("token_")
