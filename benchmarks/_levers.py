@@ -129,7 +129,7 @@ LEVERS = {  # what was expected: the words of those who proposed them, before an
         "a network beside the weights at forks: 3i 1 more",
     ),
     "roots-wide": Lever(
-        (*ROOTS, FROZEN, "model.dim=2000", "model.heads=16", "model.layers=1", "start.model.rank=1000"),
+        (*ROOTS, FROZEN, "model.dim=2000", "model.layers=1", "start.model.rank=1000"),
         "a link predictor of rank 1,000: 1p 0.8 more, all others a little",
     ),
     "roots-slow": Lever(
