@@ -171,9 +171,9 @@ def test_material_is_read_once_and_cut_to_size(folder: Path, monkeypatch: pytest
 def test_a_folder_of_train_becomes_a_record(folder: Path, tmp_path: Path, quiet: Display) -> None:
     fill([box(folder, "gqe")], tmp_path / "out", tmp_path / "work", device="cpu", display=quiet, keep=True)
     work = tmp_path / "work" / "gqe@5min"
-    again = record_of(work, run=str(folder / "gqe.toml"))
-    assert again.mrr == Record.read(tmp_path / "out" / "gqe@5min.json").mrr
-    assert (again.machine, again.commit) == ({}, "unknown")  # where it ran is not known from a folder
+    again, kept = record_of(work, run=str(folder / "gqe.toml")), Record.read(tmp_path / "out" / "gqe@5min.json")
+    assert again.mrr == kept.mrr
+    assert (again.machine, again.commit) == (kept.machine, kept.commit)  # its checkpoint says where it ran
     with pytest.raises(InputError, match=r"no run file is of .*: name it"):
         record_of(work)
     for name in ("nell995-efol-cone", "fast-fb15k-237-efol", "fb15k-237-layers-2"):
