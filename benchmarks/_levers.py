@@ -180,7 +180,7 @@ LEVERS = {  # what was expected: the words of those who proposed them, before an
         ("training.contested=20",),
         "training queries whose negations take as much away as the benchmark's: 1 more on negation",
     ),
-    "exclude": Lever(("model.exclude=10.0",), "negated branches as points of their own: half as much again"),
+    "exclude": Lever(("model.exclude=3.0",), "negated branches as points of their own: half as much again"),
     "smoothing": Lever((f"{UPDATE}softmax.smoothing=0.1",), "0.3 with dropout 0.2 changed nothing"),
 }
 

@@ -52,7 +52,7 @@ from pathformer.training.options import SoftmaxOptions, StepConfig
 from pathformer.training.step import TrainingStep
 
 TELL = 20.0  # seconds between two reports
-EXCLUDED = (0.0, 3.0, 10.0, 30.0, 100.0)  # strengths of `evaluation.exclude`
+EXCLUDED = (0.0, 1.0, 3.0, 10.0, 30.0)  # strengths of `evaluation.exclude`
 GRAPHS = {"FB15k-237": (14_505, 474), "NELL995": (63_361, 400)}  # entities, relations
 
 

@@ -29,14 +29,14 @@ def test_it_is_the_loop() -> None:
         chances = [weight / sum(weights) for weight in weights]
         spread = 1.0 / sum(chance**2 for chance in chances)
         for entity, chance in enumerate(chances):
-            wanted = distances[row, entity].item() + math.log(1.0 + 5.0 * spread * chance)
+            wanted = distances[row, entity].item() + math.log(1.0 + (5.0 * spread * chance) ** 2)
             assert found[row, entity].item() == pytest.approx(wanted, rel=1e-5)
 
 
 def test_what_a_branch_holds_loses_and_the_rest_hardly() -> None:
     held = torch.tensor([[0.0, 0.0, 50.0, 50.0]])
     found = exclude(torch.zeros(1, 4), held, 10.0)
-    assert found[0, :2].tolist() == pytest.approx([math.log(11.0)] * 2)
+    assert found[0, :2].tolist() == pytest.approx([math.log(101.0)] * 2)
     assert found[0, 2:].abs().max().item() < 1e-6
 
 
