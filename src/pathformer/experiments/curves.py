@@ -21,7 +21,7 @@ Points = Sequence[tuple[float, float]]  # seconds, MRR in percent
 _WIDE, _HIGH, _GAP, _LEFT, _TOP, _COLUMNS = 150, 110, 62, 40, 34, 5
 _INK, _OURS, _PAPER, _FAINT = "#333333", "#1f6fb2", "#c4472f", "#d9d9d9"
 _COLOURS = (_PAPER, _OURS, "#3a923a", "#8c5fb0", "#8c6d31")
-_TICKS = (1, 3, 10, 30, 60, 180, 600, 1800, 3600, 10_800, 36_000, 86_400)
+_TICKS = (1, 2, 5, 10, 20, 30, 60, 120, 300, 600, 1200, 1800, 3600, 7200, 18_000, 36_000, 86_400)
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,7 @@ def race(curves: Sequence[Curve], paper: float | None = None) -> str:
     if paper:
         parts.append(f'<path d="M{left},{y(paper)} H{left + wide}" stroke="{_INK}" stroke-dasharray="5 4"/>')
         words = f"the paper, test: {paper:.1f}"
-        parts.append(f'<text x="{left + wide}" y="{y(paper) - 5}" text-anchor="end">{words}</text>')
+        parts.append(f'<text x="{left + 8}" y="{y(paper) - 5}">{words}</text>')
     for place, curve in enumerate(curves):
         colour = _COLOURS[place % len(_COLOURS)]
         line = " ".join(f"{x(s)},{y(v)}" for s, v in curve.points)
