@@ -13,8 +13,11 @@ PRODUCT = (
     "model.fork=sum",
     "model.fork_dropout=0.3",
     "model.variable=expected",
+    "model.read=path",
+    "model.tokens=shared",
+    "model.adds=everywhere",
     "start=complex-{dataset}",
-)  # what all levers with a base share
+)  # what all levers with a base share, whatever the run has
 HOPS = (*PRODUCT, "model.base=expected", "model.sharpness=1.6")
 OPERATORS = "model.read=operators"
 ROOTS = (*HOPS, "model.alone=1", "model.adds=roots", "model.fork=weighed", "model.combine=smallest")

@@ -25,6 +25,7 @@ import sys
 import time
 from collections.abc import Callable, Mapping
 from contextlib import nullcontext
+from dataclasses import replace
 from functools import partial
 from multiprocessing import get_context
 from multiprocessing.connection import wait
@@ -83,7 +84,8 @@ def work(name: str, minutes: float, folder: Path, titles: list[str], jobs: int) 
 
     This process never uses a device, or its forks could not.
     """
-    levers = {title: lever_of(title, read_run(name).dataset) for title in titles}
+    run = read_run(name)
+    levers = {title: _begun(lever_of(title, run.dataset), run.start) for title in titles}
     begun = time.monotonic()
     material = gather(read_run(name))
     print(f"queries ready in {time.monotonic() - begun:.0f} s", flush=True)
@@ -100,6 +102,13 @@ def work(name: str, minutes: float, folder: Path, titles: list[str], jobs: int) 
         _side_by_side(first, folder, jobs)
         _side_by_side(then, folder, jobs)
     _write(name, minutes, folder, titles, jobs)
+
+
+def _begun(lever: Lever, start: str) -> Lever:
+    """A lever that says where it starts, where its run does."""
+    if not start or any(setting.startswith("start=") for setting in lever.settings):
+        return lever
+    return replace(lever, settings=(*lever.settings, f"start={start}"))
 
 
 Start = tuple[str, ...]  # a run file, and settings on top of it

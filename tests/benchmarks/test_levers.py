@@ -24,7 +24,7 @@ def test_a_lever_changes_its_run(name: str) -> None:
         before = read_run(start[0], list(start[1:]))
         assert (before.dataset, before.method) == ("nell995", "complex")
     settings = levers._from(lever, {start: Path("there")})
-    changed, usual = read_run("fast-nell995", settings), read_run("fast-nell995")
+    changed, usual = read_run("scratch-nell995", settings), read_run("scratch-nell995")
     assert (changed.plain() == usual.plain()) == (name == "recipe")
     assert changed.start == ("there" if start else "")
     if start and changed.model.space == "hermitian":  # type: ignore[attr-defined]

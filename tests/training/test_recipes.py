@@ -1,4 +1,4 @@
-"""Recipes are settings that a model and a loop accept; the run files of the benchmarks are the recipe `fast`."""
+"""Recipes are settings that a model and a loop accept; the run files of the benchmarks are recipes."""
 
 from __future__ import annotations
 
@@ -20,18 +20,23 @@ from pathformer.training.display import Display
 from pathformer.training.loop import train
 from pathformer.training.recipes import find
 
-RUNS = [(f"fast-{name}{kind}", bool(kind)) for name in ("fb15k-237", "nell995") for kind in ("", "-efol")]
+RUNS = [
+    (recipe, f"{name}{kind}", bool(kind))
+    for recipe in ("fast", "scratch")
+    for name in ("fb15k-237", "nell995")
+    for kind in ("", "-efol")
+]
 
 
 def test_these_are_there() -> None:
-    assert set(plugins.names("pathformer.training.recipes")) == {"fast", "small"}
+    assert set(plugins.names("pathformer.training.recipes")) == {"fast", "scratch", "small"}
     with pytest.raises(UnknownPluginError, match="slow"):
         find("slow")
 
 
-@pytest.mark.parametrize(("name", "negation"), RUNS)
-def test_a_run_file_is_its_recipe(name: str, negation: bool) -> None:
-    run, recipe = read_run(name), find("fast")(negation=negation)
+@pytest.mark.parametrize(("kind", "name", "negation"), RUNS)
+def test_a_run_file_is_its_recipe(kind: str, name: str, negation: bool) -> None:
+    run, recipe = read_run(f"{kind}-{name}"), find(kind)(negation=negation)
     assert (run.method, run.trained) == (recipe.method, "efol" if negation else "epfo")
     assert run.start == recipe.start.format(dataset=run.dataset)
     assert asdict(run.training) == asdict(recipe.training)
