@@ -24,7 +24,7 @@ of a card makes them.
 MAIN = {
     f"{recipe}{dataset}{queries}"
     for dataset in ("fb15k-237", "nell995")
-    for recipe, kinds in (("", ("-epfo", "-efol", "-q2b")), ("fast-", ("", "-efol")))
+    for recipe, kinds in (("", ("-epfo", "-efol", "-q2b")), ("fast-", ("", "-efol")), ("scratch-", ("", "-efol")))
     for queries in kinds
 }
 RACES = {

@@ -12,9 +12,9 @@ import pytest
 
 from pathformer.experiments.cards import card_of_record, paper_figures
 from pathformer.experiments.curves import Curve, curve_of_record, group_of, panels, race
-from pathformer.experiments.keep import seconds_before
+from pathformer.experiments.keep import run_of, seconds_before
 from pathformer.experiments.records import PACKAGED, Record
-from pathformer.experiments.settings import read_run
+from pathformer.experiments.settings import read_run, run_names
 from pathformer.query.structures import EPFO, NEGATION_STRUCTURES
 from pathformer.training import checkpoint
 
@@ -119,3 +119,10 @@ def test_a_new_record_is_drawn_by_itself(record: Record, monkeypatch: pytest.Mon
     assert "softmax over all entities" not in after["recipe-race.svg"]
     monkeypatch.setitem(drawing["figures"].__globals__, "read_records", lambda: [replace(ours, variant="seed 1")])
     assert drawing["figures"]() == {}
+
+
+def test_a_run_is_known_by_the_run_file_nearest_to_it() -> None:
+    twins = [name for name in run_names() if name.endswith("-fb15k-237") and not read_run(name).paper.mrr]
+    assert "fast-fb15k-237" in twins
+    for name in twins:
+        assert run_of(read_run(name, ["training.minutes=3", "training.seed=5"])) == name

@@ -120,15 +120,16 @@ def seconds_before(folder: Path, start: str) -> float | None:
 
 
 def run_of(settings: Run) -> str:
-    """The run file that a run was made from, known by its data and by what it says of the paper."""
+    """The run file that a run was made from: of those with its data and its row of the paper, the one nearest to it."""
 
     def marks(run: Run) -> tuple[object, ...]:
         return run.dataset, run.queries, run.trained, run.method, run.paper
 
-    for name in run_names():
-        if marks(read_run(name)) == marks(settings):
-            return name
-    raise InputError(f"no run file is of {settings.dataset} with the row {settings.paper.row!r}: name it")
+    found = [name for name in run_names() if marks(read_run(name)) == marks(settings)]
+    if not found:
+        raise InputError(f"no run file is of {settings.dataset} with the row {settings.paper.row!r}: name it")
+    stored = checkpoint.as_stored(plain_settings(settings.plain()))
+    return min(found, key=lambda name: len(changes_of(name, stored)))
 
 
 def _reports(folder: Path) -> dict[str, Path]:
