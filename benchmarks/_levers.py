@@ -21,6 +21,7 @@ PRODUCT = (
 HOPS = (*PRODUCT, "model.base=expected", "model.sharpness=1.6")
 OPERATORS = "model.read=operators"
 ROOTS = (*HOPS, "model.alone=1", "model.adds=roots", "model.fork=weighed", "model.combine=smallest")
+OWN = ("model.tokens=own", f"{UPDATE}token_rate=2.0")
 FROZEN, N3 = f"{UPDATE}table_rate=0.0", f"{UPDATE}softmax.n3=0.05"
 MIXED = ("training.share=step", "training.batch=2560", f"{UPDATE}average=batch")  # a structure counts by its share
 
@@ -124,19 +125,36 @@ LEVERS = {  # what was expected: the words of those who proposed them, before an
     ),
     "roots": Lever((*ROOTS, FROZEN), "pi as good as chain's, 2p, 3p and up as hops has them: 24.5"),
     "roots-own": Lever(
-        (*ROOTS, FROZEN, "model.tokens=own", f"{UPDATE}token_rate=2.0"),
+        (*ROOTS, FROZEN, *OWN),
         "rows of its own to read: 2p and 3p as the run from nothing has them, 0.3 more",
     ),
     "roots-both": Lever(
-        (*ROOTS, FROZEN, "model.tokens=own", f"{UPDATE}token_rate=2.0", "model.fork=both", "model.fork_dropout=0.3"),
+        (*ROOTS, FROZEN, *OWN, "model.fork=both", "model.fork_dropout=0.3"),
         "a network beside the weights at forks: 3i 1 more",
     ),
     "roots-wide": Lever(
-        (*ROOTS, FROZEN, "model.dim=2000", "model.layers=1", "start.model.rank=1000"),
-        "a link predictor of rank 1,000: 1p 0.8 more, all others a little",
+        (*ROOTS, FROZEN, *OWN, "model.dim=2000", "model.width=800", "start.model.rank=1000"),
+        "a link predictor of rank 1,000, an encoder as before: 1p 0.8 more, all others a little",
+    ),
+    "roots-wider": Lever(
+        (*ROOTS, FROZEN, *OWN, "model.dim=4000", "model.width=800", "start.model.rank=2000"),
+        "rank 2,000: half as much again",
+    ),
+    "roots-wide-both": Lever(
+        (
+            *ROOTS,
+            FROZEN,
+            *OWN,
+            "model.dim=2000",
+            "model.width=800",
+            "start.model.rank=1000",
+            "model.fork=both",
+            "model.fork_dropout=0.3",
+        ),
+        "both of it",
     ),
     "roots-slow": Lever(
-        (*ROOTS, "model.tokens=own", f"{UPDATE}token_rate=2.0", f"{UPDATE}table_rate=0.02", N3),
+        (*ROOTS, *OWN, f"{UPDATE}table_rate=0.02", N3),
         "tables that move a little: not said",
     ),
     "hops-hubs": Lever(

@@ -50,6 +50,7 @@ VARIANTS: dict[str, list[dict[str, Any]]] = {
         {"space": "hermitian", "base": "expected", "variable": "expected", "alone": 1},
         {"space": "hermitian", "base": "product", "read": "operators", "joined": "composed", "fork": "weighed"},
         {"space": "hermitian", "base": "expected", "adds": "roots", "tokens": "own", "alone": 1, "fork": "both"},
+        {"space": "hermitian", "base": "expected", "variable": "expected", "tokens": "own", "width": 12},
     ],
 }
 ONLY = {"complex": ("1p", "2u")}  # structures of methods that take no others, and say so

@@ -36,15 +36,17 @@ def encode(made: Pathformer, query: Path | Fork, root: bool = True) -> Tensor:
         branches = [encode(made, branch, False)[None] for branch in query.branches]
         return made.forks(branches)[0]
     start = encode(made, query.start, False) if isinstance(query.start, Fork) else made.entities.weight[query.start]
-    if isinstance(query.start, Fork) and made.variable == "expected":
-        start = expected(made, start)
     own = made.config.tokens == "own"
     table = made.token_operators if own else made.operators
+    rows = made.token_entities if own else made.entities
     operators = [table.weight[RELATIONS if o == NEGATION else o] for o in query.operators]
-    seen = made.token_entities.weight[query.start] if own and not isinstance(query.start, Fork) else start
-    seen = torch.zeros_like(start) if made.config.read == "operators" else seen
+    seen = start if isinstance(query.start, Fork) else rows.weight[query.start]
+    if isinstance(query.start, Fork) and made.variable == "expected":
+        seen = expected(made, start, rows.weight)
+        start = expected(made, start, made.entities.weight)
+    seen = torch.zeros_like(seen) if made.config.read == "operators" else seen
     tokens = torch.stack([seen, *operators])  # E_in
-    read = made.paths(tokens, Packing.of([len(tokens)])).mean(dim=0)  # E_pq
+    read = made.widen(made.paths(tokens, Packing.of([len(tokens)])).mean(dim=0))  # E_pq
     if made.product is None:
         return read
     if made.config.joined == "composed":
@@ -54,10 +56,10 @@ def encode(made: Pathformer, query: Path | Fork, root: bool = True) -> Tensor:
     return base if silent else base + read
 
 
-def expected(made: Pathformer, value: Tensor) -> Tensor:
-    """The mean of all entities, each as often as exp(-Dist) says, in a loop."""
+def expected(made: Pathformer, value: Tensor, table: Tensor) -> Tensor:
+    """The mean of all entities' rows, each as often as exp(-Dist) says, in a loop."""
     sizes = [torch.exp(-made.config.sharpness * made.space.distance(value, row)) for row in made.entities.weight]
-    rows = [size * row for size, row in zip(sizes, made.entities.weight, strict=True)]
+    rows = [size * row for size, row in zip(sizes, table, strict=True)]
     return torch.stack(rows).sum(dim=0) / torch.stack(sizes).sum()
 
 
@@ -70,7 +72,7 @@ def product(made: Pathformer, value: Tensor, operators: Sequence[int]) -> Tensor
             value = value * made.product.complement
             continue
         if place and made.config.base == "expected":
-            value = expected(made, value)
+            value = expected(made, value, made.entities.weight)
         value = times(value, made.operators.weight[operator])
     return value
 
@@ -96,6 +98,7 @@ RECURSIONS: list[dict[str, object]] = [
     {"base": "product", "alone": 1, **HERMITIAN},
     {"base": "product", "alone": 2, "fork": "sum", **HERMITIAN},
     {"base": "product", "alone": 1, "adds": "roots", "tokens": "own", **HERMITIAN},
+    {"base": "product", "tokens": "own", "width": 12, "variable": "expected", **HERMITIAN},
     {"base": "expected", "variable": "expected", **HERMITIAN},
     {"base": "expected", "alone": 9, "variable": "expected", **HERMITIAN},
     {"base": "expected", "read": "operators", "joined": "composed", "sharpness": 3.0, **HERMITIAN},
@@ -192,6 +195,10 @@ def test_settings_are_checked() -> None:
         from_mapping(Config, {"query_dropout": -0.1})
     with pytest.raises(ConfigError, match=r"sharpness 0.0 is not above 0"):
         from_mapping(Config, {"sharpness": 0.0})
+    with pytest.raises(ConfigError, match="width 12 does not divide into 8 heads"):
+        from_mapping(Config, {"width": 12})
+    with pytest.raises(ConfigError, match="width 16: an encoder of its own width has own tokens and expected variab"):
+        from_mapping(Config, {"width": 16, "base": "product", "tokens": "own"})
     with pytest.raises(ConfigError, match="dim 15 is odd: complex numbers have two parts"):
         from_mapping(Config, {"dim": 15, "heads": 5, "space": "hermitian"})
     with pytest.raises(ConfigError, match="alone, adds: of paths with a base, and base is 'none'"):

@@ -44,7 +44,7 @@ from pathformer.nn.mixer import Mixer
 from pathformer.nn.packing import Packing, mean_pool
 from pathformer.nn.rows import take_once
 from pathformer.nn.side_by_side import SideBySide
-from pathformer.nn.table import Reading, assemble
+from pathformer.nn.table import Reading, Table, assemble
 from pathformer.nn.transformer import TransformerEncoder
 from pathformer.spaces import Space
 from pathformer.spaces.beta import Beta
@@ -104,6 +104,7 @@ class Config:
     tokens: Literal["shared", "own"] = (
         "shared"  # the tables whose rows it reads: own ones are no part of the base; ours
     )
+    width: int = 0  # of the encoder and its own tables, where not d; ours
     adds: Literal["everywhere", "roots"] = "everywhere"  # whether to branches of forks too, or only to answers; ours
     joined: Literal["added", "composed"] = "added"  # what it says: a query to add, or a relation to multiply; ours
     start_dropout: float = 0.0  # of the start of a base; ours
@@ -112,8 +113,9 @@ class Config:
     query_dropout: float = 0.0  # of v_q; ours
 
     def __post_init__(self) -> None:
-        if self.dim % self.heads:
-            raise ValueError(f"dim {self.dim} does not divide into {self.heads} heads")
+        if (self.width or self.dim) % self.heads:
+            name = "width" if self.width else "dim"
+            raise ValueError(f"{name} {self.width or self.dim} does not divide into {self.heads} heads")
         if min(self.layers, self.heads, self.hidden, self.dim) < 1:
             raise ValueError("dim, layers, heads and hidden are at least 1")
         for name in ("dropout", "fork_dropout", "query_dropout", "start_dropout"):
@@ -125,6 +127,8 @@ class Config:
             raise ValueError(f"negate {self.negate!r} is of points: in {self.space!r} nothing is negated")
         if self.exclude < 0.0:
             raise ValueError(f"exclude {self.exclude} is a strength: 0 or more")
+        if self.width and (self.tokens, self.variable) != ("own", "expected"):
+            raise ValueError(f"width {self.width}: an encoder of its own width has own tokens and expected variables")
         ours = {"alone": 0, "read": "path", "tokens": "shared", "adds": "everywhere", "joined": "added"}
         changed = [name for name, usual in {**ours, "start_dropout": 0.0}.items() if getattr(self, name) != usual]
         if self.base == "none" and changed:
@@ -159,8 +163,10 @@ class Pathformer(Model):
             self.negation = False  # the paper trains positive queries only
         self.operators = self.space.operator_table(relations + 1)  # the last row is the token [Negation]
         if c.tokens == "own":
-            self.token_entities = self.space.entity_table(entities)
-            self.token_operators = self.space.operator_table(relations + 1)
+            width, reach = c.width or c.dim, self.space.range
+            self.token_entities = Table(entities, width, -reach, reach)
+            self.token_operators = Table(relations + 1, width, -reach, reach)
+        self.widen = nn.Linear(c.width, c.dim) if c.width else nn.Identity()
         encoders = [_encoder(c) for _ in range(self.space.parts)]
         self.paths: nn.Module = encoders[0] if len(encoders) == 1 else SideBySide(encoders)
         own = self.space.intersection()
@@ -178,17 +184,19 @@ class Pathformer(Model):
         batch = batch if self.complement is None else batch.lifted
         for place, step in enumerate(batch.steps):
             if isinstance(step, Paths):
-                starts = self._variables(step, bank, entities)
-                tokens = self._tokens(step, ids, *read, starts)  # E_in, packed (T, q)
+                values = (
+                    bank.take(step.variable_values).to(operators.weight.dtype) if len(step.variable_values) else None
+                )
                 if self.product is None:
+                    tokens = self._tokens(step, ids, *read, self._starting(values, entities, entities))
                     pooled = mean_pool(self.paths(tokens, step.packing), step.packing)  # E_pq (P, q)
                 else:
-                    anchors = ids.index_select(0, step.entity_sources)
-                    starts = entities.rows(anchors) if starts is None else starts
-                    starts = F.dropout(starts, self.config.start_dropout, self.training)  # (P, q)
-                    base = self._base(batch.walks[place], ids, starts, entities, operators)
-                    heard = batch.at_roots[place] if self.config.adds == "roots" else None
-                    pooled = self._joined(base, starts, tokens, step.packing.longer(1 + self.config.alone), heard)
+                    starts = self._starts(step, ids, values, entities)
+                    pooled = self._base(batch.walks[place], ids, starts, entities, operators)
+                    if len(long := step.packing.longer(1 + self.config.alone)):
+                        tokens = self._tokens(step, ids, *read, self._starting(values, entities, read[0]))
+                        heard = batch.at_roots[place] if self.config.adds == "roots" else None
+                        pooled = self._joined(pooled, starts, tokens, long, heard)
                 bank.add(self.space.regularize(pooled))
             else:
                 bank.add(self.forks(self._branches(step, bank).split(step.sizes)))  # E_v (F, q)
@@ -202,27 +210,31 @@ class Pathformer(Model):
         denied = self.complement(values.index_select(0, step.negated))
         return take_once(torch.cat([values, denied]), step.order)
 
-    def _variables(self, step: Paths, bank: Bank, entities: Reading) -> Tensor | None:
-        """What starts the paths of a step that start at variables: (W, q)."""
-        if not len(step.variable_values):
-            return None
-        values = bank.take(step.variable_values).to(entities.weight.dtype)
-        return values if self.variable == "vector" else self._expected(values, entities)
+    def _starts(self, step: Paths, ids: Tensor, values: Tensor | None, entities: Reading) -> Tensor:
+        """Where the base of each path begins: (P, q)."""
+        starts = self._starting(values, entities, entities)
+        if starts is None:
+            starts = entities.rows(ids.index_select(0, step.entity_sources))
+        return F.dropout(starts, self.config.start_dropout, self.training)
 
-    def _expected(self, values: Tensor, entities: Reading) -> Tensor:
-        """sum_e softmax(-s Dist(e, x)) v_e, s the sharpness: (n, q) -> (n, q)."""
+    def _starting(self, values: Tensor | None, entities: Reading, table: Reading) -> Tensor | None:
+        """What variables of these values stand for at the start of a path: themselves, or rows of a table."""
+        return values if values is None or self.variable == "vector" else self._expected(values, entities, table)
+
+    def _expected(self, values: Tensor, entities: Reading, table: Reading) -> Tensor:
+        """sum_e softmax(-s Dist(e, x)) row_e, s the sharpness: (n, q) -> (n, columns of the table)."""
         products, sharpness = self.space.products(values, entities.weight), self.config.sharpness
         if products is not None:
-            return expected_rows(sharpness * products[0], products[1], entities.weight)
+            return expected_rows(sharpness * products[0], products[1], table.weight)
         distances = self.space.distance_to_all(values, entities.weight).float()
-        return torch.softmax(-sharpness * distances, dim=1).to(values.dtype) @ entities.weight
+        return torch.softmax(-sharpness * distances, dim=1).to(values.dtype) @ table.weight
 
     def _base(self, walk: Walk | None, ids: Tensor, starts: Tensor, entities: Reading, operators: Reading) -> Tensor:
         """The product along each path: starts (P, q) -> (P, q)."""
         assert walk is not None
         assert self.product is not None
         chain = operators.rows(ids.index_select(0, walk.relation_sources))
-        expect = partial(self._expected, entities=entities) if self.config.base == "expected" else None
+        expect = partial(self._expected, entities=entities, table=entities) if self.config.base == "expected" else None
         base: Tensor = self.product(walk, starts, chain, expect)
         return base
 
@@ -234,12 +246,10 @@ class Pathformer(Model):
         which it adds; a fork that is trained on single links does not know what is added to longer branches.
         """
         count = len(packing)
-        if not count:
-            return base
         tokens = tokens[: len(packing.positions)]
         if self.config.read == "operators":
             tokens = tokens * (packing.positions > 0)[:, None]
-        said = mean_pool(self.paths(tokens, packing), packing)
+        said = self.widen(mean_pool(self.paths(tokens, packing), packing))
         if self.config.joined == "composed":
             said = multiply(starts[:count], said)
         if heard is not None:
@@ -271,7 +281,7 @@ def _space(config: Config) -> Space:
 
 
 def _encoder(config: Config) -> TransformerEncoder:
-    c, d = config, config.dim
+    c, d = config, config.width or config.dim
     return TransformerEncoder(
         d,
         c.layers,
@@ -284,7 +294,7 @@ def _encoder(config: Config) -> TransformerEncoder:
         causal=c.attention == "causal",
         bias=c.bias,
         scale=c.scale,
-        gain={"margin": c.margin / d, "one": 1.0, "small": _SMALL}[c.gain],
+        gain={"margin": c.margin / c.dim, "one": 1.0, "small": _SMALL}[c.gain],
     )
 
 
