@@ -122,6 +122,26 @@ def test_what_was_chosen_is_kept(vectors: Tensor, points: Tensor, tmp_path: Path
     assert graph.config.breadth == 40
 
 
+def test_an_opened_graph_is_read_where_it_lies_until_it_grows(
+    vectors: Tensor, points: Tensor, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    built = build("hnsw", vectors, links=8, breadth=64)
+    folder = built.save(tmp_path / "index")
+    faiss = pytest.importorskip("faiss")
+    read = faiss.deserialize_index
+    copies: list[int] = []
+    monkeypatch.setattr(faiss, "deserialize_index", lambda given: copies.append(given.nbytes) or read(given))
+    opened = load(folder)
+    assert torch.equal(opened.search(points, 10).ids, built.search(points, 10).ids)
+    again = load(opened.save(tmp_path / "again"))
+    assert torch.equal(again.search(points, 10).ids, built.search(points, 10).ids)
+    assert copies == []
+    opened.add(points[:20])
+    opened.add(points[20:21])
+    assert len(copies) == 1
+    assert torch.equal(opened.search(points[:21], 1).ids.flatten(), torch.arange(3000, 3021))
+
+
 @pytest.mark.parametrize("backend", APPROXIMATE)
 def test_an_index_that_doubled_is_tuned_anew(backend: str, vectors: Tensor, points: Tensor, tmp_path: Path) -> None:
     """One that was built on two entities alike knows nothing of the others' ranges."""

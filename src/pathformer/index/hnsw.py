@@ -57,6 +57,7 @@ class HNSW(Index):
     def __init__(self, measure: Measure, config: Config, graph: Any, rows: Rows, alive: Keep) -> None:
         super().__init__(measure, config, rows.width, alive)
         self._graph, self._rows = graph, rows
+        self._mapped: npt.NDArray[np.uint8] | None = None  # what the graph is a view of, where it is one
 
     @classmethod
     def _build(cls, vectors: Tensor, measure: Measure, config: Config, points: Tensor | None) -> Self:
@@ -107,6 +108,8 @@ class HNSW(Index):
         return found
 
     def _add(self, vectors: Tensor) -> None:
+        if self._mapped is not None:  # a view cannot grow
+            self._graph, self._mapped = _faiss().deserialize_index(np.array(self._mapped)), None
         self._insert(vectors)
         self._rows.append(vectors, self.measure)
 
@@ -117,8 +120,17 @@ class HNSW(Index):
     def _open(
         cls, arrays: Mapping[str, npt.NDArray[Any]], measure: Measure, config: Config, device: torch.device
     ) -> Self:
-        graph = _faiss().deserialize_index(np.array(arrays["graph"]))
-        return cls(measure, config, graph, Rows.open(arrays, measure), np.array(arrays["alive"]))
+        mapped = arrays["graph"]
+        index = cls(measure, config, _view(mapped), Rows.open(arrays, measure), np.array(arrays["alive"]))
+        index._mapped = mapped
+        return index
+
+
+def _view(mapped: npt.NDArray[np.uint8]) -> Any:
+    """A graph that reads an array where it lies: open at once, and in memory only where walks have been."""
+    faiss = _faiss()
+    reader = faiss.ZeroCopyIOReader(faiss.swig_ptr(mapped), mapped.nbytes)
+    return faiss.read_index(reader, faiss.IO_FLAG_MMAP_IFC)
 
 
 def _faiss() -> Any:
