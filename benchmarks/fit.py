@@ -12,6 +12,7 @@ from __future__ import annotations
 import argparse
 import tempfile
 import time
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -54,21 +55,42 @@ def steps_for(model: Model, training: Training, questions: Questions, seconds: f
     return max(1, round(seconds * TIMED / (time.process_time() - start)))
 
 
-def trained(model: Model, fresh: Model, kg: KnowledgeGraph, questions: Questions, scale: Scale, seconds: float) -> int:
-    """Train `model` for so long; `fresh` is another like it, for timing. Returns the steps."""
+def counted(scale: Scale, method: str, kg: KnowledgeGraph, questions: Questions, seconds: float) -> Scale:
+    """The settings with so many steps as make up the seconds, those of a link predictor that comes first included."""
+    first = 0.0 if scale.links is None else scale.links.share * seconds
     training = replace(scale.training, minutes=None, validations=4)
-    steps = steps_for(fresh, training, questions, seconds)
-    chosen = replace(scale, training=replace(training, steps=steps))
+    steps = steps_for(new(method, scale.model, kg), training, questions, seconds - first)
+    scale = replace(scale, training=replace(training, steps=steps))
+    if scale.links is None:
+        return scale
+    before = replace(scale.links.training, minutes=None)
+    steps = steps_for(new("complex", scale.links.model, kg), before, links_of(questions), first)
+    return replace(scale, links=replace(scale.links, training=replace(before, steps=steps)))
+
+
+def trained(model: Model, kg: KnowledgeGraph, questions: Questions, scale: Scale, seconds: float) -> Scale:
+    """Train `model` for so long. Returns the settings, with the steps."""
+    chosen = counted(scale, model.name, kg, questions, seconds)
     with tempfile.TemporaryDirectory() as folder:
         train_in(Path(folder), model, kg, questions, chosen, CPU, Display(Console(quiet=True)))
-    return steps
+    return chosen
+
+
+def new(method: str, settings: Mapping[str, Any], kg: KnowledgeGraph) -> Model:
+    names = kg.vocabulary
+    return build(method, settings, entities=names.entity_count, relations=names.relation_count)
+
+
+def links_of(questions: Questions) -> Questions:
+    """Single links alone."""
+    return Questions({"1p": questions.train["1p"]}, {"1p": questions.valid["1p"]}, {}, {})
 
 
 def complex_scale(scale: Scale) -> Scale:
     """Settings for links alone."""
     update = StepConfig(objective="links", average="batch", weighted=False, rate=1e-2)
     training = Training(steps=1, batch=512, share="step", turns=False, schedule="cosine", warmup=0.03, update=update)
-    return replace(scale, model={"rank": 128, "n3": 0.01, "relation": 0.5}, training=training)
+    return replace(scale, model={"rank": 128, "n3": 0.01, "relation": 0.5}, training=training, links=None)
 
 
 def measured(name: str, seconds: float, asked: int, data: Path | None) -> dict[str, Any]:
@@ -77,13 +99,11 @@ def measured(name: str, seconds: float, asked: int, data: Path | None) -> dict[s
     scale = replace(scale, asked=asked)
     kg = hold_out(kg, scale.held_out)
     questions = draw_questions(kg, scale)
-    counts = {"entities": kg.vocabulary.entity_count, "relations": kg.vocabulary.relation_count}
     model = new_model(kg, scale, CPU)
-    steps = trained(model, new_model(kg, scale, CPU), kg, questions, scale, seconds)
-    links = Questions({"1p": questions.train["1p"]}, {"1p": questions.valid["1p"]}, {}, {})
+    chosen = trained(model, kg, questions, scale, seconds)
     other = complex_scale(scale)
-    rival, fresh = (build("complex", other.model, **counts) for _ in range(2))
-    rival_steps = trained(rival, fresh, kg, links, other, seconds)
+    rival = new("complex", other.model, kg)
+    rival_steps = trained(rival, kg, links_of(questions), other, seconds).training.steps
     reports = {
         "fit": evaluate(ModelRanker(model), questions.test),
         "counting": evaluate(Frequency(kg.graph("train")), questions.test),
@@ -102,7 +122,8 @@ def measured(name: str, seconds: float, asked: int, data: Path | None) -> dict[s
     return {
         "graph": name,
         "seconds": seconds,
-        "steps": steps,
+        "steps": chosen.training.steps,
+        "link_steps": 0 if chosen.links is None else chosen.links.training.steps,
         "complex_steps": rival_steps,
         "queries": {key: scores.queries for key, scores in reports["fit"].scores.items()},
         "mrr": {who: {key: s.mrr for key, s in report.scores.items()} for who, report in reports.items()},

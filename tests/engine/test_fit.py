@@ -29,9 +29,16 @@ Triples = list[tuple[str, str, str]]
 def quick(kg: KnowledgeGraph, steps: int = 3) -> Scale:
     """Settings for a few steps: everything happens, nothing is learned."""
     usual = scale_for(entities=kg.vocabulary.entity_count, triples=kg.triple_count, minutes=1.0)
-    training = replace(usual.training, steps=steps, minutes=None, batch=32, validations=1)
-    small = {**usual.model, "dim": 16, "heads": 2}
-    return replace(usual, training=training, drawn=50, asked=10, model=small, minutes=None)
+    return smaller(usual.stepped(steps))
+
+
+def smaller(scale: Scale) -> Scale:
+    """Less of everything at once."""
+    assert scale.links is not None
+    few = {"batch": 32, "validations": 1}
+    links = replace(scale.links, model={**scale.links.model, "rank": 8}, training=replace(scale.links.training, **few))
+    model = {**scale.model, "dim": 16, "heads": 2}
+    return replace(scale, training=replace(scale.training, **few), links=links, drawn=50, asked=10, model=model)
 
 
 def quickly(kg: KnowledgeGraph, **options: object) -> pathformer.Engine:

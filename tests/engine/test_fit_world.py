@@ -21,7 +21,7 @@ pytestmark = pytest.mark.slow
 def test_the_bundled_graph_is_learned_probabilities_hold_and_more_can_be_learned(tmp_path: Path) -> None:
     seen, later = divided(load("world"))
     usual = scale_for(entities=seen.vocabulary.entity_count, triples=seen.triple_count, minutes=1.0)
-    scale = replace(usual, training=replace(usual.training, steps=400, minutes=None), asked=100)
+    scale = replace(usual.stepped(400), asked=100)
     engine = fit(seen, scale=scale, out=tmp_path / "engine", progress=False)
     report = FitReport.from_json(engine.files["report.json"].decode())
     assert report.scores is not None

@@ -66,19 +66,19 @@ def assess(
 ) -> Assessed:
     """Measure an engine, calibrate on `valid`, judge on `test`, and write it all down.
 
-    seconds: about how long; probabilities then rest on as many questions as can be searched in that time.
+    seconds: about how long; figures and probabilities then rest on as many questions as can be searched in that time.
     """
     kg, model, index, encoder = engine.kg, engine.model, engine.index, engine.encoder
     calibration, scores, frequency, judged, everyday, reasons = Calibration.none(), None, None, None, None, None
     relations: tuple[RelationScore, ...] = ()
+    asked = questions if seconds is None else _in_time(engine, questions, seconds)
     if questions.test and questions.valid:
-        scores = evaluate(ModelRanker(model), questions.test)
-        frequency = evaluate(Frequency(kg.graph("train")), questions.test)
-        relations = _by_relation(kg, model, questions)
+        scores = evaluate(ModelRanker(model), asked.test)
+        frequency = evaluate(Frequency(kg.graph("train")), asked.test)
+        relations = _by_relation(kg, model, asked)
         advance("figures")
     if questions.test and questions.valid and _held_out(kg) >= _ENOUGH:
         learnt = kg.graph("train")
-        asked = questions if seconds is None else _in_time(engine, questions, seconds)
         calibration = fit_calibration(
             find_predictions(asked.valid, learnt, encoder, index),
             find_predictions(asked.everyday["valid"], learnt, encoder, index),
@@ -132,6 +132,8 @@ def assess(
 
 def _in_time(engine: Engine, questions: Questions, seconds: float) -> Questions:
     """As many of the held-out questions as can be searched in their share of so many seconds."""
+    if not questions.test:
+        return questions
     graph, tried = engine.kg.graph("valid"), questions.fewer(_TRIED).test
     find_predictions(questions.fewer(1).test, graph, engine.encoder, engine.index)  # what is made once is made here
     start = time.monotonic()

@@ -14,7 +14,7 @@ import shutil
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -29,6 +29,7 @@ from pathformer.engine.box import Box
 from pathformer.engine.drawn import drawn_once
 from pathformer.engine.engine import Engine
 from pathformer.engine.heldout import Questions, draw_again, draw_questions, hold_out
+from pathformer.engine.links import start_from_links
 from pathformer.engine.reindex import reindex
 from pathformer.engine.scale import Scale, scale_for
 from pathformer.engine.stages import Stages
@@ -44,6 +45,7 @@ from pathformer.query.structures import EFOL_TRAINED, STRUCTURES
 from pathformer.training import checkpoint
 from pathformer.training.data import TrainingSet
 from pathformer.training.device import choose_device, free_threads
+from pathformer.training.display import Display
 from pathformer.training.fresh import ROOM
 from pathformer.training.loop import Result, Task, train
 
@@ -89,6 +91,7 @@ def fit(
         minutes=minutes,
         cuda=place.type == "cuda",
         seed=seed,
+        inner=index == "exact",
     )
     stages, box = Stages(Console(stderr=True, quiet=not progress), count=_STAGES), Box.of(sizes.minutes)
     with workshop(target, kg, sizes, fresh=fresh) as folder, free_threads():
@@ -98,7 +101,7 @@ def fit(
             questions = drawn_once(folder, parts, lambda: draw_questions(parts, sizes, seed, advance, box))
         model = new_model(parts, sizes, place)
         with stages.training("training") as display:
-            timed = replace(sizes, training=box.training(sizes.training, folder))
+            timed = sizes.timed(box.training(sizes.training, folder))
             result = train_in(folder, model, parts, questions, timed, place, display)
         with stages.stage("measuring and calibrating", MEASURES) as advance:
             engine = assembled(parts, model, questions, sizes, result, stages, advance, box.measuring)
@@ -139,21 +142,24 @@ def train_in(
     questions: Questions,
     scale: Scale,
     device: torch.device,
-    display: Any,
+    display: Display,
 ) -> Result:
     """Train in a folder, or continue there, and leave the best weights in the model; Ctrl-C goes on to the caller."""
+    facts = {
+        "version": __version__,
+        "method": METHOD,
+        "model": dict(scale.model),
+        "entities": kg.vocabulary.entity_count,
+        "relations": kg.vocabulary.relation_count,
+        "fingerprint": kg.vocabulary.fingerprint(),
+        "dataset": kg.name,
+    }
+    if scale.links is not None:
+        start_from_links(folder / "links", model, questions, scale.links, facts, device, Display(display.console))
     task = Task(
         model=model,
         data=TrainingSet.of(list(questions.train.values()), kg.vocabulary.entity_count, device, room=ROOM),
-        facts={
-            "version": __version__,
-            "method": METHOD,
-            "model": dict(scale.model),
-            "entities": kg.vocabulary.entity_count,
-            "relations": kg.vocabulary.relation_count,
-            "fingerprint": kg.vocabulary.fingerprint(),
-            "dataset": kg.name,
-        },
+        facts=facts,
         validate=_validation(model, questions) if questions.valid else None,
         draw=partial(draw_again, kg, questions.train, scale, scale.training.seed),
     )

@@ -19,6 +19,7 @@ from pathformer.kg.graph import Graph
 from pathformer.kg.knowledge import KnowledgeGraph
 from pathformer.models import Model, build
 from pathformer.query.structures import STRUCTURES
+from pathformer.spaces.hermitian import Hermitian
 from pathformer.spaces.sphere import Sphere
 from pathformer.symbolic.queries import Queries, Ragged
 
@@ -52,15 +53,15 @@ def place_new(model: Model, graph: Graph, first: int, rounds: int = 2, seed: int
     """Put entities from id `first` on at the mean of what the model predicts for their links; in rounds, so that one
     that is linked to new entities alone follows those.
 
-    On a sphere it is put beside that mean, as far from it as old entities lie from theirs: at the very place it would
-    be nearer to every such question than the entities that answer it, and push them down.
+    Where directions count it is put beside that mean, as far from it as old entities lie from theirs, and made as long:
+    at the very place it would be nearer to every such question than the entities that answer it, and push them down.
     """
     table, space = model.entities.weight, model.space
     if space.entity_width != space.query_width:
         return  # a query is no possible entity there
     placed = np.arange(graph.entities) < first
     new = ~placed
-    beside = _beside(model, graph, first, seed) if isinstance(space, Sphere) and first else None
+    beside = _beside(model, graph, first, seed) if isinstance(space, Sphere | Hermitian) and first else None
     for _ in range(rounds):
         found, means = _mean_predictions(model, graph, new, placed)
         if not len(found):

@@ -2,16 +2,18 @@
 
 N entities, T triples, d embedding size.
 
-The recipe is that for small graphs (`training.recipes.small`), with what was found on the bundled graph besides
-(`docs/fit.md`): almost half of a step are single links, queries of more than a thousand answers are left out (a hundred
-in large graphs, for the memory), and tables learn at three times the network's rate. Disjuncts of a union are weighed
-by probability, in training's validations as in the engine's search.
+Where all entities can be ranked at every step (up to twenty thousand on a processor), a ComplEx learns the links first
+and the model starts from it: a path is what the ComplEx makes of it hop by hop, and the transformer adds to that.
+Larger graphs, and approximate indexes, which know no inner product, have the recipe of `training.recipes.small`:
+cosine distances, tables at three times the network's rate. In both almost half of a step are single links, queries of
+more than a thousand answers are left out (a hundred in large graphs, for the memory), and disjuncts of a union are
+weighed by probability, in training's validations as in the engine's search. What was tried is in `docs/fit.md`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from pathformer.errors import InputError
@@ -19,10 +21,20 @@ from pathformer.training.loop import Training
 from pathformer.training.options import SoftmaxOptions, StepConfig
 from pathformer.training.recipes.small import MIX
 
-__all__ = ["Scale", "scale_for"]
+__all__ = ["Links", "Scale", "scale_for"]
 
 _LOGITS = 1 << 25  # numbers of a batch's softmax over all entities, 128 MiB: beyond it entities are drawn
 _RANKED = 1 << 28  # distances that ranking the held-out queries may take
+_HOPS = {"cpu": 20_000, "cuda": 50_000}  # entities up to which every hop may look at all of them
+
+
+@dataclass(frozen=True, kw_only=True)
+class Links:
+    """A link predictor that is trained first."""
+
+    share: float  # of the time for training
+    model: Mapping[str, Any]  # of the method `complex`
+    training: Training
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,17 +48,43 @@ class Scale:
     limit: int  # most answers of a training query that is drawn
     asked: int  # held-out queries of a structure, for figures and probabilities
     minutes: float | None = None  # of everything; none: as long as it takes
+    links: Links | None = None  # what the model starts from; none: from random numbers
+
+    def timed(self, training: Training) -> Scale:
+        """The settings with these of training, whose time, if they have one, is shared with the link predictor."""
+        if self.links is None or training.minutes is None:
+            return replace(self, training=training)
+        first = self.links.share * training.minutes
+        links = replace(self.links, training=replace(self.links.training, minutes=first))
+        return replace(self, training=replace(training, minutes=training.minutes - first), links=links)
+
+    def stepped(self, steps: int) -> Scale:
+        """The settings with so many steps, of the link predictor and of the model, and without any time."""
+        counted = replace(self.training, steps=steps, minutes=None)
+        links = self.links and replace(self.links, training=replace(self.links.training, steps=steps, minutes=None))
+        return replace(self, training=counted, links=links, minutes=None)
 
 
-def scale_for(*, entities: int, triples: int, minutes: float | None = None, cuda: bool = False, seed: int = 0) -> Scale:
-    """The settings for a graph of this size; minutes: for everything, a box chosen by the size if not given."""
+def scale_for(
+    *,
+    entities: int,
+    triples: int,
+    minutes: float | None = None,
+    cuda: bool = False,
+    seed: int = 0,
+    inner: bool = True,
+) -> Scale:
+    """The settings for a graph of this size.
+
+    minutes: for everything, a box chosen by the size if not given; inner: whether distances may be inner products.
+    """
     if minutes is not None and not 0 < minutes < float("inf"):
         raise InputError(f"minutes is a time above 0, got {minutes:g}")
     whole = minutes if minutes is not None else _minutes(triples, cuda)
     dim = _dim(entities, cuda)
     batch = 4096 if cuda else 512
     every = batch * entities <= (_LOGITS << 5 if cuda else _LOGITS)
-    return Scale(
+    usual = Scale(
         model={
             "dim": dim,
             "layers": 2 if cuda else 1,
@@ -89,6 +127,35 @@ def scale_for(*, entities: int, triples: int, minutes: float | None = None, cuda
         asked=max(20, min(200, _RANKED // (14 * max(entities, 1)))),
         minutes=whole,
     )
+    return _hops(usual, cuda) if inner and entities <= _HOPS["cuda" if cuda else "cpu"] else usual
+
+
+def _hops(usual: Scale, cuda: bool) -> Scale:
+    """The same with a ComplEx to start from, and a base of its hops."""
+    rank = 128 if cuda else 64
+    changed = {
+        "dim": 2 * rank,
+        "heads": 8,
+        "space": "hermitian",
+        "fork": "sum",
+        "base": "expected",
+        "variable": "expected",
+        "sharpness": 1.6,  # a hop is read as its likelier entities
+        "alone": 1,  # a single link is what the ComplEx says
+        "read": "operators",  # what is added may depend on relations, and not on entities that are learned by heart
+        "gain": "small",  # it is hardly heard at first
+        "dropout": 0.3,
+    }
+    model = {name: value for name, value in usual.model.items() if name != "temperature"} | changed
+    update = replace(usual.training.update, rate=5e-3, table_rate=0.0)  # tables stay as the ComplEx left them
+    training = replace(usual.training, update=update)
+    return replace(usual, model=model, training=training, links=_links(usual.training, rank))
+
+
+def _links(usual: Training, rank: int) -> Links:
+    update = StepConfig(objective="links", average="batch", weighted=False, rate=1e-2)
+    training = replace(usual, mix={}, fresh=0, schedule="cosine", update=update)
+    return Links(share=0.7, model={"rank": rank, "n3": 0.01, "relation": 0.5}, training=training)
 
 
 def _minutes(triples: int, cuda: bool) -> float:

@@ -32,6 +32,7 @@ from pathformer.kg.grow import Grown, grow
 from pathformer.kg.knowledge import KnowledgeGraph
 from pathformer.models import Model
 from pathformer.query.structures import STRUCTURES
+from pathformer.spaces.hermitian import Hermitian
 from pathformer.symbolic.benchmark import graph_pair
 from pathformer.symbolic.queries import Queries
 from pathformer.symbolic.sample import sample
@@ -41,6 +42,8 @@ __all__ = ["Change", "update_engine"]
 
 _SHARE = 0.15  # of the first fit's time
 _RATE = 0.1  # of its learning rate
+_TABLES = 1.0  # of that rate, for tables that a fit leaves as they are
+_N3, _RELATION = 0.01, 0.5  # weights of the link predictor's own terms, for the same
 _DRAWN = 5_000  # training queries of a structure
 _ASKED = 40  # held-out queries of a structure
 
@@ -102,7 +105,7 @@ def update_engine(
         model = grow_model(old.model, grown.kg).to(place)
         place_new(model, grown.kg.graph("train"), old.kg.vocabulary.entity_count)
         with stages.training("training") as display:
-            timed = replace(scale, training=box.training(scale.training, folder))
+            timed = scale.timed(box.training(scale.training, folder))
             result = train_in(folder, model, grown.kg, questions, timed, place, display)
         with stages.stage("measuring and calibrating", MEASURES) as advance:
             learnt = assembled(grown.kg, model, questions, scale, result, stages, advance, box.measuring)
@@ -130,19 +133,19 @@ def _scale(old: Engine, grown: Grown, minutes: float | None, device: torch.devic
         minutes=whole,
         cuda=device.type == "cuda",
         seed=seed,
+        inner=isinstance(old.model.space, Hermitian),
     )
     training = usual.training
+    update = replace(training.update, rate=_RATE * training.update.rate)
+    if usual.links is not None:  # where a fit keeps the tables of its link predictor, an update must move them
+        update = replace(update, table_rate=_TABLES, softmax=replace(update.softmax, n3=_N3, relation=_RELATION))
     return replace(
         usual,
         model=asdict(old.model.config),
+        links=None,
         drawn=min(usual.drawn, _DRAWN),
         asked=min(usual.asked, _ASKED),
-        training=replace(
-            training,
-            validations=1,
-            warmup=0.2,
-            update=replace(training.update, rate=_RATE * training.update.rate),
-        ),
+        training=replace(training, validations=1, warmup=0.2, update=update),
     )
 
 
