@@ -115,6 +115,15 @@ def test_the_same_weights_by_softmax_over_all_entities(data: TrainingSet) -> Non
 PRODUCTS = {
     "product": {"base": "product", "fork": "sum", "gain": "small"},
     "hops": {"base": "expected", "variable": "expected", "alone": 1, "fork": "set"},
+    "roots": {
+        "base": "expected",
+        "variable": "expected",
+        "alone": 1,
+        "adds": "roots",
+        "tokens": "own",
+        "width": 16,
+        "fork": "both",
+    },
 }
 
 
