@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from contextlib import nullcontext
 from types import SimpleNamespace
 
@@ -11,7 +12,7 @@ import torch
 from pathformer.engine.encode import Encoder
 from pathformer.engine.engine import Engine
 from pathformer.errors import DivergedError
-from pathformer.models import build
+from pathformer.models import Batch, build
 from pathformer.nn.linear import _able
 from pathformer.query.structures import STRUCTURES
 
@@ -46,21 +47,34 @@ def test_a_shape_seen_before_is_not_laid_out_again(engine: Engine, monkeypatch: 
     assert len(made) == 4
 
 
-@pytest.mark.parametrize(("trees", "seen"), [(1, 1), (63, 1), (64, 2)])
-def test_few_trees_take_one_thread_and_leave_the_number_as_it_was(
-    engine: Engine, monkeypatch: pytest.MonkeyPatch, trees: int, seen: int
+@pytest.mark.parametrize(("trees", "parts"), [(1, [1]), (63, [63]), (64, [32, 32]), (129, [64, 65])])
+def test_each_thread_encodes_a_part_of_many_trees_alone_and_the_number_of_threads_is_left_as_it_was(
+    engine: Engine, monkeypatch: pytest.MonkeyPatch, trees: int, parts: list[int]
 ) -> None:
-    before, counts = torch.get_num_threads(), []
+    before, seen = torch.get_num_threads(), []
     encode = engine.model.encode
-    monkeypatch.setattr(engine.model, "encode", lambda *given: counts.append(torch.get_num_threads()) or encode(*given))
+
+    def spy(batch: Batch, ids: torch.Tensor) -> torch.Tensor:
+        seen.append((batch.layout.queries, torch.get_num_threads(), threading.get_ident()))
+        return encode(batch, ids)
+
+    monkeypatch.setattr(engine.model, "encode", spy)
+    asked = mixed(trees)
     try:
         torch.set_num_threads(2)
-        engine.encoder.points([STRUCTURES["1p"].tree([0, 0])] * trees)
-        assert counts == [seen]
+        shared = engine.encoder.points(asked)
+        assert sorted(queries for queries, _, _ in seen) == parts
+        assert {threads for _, threads, _ in seen} == {1}
+        assert len({thread for _, _, thread in seen}) == len(parts)
         assert torch.get_num_threads() == 2
+        torch.set_num_threads(1)
+        alone = engine.encoder.points(asked)
+        assert shared.ptr.tolist() == alone.ptr.tolist()
+        assert torch.allclose(shared.rows, alone.rows, atol=1e-5)
+        torch.set_num_threads(2)
         monkeypatch.setattr(engine.model, "encode", lambda *given: 1 / 0)
         with pytest.raises(ZeroDivisionError):
-            engine.encoder.points([STRUCTURES["1p"].tree([0, 0])])
+            engine.encoder.points(asked)
         assert torch.get_num_threads() == 2
     finally:
         torch.set_num_threads(before)

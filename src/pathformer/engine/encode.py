@@ -9,6 +9,7 @@ from collections import OrderedDict
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from threading import Lock
 
 import numpy as np
 import numpy.typing as npt
@@ -17,6 +18,7 @@ from torch import Tensor
 
 from pathformer.errors import DivergedError
 from pathformer.models import Batch, Model
+from pathformer.nn.kernels.threads import share
 from pathformer.nn.linear import Laid
 from pathformer.plan import Block, build_layout
 from pathformer.query.computation import Tree
@@ -24,7 +26,7 @@ from pathformer.query.structures import Structure, instance_of_tree, structure_o
 
 __all__ = ["Encoder", "Points"]
 
-_SHARED = 64  # trees from which on several threads pay
+_PART = 32  # trees at least that a thread of its own pays for
 _KEPT = 64  # layouts; a service sees few shapes, a batch of many shapes is rarely seen twice
 
 
@@ -47,10 +49,25 @@ class Encoder:
         self.model = model
         self.device = model.entities.weight.device
         self._batches: OrderedDict[tuple[Block, ...], Batch] = OrderedDict()
-        self._laid = Laid()
+        self._laid, self._lock = Laid(), Lock()
 
     def points(self, trees: Sequence[Tree]) -> Points:
-        """Encode trees, as the method takes unions."""
+        """Encode trees, as the method takes unions.
+
+        On a processor each thread encodes a part of many trees alone: threads that share an operation wait for each
+        other in every one of them, for long beside other work.
+        """
+        parts = 1 if self.device.type != "cpu" else max(1, min(torch.get_num_threads(), len(trees) // _PART))
+        found: dict[int, Points] = {}
+
+        def work(part: int, first: int, last: int) -> None:
+            found[part] = self._points(trees[first:last])
+
+        share(work, len(trees), parts)
+        return _joined([found[part] for part in range(parts)])
+
+    def _points(self, trees: Sequence[Tree]) -> Points:
+        """The same on this thread."""
         rows: dict[Structure, list[tuple[int, ...]]] = {}
         places: dict[Structure, list[int]] = {}
         for place, tree in enumerate(trees):
@@ -59,35 +76,40 @@ class Encoder:
             places.setdefault(structure, []).append(place)
         batch = self._batch(tuple(Block(structure, len(table)) for structure, table in rows.items()))
         ids = np.fromiter((i for table in rows.values() for row in table for i in row), np.int32)
-        with torch.inference_mode(), self._laid.used(), _threads_for(len(trees)):
+        with torch.inference_mode(), self._laid.used(), _one_thread():
             points = self.model.encode(batch, torch.from_numpy(ids).to(self.device)).float()
         if not bool(torch.isfinite(points).all()):
             raise DivergedError("a question is encoded as numbers that are not finite: the model's weights diverged")
         return _in_order(points, batch.layout.owners, [place for block in places.values() for place in block])
 
     def _batch(self, blocks: tuple[Block, ...]) -> Batch:
-        if blocks in self._batches:
+        with self._lock:
+            made = self._batches.get(blocks) or Batch.of(build_layout(blocks, self.model.union), self.device)
+            self._batches[blocks] = made
             self._batches.move_to_end(blocks)
-            return self._batches[blocks]
-        made = Batch.of(build_layout(blocks, self.model.union), self.device)
-        self._batches[blocks] = made
-        if len(self._batches) > _KEPT:
-            self._batches.popitem(last=False)
-        return made
+            if len(self._batches) > _KEPT:
+                self._batches.popitem(last=False)
+            return made
 
 
 @contextmanager
-def _threads_for(trees: int) -> Iterator[None]:
-    """One thread for a few trees: threads wait for each other in every small operation, for long beside other work."""
+def _one_thread() -> Iterator[None]:
+    """Inside, torch's operations on this thread are not shared with others."""
     before = torch.get_num_threads()
-    if trees >= _SHARED or before == 1:
-        yield
-        return
     torch.set_num_threads(1)
     try:
         yield
     finally:
         torch.set_num_threads(before)
+
+
+def _joined(parts: Sequence[Points]) -> Points:
+    """The points of neighbouring parts of the trees as those of all."""
+    if len(parts) == 1:
+        return parts[0]
+    starts = np.cumsum([0, *(len(part.rows) for part in parts)])
+    ptr = [part.ptr[:-1] + start for part, start in zip(parts, starts[:-1], strict=True)]
+    return Points(torch.cat([part.rows for part in parts]), np.concatenate([*ptr, starts[-1:]]))
 
 
 def _in_order(points: Tensor, owners: npt.NDArray[np.int64], places: list[int]) -> Points:
