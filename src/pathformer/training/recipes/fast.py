@@ -11,7 +11,7 @@ from pathformer.training.options import SoftmaxOptions, StepConfig
 from pathformer.training.recipes._base import Recipe
 from pathformer.training.task import Training
 
-__all__ = ["MODEL", "RECIPE", "fast"]
+__all__ = ["MODEL", "NEGATION", "RECIPE", "fast"]
 
 MODEL = {
     "space": "hermitian",
@@ -26,6 +26,7 @@ MODEL = {
     "variable": "expected",
     "sharpness": 1.6,
 }
+NEGATION = {"fork": "both", "fork_dropout": 0.3}  # to deny a branch, a fork must see what it is denied to
 
 
 def fast(*, minutes: float = 8.0, negation: bool = False, seed: int = 0) -> Recipe:
@@ -35,7 +36,7 @@ def fast(*, minutes: float = 8.0, negation: bool = False, seed: int = 0) -> Reci
     """
     return Recipe(
         method="pathformer",
-        model=MODEL,
+        model={**MODEL, **NEGATION} if negation else MODEL,
         start="complex-{dataset}",
         training=Training(
             minutes=minutes,
