@@ -14,6 +14,15 @@ from pathformer.kg.datasets import load
 @pytest.mark.slow
 def test_a_release_of_a_fitted_engine_costs_next_to_nothing() -> None:
     engine = pf.fit(load("world"), minutes=0.7, device="cpu", progress=False)
+    page = released(engine.parts, "int8").files["MODEL_CARD.md"].decode()
+    for fact in (
+        f"- version: {pf.__version__}",
+        "- date: 20",
+        "- seed: 0",
+        "| 1p | yes | ",
+        " | counting | difference |",
+    ):
+        assert fact in page, fact
     held = held_out_queries(engine, 60)
     assert len(held) == 14
     for form, same in (("bf16", 98.0), ("int8", 95.0)):

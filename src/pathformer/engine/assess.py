@@ -6,10 +6,12 @@ import platform
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from typing import Any
 
 import numpy as np
 
+from pathformer import __version__
 from pathformer.engine.assumed import assumed_share
 from pathformer.engine.calibrate import Calibration
 from pathformer.engine.engine import Engine
@@ -123,6 +125,8 @@ def assess(
         "held_out": {part: report.triples.get(part, 0) for part in ("valid", "test")},
         "mrr": None if scores is None else scores.mrr,
         "ece": None if judged is None else judged.ece,
+        "version": __version__,
+        "date": datetime.now(UTC).date().isoformat(),
     }
     files = {"report.json": report.json().encode(), "report.md": report.markdown().encode()}
     if judged is not None:

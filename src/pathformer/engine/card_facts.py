@@ -58,7 +58,9 @@ def _of_fit(parts: Parts) -> dict[str, Any]:
     about, model = parts.about, dataclasses.asdict(parts.model.config)
     told: dict[str, Any] = {
         "settings": {f"model.{name}": value for name, value in model.items()},
-        **{name: about[name] for name in ("seed", "steps", "seconds", "version") if about.get(name) is not None},
+        **{
+            name: about[name] for name in ("seed", "steps", "seconds", "version", "date") if about.get(name) is not None
+        },
         "machine": about.get("device", ""),
     }
     if REPORT not in parts.files:
