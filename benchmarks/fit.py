@@ -88,7 +88,7 @@ def links_of(questions: Questions) -> Questions:
 
 def complex_scale(scale: Scale) -> Scale:
     """Settings for links alone."""
-    update = StepConfig(objective="links", average="batch", weighted=False, rate=1e-2)
+    update = StepConfig(objective="links", average="batch", weighted=False, rate=0.1)  # as in engine.scale
     training = Training(steps=1, batch=512, share="step", turns=False, schedule="cosine", warmup=0.03, update=update)
     return replace(scale, model={"rank": 128, "n3": 0.01, "relation": 0.5}, training=training, links=None)
 

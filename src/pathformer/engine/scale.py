@@ -153,7 +153,7 @@ def _hops(usual: Scale, cuda: bool) -> Scale:
 
 
 def _links(usual: Training, rank: int) -> Links:
-    update = StepConfig(objective="links", average="batch", weighted=False, rate=1e-2)
+    update = StepConfig(objective="links", average="batch", weighted=False, rate=0.1)  # links bear ten times the usual
     training = replace(usual, mix={}, fresh=0, schedule="cosine", update=update)
     return Links(share=0.7, model={"rank": rank, "n3": 0.01, "relation": 0.5}, training=training)
 
