@@ -1,8 +1,8 @@
 """The benchmarks in minutes on one card: a link predictor as the base, a path transformer that adds to it.
 
 ComplEx is trained for a minute on single links and kept as it is; paths are its products by hops, forks weigh what they
-add, and the transformer, with tables of its own to read, adds to whole paths what links cannot know. Which part gave
-what is in docs/recipe.md. The run files `fast-fb15k-237`, `fast-nell995` and their `-efol` forms are this recipe.
+add, and one layer of a transformer adds to whole paths what links cannot know. Which part gave what is in
+docs/recipe.md. The run files `fast-fb15k-237`, `fast-nell995` and their `-efol` forms are this recipe.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ from pathformer.training.task import Training
 __all__ = ["MODEL", "NEGATION", "RECIPE", "fast"]
 
 MODEL = {
+    "dim": 2000,  # twice the rank of the link predictor
     "space": "hermitian",
-    "layers": 2,
+    "layers": 1,
     "scale": False,
     "gain": "small",
     "fork": "weighed",
     "base": "expected",
     "alone": 1,
-    "tokens": "own",
     "adds": "roots",
     "variable": "expected",
     "sharpness": 1.6,
@@ -54,7 +54,6 @@ def fast(*, minutes: float = 8.0, negation: bool = False, seed: int = 0) -> Reci
                 power=0.25,
                 rate=5e-4,
                 table_rate=0.0,
-                token_rate=2.0,
                 decay=0.01,
                 ema=0.999,
             ),
