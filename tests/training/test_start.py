@@ -4,10 +4,18 @@ from __future__ import annotations
 
 import pytest
 import torch
+import training_toy as toy
 
 from pathformer.errors import CheckpointError
+from pathformer.evaluation.evaluate import ModelRanker, evaluate
 from pathformer.models import Model, build
+from pathformer.query.structures import STRUCTURES
+from pathformer.symbolic.pairs import GraphPair
+from pathformer.symbolic.sample import sample
+from pathformer.training.data import TrainingSet
+from pathformer.training.options import StepConfig
 from pathformer.training.start import mapped, start_tables
+from pathformer.training.step import TrainingStep
 
 
 def source(entities: int = 30) -> Model:
@@ -71,6 +79,25 @@ def test_the_same_seed_maps_alike() -> None:
         start_tables(made, source(), seed)
     assert torch.equal(one.entities.weight, two.entities.weight)
     assert not torch.equal(one.entities.weight, three.entities.weight)
+
+
+def test_chains_of_a_link_predictor_answer_what_was_never_trained() -> None:
+    """Paths, forks and variables by a ComplEx alone: 2p, ip and pi of a graph of which only links were learned."""
+    pair = GraphPair.of(toy.graphs()[0])
+    torch.manual_seed(0)
+    links = build("complex", {"rank": 12, "n3": 0.0, "relation": 0.0}, entities=toy.ENTITIES, relations=toy.RELATIONS)
+    data = TrainingSet.of([sample(STRUCTURES["1p"], pair, 200)], toy.ENTITIES)
+    TrainingStep(links, data, {"1p": 64}, StepConfig(rate=2e-2, weighted=False)).run(200)
+    settings = {"dim": 24, "space": "hermitian", "base": "expected", "alone": 9, "variable": "expected", "fork": "sum"}
+    made = toy.model(**settings)
+    asked = {name: sample(STRUCTURES[name], pair, 40, stream="asked") for name in ("1p", "2p", "2i", "ip", "pi")}
+    before = evaluate(ModelRanker(made), asked, answers="easy").scores
+    start_tables(made, links)
+    after = evaluate(ModelRanker(made), asked, answers="easy").scores
+    for name, score in after.items():
+        assert score.mrr > 2 * before[name].mrr, name
+    exact = evaluate(ModelRanker(links), {"1p": asked["1p"]}, answers="easy").scores["1p"]
+    assert after["1p"].mrr == pytest.approx(exact.mrr)
 
 
 def test_another_graph_is_refused() -> None:
