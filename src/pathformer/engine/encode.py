@@ -6,8 +6,7 @@ D points, q numbers of a query in the space; D is at least the number of trees, 
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass
 from threading import Lock
 
@@ -18,7 +17,7 @@ from torch import Tensor
 
 from pathformer.errors import DivergedError
 from pathformer.models import Batch, Model
-from pathformer.nn.kernels.threads import share
+from pathformer.nn.kernels.threads import one_thread, share
 from pathformer.nn.linear import Laid
 from pathformer.plan import Block, build_layout
 from pathformer.query.computation import Tree
@@ -54,8 +53,7 @@ class Encoder:
     def points(self, trees: Sequence[Tree]) -> Points:
         """Encode trees, as the method takes unions.
 
-        On a processor each thread encodes a part of many trees alone: threads that share an operation wait for each
-        other in every one of them, for long beside other work.
+        On a processor each thread encodes a part of many trees alone.
         """
         parts = 1 if self.device.type != "cpu" else max(1, min(torch.get_num_threads(), len(trees) // _PART))
         found: dict[int, Points] = {}
@@ -76,7 +74,7 @@ class Encoder:
             places.setdefault(structure, []).append(place)
         batch = self._batch(tuple(Block(structure, len(table)) for structure, table in rows.items()))
         ids = np.fromiter((i for table in rows.values() for row in table for i in row), np.int32)
-        with torch.inference_mode(), self._laid.used(), _one_thread():
+        with torch.inference_mode(), self._laid.used(), one_thread():
             points = self.model.encode(batch, torch.from_numpy(ids).to(self.device)).float()
         if not bool(torch.isfinite(points).all()):
             raise DivergedError("a question is encoded as numbers that are not finite: the model's weights diverged")
@@ -90,17 +88,6 @@ class Encoder:
             if len(self._batches) > _KEPT:
                 self._batches.popitem(last=False)
             return made
-
-
-@contextmanager
-def _one_thread() -> Iterator[None]:
-    """Inside, torch's operations on this thread are not shared with others."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(before)
 
 
 def _joined(parts: Sequence[Points]) -> Points:

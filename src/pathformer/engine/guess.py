@@ -28,6 +28,7 @@ from pathformer.engine.proof import Reason, Sets, Step
 from pathformer.engine.search import nearest
 from pathformer.engine.variables import Place
 from pathformer.index import Index
+from pathformer.nn.kernels.threads import one_thread
 from pathformer.query.computation import Anchor, Intersection, Negation, Projection, Tree, Union
 
 __all__ = ["Guesser"]
@@ -57,8 +58,9 @@ class Guesser:
     def explain(self, tree: Tree, entities: npt.NDArray[np.integer]) -> list[Reason]:
         """The reason of each entity (U,) as an answer of the tree."""
         answers = entities.astype(np.int64)
-        pools = self._pools(tree, answers)
-        _, build = self._solve(tree, (), answers, pools)
+        with one_thread():  # hundreds of small operations
+            pools = self._pools(tree, answers)
+            _, build = self._solve(tree, (), answers, pools)
         return [build(place) for place in range(len(answers))]
 
     def _solve(self, tree: Tree, place: Place, at: Ids, pools: dict[Place, Ids]) -> Solved:

@@ -13,7 +13,7 @@ from pathformer.nn.kernels.l1_rank import l1_distances_plain
 from pathformer.nn.kernels.rerank import nearest_of
 from pathformer.nn.kernels.scan import lay_out
 from pathformer.nn.kernels.stored import as_stored, as_tensor
-from pathformer.nn.kernels.threads import share
+from pathformer.nn.kernels.threads import one_thread, share
 
 
 @given(seed=st.integers(0, 2**31), entities=st.integers(1, 300), points=st.integers(1, 70), words=st.integers(1, 3))
@@ -109,3 +109,17 @@ def test_a_failure_on_another_thread_is_not_lost() -> None:
 
     with pytest.raises(ValueError, match="part one"):
         share(work, 10, 2)
+
+
+def test_one_thread_alone_and_then_as_many_as_before() -> None:
+    before = torch.get_num_threads()
+    try:
+        torch.set_num_threads(2)
+        with one_thread():
+            assert torch.get_num_threads() == 1
+        assert torch.get_num_threads() == 2
+        with pytest.raises(ZeroDivisionError), one_thread():
+            raise ZeroDivisionError
+        assert torch.get_num_threads() == 2
+    finally:
+        torch.set_num_threads(before)

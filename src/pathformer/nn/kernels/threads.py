@@ -1,14 +1,20 @@
-"""Compiled loops on several threads, as many as torch uses; they let go of the interpreter while they run."""
+"""Work on several threads, as many as torch uses, each with a part of its own; or on one alone.
+
+Compiled loops and torch's operations let go of the interpreter while they run.
+"""
 
 from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from functools import cache
 
-__all__ = ["share"]
+import torch
+
+__all__ = ["one_thread", "share"]
 
 
 def share(work: Callable[[int, int, int], None], count: int, threads: int) -> None:
@@ -20,6 +26,21 @@ def share(work: Callable[[int, int, int], None], count: int, threads: int) -> No
     finally:
         for other in others:
             other.result()
+
+
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """Inside, what torch or `share` does on this thread is not shared with others.
+
+    Threads that share an operation wait for each other in every one of them, for long beside other work: many small
+    operations are done sooner by one.
+    """
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
 
 
 @cache
