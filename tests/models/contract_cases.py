@@ -47,10 +47,17 @@ VARIANTS: dict[str, list[dict[str, Any]]] = {
         {"space": "sphere"},
         {"space": "sphere", "variable": "expected", "query_dropout": 0.1},
         {"space": "hermitian", "base": "product", "fork": "sum", "gain": "small"},
-        {"space": "hermitian", "base": "expected", "variable": "expected", "alone": 1},
         {"space": "hermitian", "base": "product", "read": "operators", "joined": "composed", "fork": "weighed"},
-        {"space": "hermitian", "base": "expected", "adds": "roots", "tokens": "own", "alone": 1, "fork": "both"},
-        {"space": "hermitian", "base": "expected", "variable": "expected", "tokens": "own", "width": 12},
+        {
+            "space": "hermitian",
+            "base": "expected",
+            "variable": "expected",
+            "alone": 1,
+            "adds": "roots",
+            "tokens": "own",
+            "width": 12,
+            "fork": "both",
+        },
     ],
 }
 ONLY = {"complex": ("1p", "2u")}  # structures of methods that take no others, and say so

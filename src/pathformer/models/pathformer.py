@@ -178,28 +178,28 @@ class Pathformer(Model):
     def embed(self, batch: Batch, ids: Tensor, entities: Reading) -> Tensor:
         """Encode level by level: paths from anchors, forks, paths from variables, ... (I,) -> (D, q)."""
         operators, bank = self.operators.read(), Bank()
-        read = (entities, operators)  # what tokens are read from
+        read = (entities, operators)  # what tokens are rows of
         if self.config.tokens == "own":
             read = self.token_entities.read(), self.token_operators.read()
         batch = batch if self.complement is None else batch.lifted
         for place, step in enumerate(batch.steps):
-            if isinstance(step, Paths):
-                values = (
-                    bank.take(step.variable_values).to(operators.weight.dtype) if len(step.variable_values) else None
-                )
-                if self.product is None:
-                    tokens = self._tokens(step, ids, *read, self._starting(values, entities, entities))
-                    pooled = mean_pool(self.paths(tokens, step.packing), step.packing)  # E_pq (P, q)
-                else:
-                    starts = self._starts(step, ids, values, entities)
-                    pooled = self._base(batch.walks[place], ids, starts, entities, operators)
-                    if len(long := step.packing.longer(1 + self.config.alone)):
-                        tokens = self._tokens(step, ids, *read, self._starting(values, entities, read[0]))
-                        heard = batch.at_roots[place] if self.config.adds == "roots" else None
-                        pooled = self._joined(pooled, starts, tokens, long, heard)
-                bank.add(self.space.regularize(pooled))
-            else:
+            if isinstance(step, Forks):
                 bank.add(self.forks(self._branches(step, bank).split(step.sizes)))  # E_v (F, q)
+                continue
+            values = None  # of the variables that start its paths (W, q)
+            if len(step.variable_values):
+                values = bank.take(step.variable_values).to(operators.weight.dtype)
+            if self.product is None:
+                tokens = self._tokens(step, ids, *read, self._starting(values, entities, entities))  # E_in (T, q)
+                pooled = mean_pool(self.paths(tokens, step.packing), step.packing)  # E_pq (P, q)
+            else:
+                starts = self._starts(step, ids, values, entities)
+                pooled = self._base(batch.walks[place], ids, starts, entities, operators)
+                if len(long := step.packing.longer(1 + self.config.alone)):
+                    tokens = self._tokens(step, ids, *read, self._starting(values, entities, read[0]))
+                    heard = batch.at_roots[place] if self.config.adds == "roots" else None
+                    pooled = self._joined(pooled, starts, tokens, long, heard)
+            bank.add(self.space.regularize(pooled))
         return F.dropout(bank.take(batch.roots), self.config.query_dropout, self.training)  # v_q (D, q)
 
     def _branches(self, step: Forks, bank: Bank) -> Tensor:
