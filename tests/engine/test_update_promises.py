@@ -1,6 +1,6 @@
 """What an update promises: a fifth of the first fit's time at most, old answers as good, new entities above counting.
 
-By processor time, so that other work on the machine does not decide it.
+By the clock, as both are boxes of time: on a machine full of other work the update's fixed part may take too long.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ def test_one_percent_more_is_learned_in_a_fifth_of_the_time(
     seen, later = divided(load(name, None if name == "world" else request.getfixturevalue("data_dir")))
     share = later.triple_count / seen.triple_count
     assert 0.009 < share < 0.02
-    start = time.process_time()
+    start = time.monotonic()
     fit(seen, MINUTES, out=tmp_path / "engine", device="cpu", progress=False)
-    first = time.process_time() - start
-    start = time.process_time()
+    first = time.monotonic() - start
+    start = time.monotonic()
     renewed = update_engine(tmp_path / "engine", later, device="cpu", progress=False)
-    second = time.process_time() - start
+    second = time.monotonic() - start
     [change] = renewed.about["updates"]
     figures = {key: change[key] for key in ("entities", "triples", "before", "after", "new", "counting")}
     print(f"{name}: {second:.1f} of {first:.1f} s ({second / first:.0%}), {figures}")  # for docs/fit.md: pytest -s
