@@ -1,0 +1,99 @@
+"""Runs whose negated queries are drawn by what they take away, at first and when they are drawn anew."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+
+import numpy as np
+import pytest
+from rich.console import Console
+
+from pathformer.experiments import run as module
+from pathformer.experiments.run import gather, train_run
+from pathformer.experiments.settings import read_run
+from pathformer.kg import KnowledgeGraph
+from pathformer.symbolic.queries import Queries
+from pathformer.training.data import TrainingSet
+from pathformer.training.display import Display
+from pathformer.training.task import Training
+
+SETTINGS = [
+    "queries=drawn",
+    "trained=efol",
+    "valid_queries=5",
+    "model.dim=16",
+    "model.layers=1",
+    "model.heads=2",
+    "model.space=sphere",
+    "training.steps=5",
+    "training.batch=4",
+    "training.validations=1",
+    "training.fresh=2",
+    "training.turns=false",
+    "training.update.objective=softmax",
+]
+
+
+@pytest.fixture(scope="module")
+def graph(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    rng = np.random.default_rng(0)
+    rows = {(int(h), int(r), int(5 * k + (h + r + 1) % 5)) for h, r, k in rng.integers(0, [40, 3, 8], (400, 3))}
+    triples = [(f"e{h}", f"r{r}", f"e{t}") for h, r, t in sorted(rows)]
+    return KnowledgeGraph.from_triples(triples[:-40], triples[-40:], name="forty").save(
+        tmp_path_factory.mktemp("graph") / "graph"
+    )
+
+
+def sets_seen(graph: Path, folder: Path, monkeypatch: pytest.MonkeyPatch, *settings: str) -> list[list[Queries]]:
+    """All training sets that a run was given, one after the other."""
+    run = read_run("umls-small", [f"dataset={graph}", *SETTINGS, *settings])
+    seen: list[list[Queries]] = []
+    begin, refill = TrainingSet.of, TrainingSet.refill
+
+    def begun(queries: list[Queries], *rest: object) -> TrainingSet:
+        seen.append(queries)
+        return begin(queries, *rest)  # type: ignore[arg-type]
+
+    def refilled(data: TrainingSet, queries: list[Queries]) -> None:
+        seen.append(queries)
+        refill(data, queries)
+
+    monkeypatch.setattr(module.TrainingSet, "of", begun)
+    monkeypatch.setattr(TrainingSet, "refill", refilled)
+    display = Display(Console(file=io.StringIO()))
+    assert train_run(run, folder, material=gather(run), test=False, display=display).result.finished
+    return seen
+
+
+def taken(queries: list[Queries]) -> dict[str, float]:
+    return {part.structure.name: part.removed.counts.mean() for part in queries if part.removed is not None}
+
+
+def test_every_set_is_contested_and_says_what_is_taken_away(
+    graph: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as patch:
+        walked = sets_seen(graph, tmp_path / "walked", patch, "training.update.softmax.removed=9")
+    with monkeypatch.context() as patch:
+        contested = sets_seen(
+            graph, tmp_path / "contested", patch, "training.update.softmax.removed=9", "training.contested=20"
+        )
+    assert len(walked) == len(contested) == 3
+    names = {"2in", "3in", "inp", "pin", "pni"}
+    for plain, drawn in zip(walked, contested, strict=True):
+        assert set(taken(plain)) == set(taken(drawn)) == names
+        assert sum(taken(drawn).values()) > sum(taken(plain).values())
+        assert [len(part) for part in drawn] == [len(part) for part in plain]
+    assert not np.array_equal(contested[1][5].ids, contested[2][5].ids)
+
+
+def test_nothing_is_looked_for_where_nothing_asks_for_it(
+    graph: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert [taken(queries) for queries in sets_seen(graph, tmp_path, monkeypatch)] == [{}] * 3
+
+
+def test_less_than_nothing_is_refused() -> None:
+    with pytest.raises(ValueError, match="contested -1 is a number of entities: 0 or more"):
+        Training(contested=-1)
