@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-from pathformer.experiments import run as module
 from pathformer.experiments.run import gather, train_run
 from pathformer.experiments.settings import read_run
 from pathformer.kg import KnowledgeGraph
@@ -59,7 +58,7 @@ def sets_seen(graph: Path, folder: Path, monkeypatch: pytest.MonkeyPatch, *setti
         seen.append(queries)
         refill(data, queries)
 
-    monkeypatch.setattr(module.TrainingSet, "of", begun)
+    monkeypatch.setattr(TrainingSet, "of", begun)
     monkeypatch.setattr(TrainingSet, "refill", refilled)
     display = Display(Console(file=io.StringIO()))
     assert train_run(run, folder, material=gather(run), test=False, display=display).result.finished
