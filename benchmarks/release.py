@@ -1,7 +1,7 @@
 """What a release form saves and what it costs: bytes, opening, searching, MRR of held-out questions, beside the engine.
 
     pathformer bench release -- ENGINE_OR_RUN ... [--queries 200]    trained ones, with what their MRR becomes
-    pathformer bench release -- --shape nell995 800 2                an untrained model of a graph: dataset, d, layers
+    pathformer bench release -- --untrained fast-nell995,model.dim=400    the model of a run file: sizes and times alone
 
 Times are processor time of one thread, the least of several turns, in which the forms follow each other; other work on
 the machine then falls on all of them alike.
@@ -25,6 +25,7 @@ from pathformer.engine.forms import FORMS, FULL
 from pathformer.engine.storage import is_engine
 from pathformer.engine.typical import typical_points
 from pathformer.experiments.deploy import engine_of_run
+from pathformer.experiments.settings import read_run
 from pathformer.index import build as build_index
 from pathformer.kg.datasets import load as load_graph
 from pathformer.models import build
@@ -33,13 +34,13 @@ TURNS = 5
 POINTS = 64  # searched one by one
 
 
-def untrained(dataset: str, dim: int, layers: int) -> Engine:
-    """An engine of the right size that knows nothing: rows of normal numbers."""
-    kg = load_graph(dataset)
-    settings = {"space": "sphere", "fork": "set", "dim": dim, "layers": layers}
+def untrained(file: str, *settings: str) -> Engine:
+    """An engine of a run's size that knows nothing."""
+    run = read_run(file, settings)
+    kg = load_graph(run.dataset)
     names = kg.vocabulary
     torch.manual_seed(0)
-    model = build("pathformer", settings, entities=names.entity_count, relations=names.relation_count)
+    model = build(run.method, run.model_settings, entities=names.entity_count, relations=names.relation_count)
     return Engine(kg, model, build_index("exact", model.entities.weight.detach(), model.space))
 
 
@@ -110,7 +111,7 @@ def show(name: str, figures: dict[str, Any]) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("sources", nargs="*", type=Path, help="engines, or runs of `pathformer train`")
-    parser.add_argument("--shape", nargs=3, action="append", default=[], metavar=("DATASET", "D", "LAYERS"))
+    parser.add_argument("--untrained", nargs="*", default=[], metavar="RUN,KEY=VALUE", help="models of run files")
     parser.add_argument("--queries", type=int, default=200, help="held-out questions of a structure")
     parser.add_argument("--out", type=Path, default=RESULTS)
     given = parser.parse_args()
@@ -120,10 +121,9 @@ def main() -> None:
         engine = load(source) if is_engine(source) else engine_of_run(source, asked=0)
         figures[source.name] = measured(engine, given.queries)
         show(source.name, figures[source.name])
-    for dataset, dim, layers in given.shape:
-        name = f"{dataset}, untrained, d = {dim}, {layers} layers"
-        figures[name] = measured(untrained(dataset, int(dim), int(layers)), 0)
-        show(name, figures[name])
+    for name in given.untrained:
+        figures[f"{name}, untrained"] = measured(untrained(*name.split(",")), 0)
+        show(name, figures[f"{name}, untrained"])
     print(record("release", figures, given.out))
 
 
