@@ -23,8 +23,9 @@ import json
 import os
 import sys
 import time
+import traceback
 from collections.abc import Callable, Mapping
-from contextlib import nullcontext
+from contextlib import nullcontext, redirect_stderr, redirect_stdout
 from dataclasses import replace
 from functools import partial
 from multiprocessing import get_context
@@ -174,11 +175,15 @@ def _side_by_side(tasks: Mapping[str, Callable[[], None]], folder: Path, jobs: i
 
 
 def _logged(task: Callable[[], None], log: Path) -> None:
-    with log.open("a", encoding="utf-8") as file:
-        os.dup2(file.fileno(), 1)
+    with log.open("a", encoding="utf-8") as file, redirect_stdout(file), redirect_stderr(file):
+        os.dup2(file.fileno(), 1)  # what libraries say without Python
         os.dup2(file.fileno(), 2)
         torch.set_num_threads(1)
-        task()
+        try:
+            task()
+        except Exception:
+            traceback.print_exc()
+            sys.exit(1)
 
 
 def _last(log: Path) -> str:

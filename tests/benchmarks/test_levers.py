@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import sys
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -49,3 +51,48 @@ def test_a_checkpoint_is_no_run_to_train_first() -> None:
     assert levers._start(lever) == ("complex-nell995", "model.rank=8")
     found = levers._from(lever, {("complex-nell995", "model.rank=8"): Path("there")})
     assert found == ["model.layers=1", "start=there"]
+
+
+def _works(place: Path) -> None:
+    place.mkdir()
+    line = {"step": 3, "seconds": 1.5, "queries_per_second": 10.0, "valid/mrr": 0.25}
+    (place / "log.jsonl").write_text(json.dumps(line) + "\n")
+    print("said by the task")
+
+
+def _fails() -> None:
+    raise RuntimeError("no such thing")
+
+
+def test_tasks_side_by_side_have_logs_of_their_own_and_one_that_fails_stops_no_other(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    tasks = {"bad": _fails, "one": partial(_works, tmp_path / "one"), "two": partial(_works, tmp_path / "two")}
+    levers._side_by_side(tasks, tmp_path, jobs=2)
+    told = capfd.readouterr().out
+    assert "bad: started, 2 wait" in told
+    assert "bad: FAILED (1): RuntimeError: no such thing" in told
+    assert "two: done; step 3 after 2 s, 10 queries/s, validation MRR 25.00" in told
+    assert (tmp_path / "one.log").read_text() == "said by the task\n"
+    assert "said by the task" not in told
+
+
+def test_a_run_that_starts_somewhere_has_its_levers_start_there() -> None:
+    assert levers._begun(Lever(("a=1",)), "complex-nell995").settings == ("a=1", "start=complex-nell995")
+    assert levers._begun(Lever(("start=else",)), "complex-nell995").settings == ("start=else",)
+    assert levers._begun(Lever(("a=1",)), "").settings == ("a=1",)
+
+
+def test_levers_that_are_finished_are_written_together(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    row = {"device": "processor", "steps": 1200, "queries_per_second": 3.0, "1p": 40.0, "expected": "more"}
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "lever.json").write_text(json.dumps({**row, "other_ways": {"smallest": {"2u": 9.96}}}))
+    levers._write("fast-nell995", 2.5, tmp_path, ["mine:model.layers=1", "cut"], jobs=2)
+    table = (tmp_path / "levers.md").read_text()
+    assert "| mine | 1,200 | 3 | 40.0 | more |" in table
+    assert "- mine: smallest 2u 10.0" in table
+    figures = json.loads((tmp_path / "levers.json").read_text())["figures"]
+    assert (figures["run"], figures["minutes"], figures["jobs"]) == ("fast-nell995", 2.5, 2)
+    assert list(figures["levers"]) == ["mine:model.layers=1"]
+    with pytest.raises(SystemExit, match="no lever was finished"):
+        levers._write("fast-nell995", 2.5, tmp_path, ["cut"], jobs=2)
