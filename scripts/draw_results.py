@@ -71,7 +71,8 @@ def _early() -> Curve:
 
 def _looks(record: Record) -> str:
     count = record.settings.get("valid_queries")
-    return "all validation queries" if count is None else f"{count:,} validation queries a structure"
+    queries = "all validation queries" if count is None else f"{count:,} validation queries a structure"
+    return f"{queries}, {record.beside} runs on the card" if record.beside > 1 else queries
 
 
 def main() -> None:

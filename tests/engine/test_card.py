@@ -118,8 +118,9 @@ def test_what_nobody_said_is_not_known() -> None:
     ):  # fmt: skip
         assert line in page, line
     assert not re.search(r"\bNone\b", page)
-    late = replace(CARD, before=61.0).markdown()
-    assert "- time: 1:35 min, after 1:01 min of the run that its tables start from\n" in late
+    late = replace(CARD, before=61.0, together=5).markdown()
+    first = "after 1:01 min of the run that its tables start from"
+    assert f"- time: 1:35 min, on a device shared by up to 5 runs, {first}\n" in late
 
 
 def test_what_it_cannot_do_follows_from_what_it_was_trained_on() -> None:

@@ -115,8 +115,12 @@ def test_a_new_record_is_drawn_by_itself(record: Record, monkeypatch: pytest.Mon
     monkeypatch.setitem(drawing["figures"].__globals__, "read_records", lambda: [record, ours])
     after = drawing["figures"]()
     assert set(after) == {"fb15k-237-epfo.svg", "fast-fb15k-237.svg", "recipe-race.svg"}
-    assert "ours, 500 validation queries a structure" in after["recipe-race.svg"]
+    assert "ours, 500 validation queries a structure:" in after["recipe-race.svg"]
     assert "softmax over all entities" not in after["recipe-race.svg"]
+    crowded = replace(ours, beside=5)
+    monkeypatch.setitem(drawing["figures"].__globals__, "read_records", lambda: [record, crowded])
+    assert "ours, 500 validation queries a structure, 5 runs on the card:" in drawing["figures"]()["recipe-race.svg"]
+    assert "on a device shared by up to 5 runs" in card_of_record(crowded).markdown()
     monkeypatch.setitem(drawing["figures"].__globals__, "read_records", lambda: [replace(ours, variant="seed 1")])
     assert drawing["figures"]() == {}
 

@@ -55,6 +55,7 @@ class Card:
     steps: int | None = None
     seconds: float | None = None
     before: float | None = None  # seconds of a run that its tables start from
+    together: int = 1  # runs at most that shared the device
     memory_gb: float | None = None
     machine: str = ""
     commit: str = ""
@@ -103,13 +104,14 @@ class Card:
         ]
 
     def _training(self) -> list[str]:
+        shared = f", on a device shared by up to {self.together} runs" if self.together > 1 else ""
         first = f", after {duration(self.before)} of the run that its tables start from" if self.before else ""
         rows = {
             "method": ", ".join([self.method or "not known", *self._sizes()]),
             "weights": self.weights,
             "seed": self.seed,
             "steps": "" if self.steps is None else f"{self.steps:,}",
-            "time": "" if self.seconds is None else f"{duration(self.seconds)}{first}",
+            "time": "" if self.seconds is None else f"{duration(self.seconds)}{shared}{first}",
             "most memory": "" if self.memory_gb is None else f"{self.memory_gb:.1f} GB on the card",
             "machine": self.machine,
             "commit": self.commit,

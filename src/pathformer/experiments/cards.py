@@ -81,6 +81,7 @@ def card_of_record(record: Record) -> Card:
         steps=record.steps,
         seconds=record.seconds,
         before=record.before,
+        together=record.beside,
         memory_gb=record.memory_gb,
         machine=_machine(record.machine),
         commit=record.commit,
