@@ -7,6 +7,7 @@ import math
 import pytest
 import torch
 from torch import Tensor
+from torch.utils.flop_counter import FlopCounterMode
 
 from pathformer.nn import cross_entropy as module
 from pathformer.nn.cross_entropy import cross_entropy, product_cross_entropy
@@ -95,6 +96,25 @@ def test_the_product_form_counts_them_too(monkeypatch: pytest.MonkeyPatch, part:
         found.append((losses.detach().float(), left.grad, right.grad))
     for plain, ours in zip(*found, strict=True):
         torch.testing.assert_close(ours, plain, rtol=1e-4, atol=1e-6, check_dtype=False)
+
+
+@pytest.mark.parametrize("part", [1 << 28, 2 * COLUMNS])
+def test_columns_that_are_kept_as_they_are_cost_no_product(monkeypatch: pytest.MonkeyPatch, part: int) -> None:
+    monkeypatch.setattr(module, "PART", part)
+    spent, found = [], []
+    for moved in (True, False):
+        left, right, targets, shares = problem()
+        right.requires_grad_(moved)
+        losses = product_cross_entropy(left, right, targets, shares).sum()
+        with FlopCounterMode(display=False) as counter:
+            losses.backward()
+        assert (right.grad is not None) is moved
+        spent.append(counter.get_total_flops())
+        found.append(left.grad)
+    assert spent[0] - spent[1] == 2 * ROWS * COLUMNS * WIDTH
+    assert found[0] is not None
+    assert found[1] is not None
+    assert torch.equal(found[0], found[1])
 
 
 def test_large_logits_stay_finite() -> None:

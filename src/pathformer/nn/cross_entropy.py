@@ -80,7 +80,7 @@ class _ProductCrossEntropy(torch.autograd.Function):
         return loss - smoothing * (left.float() @ right.float().mean(dim=0)) if smoothing else loss
 
     @staticmethod
-    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, Tensor, None, None, None, None, None]:
+    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, Tensor | None, None, None, None, None, None]:
         left, right, targets, shares, log_sum, kept, more, times = ctx.saved_tensors
         grad, smoothing, columns = grads[0].contiguous(), ctx.smoothing, ctx.columns
         of_left, of_right = [], None
@@ -93,10 +93,10 @@ class _ProductCrossEntropy(torch.autograd.Function):
                 debts = (logits.gather(1, more[rows]) - log_sum[rows, None]).exp() * times[rows] * grad[rows, None]
                 owed.scatter_add_(1, more[rows], debts.to(owed.dtype))
             of_left.append(owed @ right)
-            part = owed.t() @ left[rows]
-            of_right = part if of_right is None else of_right + part
-        assert of_right is not None
-        return torch.cat(of_left), of_right[:columns], None, None, None, None, None
+            if ctx.needs_input_grad[1]:  # a table that is kept as it is has none
+                part = (owed.t() @ left[rows])[:columns]
+                of_right = part if of_right is None else of_right + part
+        return torch.cat(of_left), of_right, None, None, None, None, None
 
 
 def _with_more(sums: Tensor, logits: Tensor, more: Tensor, times: Tensor) -> Tensor:
