@@ -81,6 +81,15 @@ def test_an_engine_is_released_with_its_cost(engine: Path, tmp_path: Path) -> No
     assert less < 0.4 * whole
 
 
+def test_a_release_that_is_released_again_keeps_what_its_form_cost(engine: Path, tmp_path: Path) -> None:
+    run(engine, tmp_path / "small", "--queries", "5")
+    shown = run(tmp_path / "small", tmp_path / "copy", "--queries", "5")  # both sides would have the rounded weights
+    assert "is a release in int8 already: what that cost, where it was measured, stands in its card" in shown
+    assert "MRR as trained" not in shown
+    for name in ("release.json", "MODEL_CARD.md"):
+        assert (tmp_path / "copy" / name).read_bytes() == (tmp_path / "small" / name).read_bytes()
+
+
 def test_half_precision_without_measuring(engine: Path, tmp_path: Path) -> None:
     shown = run(engine, tmp_path / "half", "--form", "bf16", "--no-measure")
     assert "MRR" not in shown

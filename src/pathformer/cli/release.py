@@ -49,18 +49,20 @@ def command(
 
     from pathformer.engine.compare import cost_of, held_out_queries
     from pathformer.engine.engine import Engine
+    from pathformer.engine.forms import FULL
     from pathformer.engine.release import check_source, priced, released
     from pathformer.engine.storage import HEADER
     from pathformer.kg.atomic import check_target
 
     console = Console(highlight=False)
     check_target(out, HEADER, force=force)
-    check_source("full", form)
+    check_source(FULL, form)
     with Console(stderr=True).status("reading") as status:
         engine = _open(source, data, device)
         status.update(f"rounding to {form}")
         small = released(engine.parts, form)
-        held = held_out_queries(engine, queries, _structures(engine)) if measure else {}
+        measured = measure and engine.form == FULL  # what was rounded before cannot be compared with what it was
+        held = held_out_queries(engine, queries, _structures(engine)) if measured else {}
         if held:
             status.update(f"ranking {sum(map(len, held.values())):,} held-out questions twice")
             cost = cost_of(engine, Engine.of(small), held)
@@ -69,7 +71,10 @@ def command(
             small = priced(small, cost)
         status.update("writing")
         Engine.of(small).save(out, force=force)
-    if measure and not held:
+    if engine.form != FULL:
+        told = f"{source} is a release in {form} already: what that cost, where it was measured, stands in its card."
+        console.print(told, markup=False, soft_wrap=True)
+    elif measure and not held:
         console.print("Nothing of this graph was held out: what the form costs cannot be measured.", soft_wrap=True)
     console.print(_sizes(source, out))
     console.print(f"The engine is in {out}, with its card ({out}/MODEL_CARD.md).", markup=False, soft_wrap=True)
