@@ -21,7 +21,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import torch
 from _sparse import SparseTraining
 from safetensors.torch import load_file, save_file
@@ -120,13 +119,13 @@ def write(
     for number, part in enumerate(table.split(rows)):
         save_file(_stored(part, eight_bits), folder / f"entities-{number}.safetensors")
     ranker = ModelRanker(model)
-    some = {name: _some(asked, points_each) for name, asked in queries.items()}
+    some = {name: asked.spread(points_each) for name, asked in queries.items()}
     with torch.inference_mode():
         points = {name: ranker.points(asked)[0].cpu().contiguous() for name, asked in some.items()}
     save_file(points, folder / "points.safetensors")
     facts = {**about, "eight_bits": eight_bits, "entities": len(table), "dim": table.shape[1], "mrr": {}}
     _note(folder, facts)  # before the ranking too: what was trained is of use without its figures
-    report = evaluate(ranker, {name: _some(asked, 500) for name, asked in queries.items()})
+    report = evaluate(ranker, {name: asked.spread(500) for name, asked in queries.items()})
     figures = {name: score.mrr for name, score in report.scores.items()}
     print({name: round(100 * mrr, 1) for name, mrr in figures.items()})
     _note(folder, {**facts, "mrr": figures})
@@ -134,10 +133,6 @@ def write(
 
 def _note(folder: Path, facts: dict[str, Any]) -> None:
     (folder / "about.json").write_text(json.dumps(facts, indent=2) + "\n", encoding="utf-8")
-
-
-def _some(queries: Queries, count: int) -> Queries:
-    return queries.take(np.linspace(0, len(queries) - 1, min(count, len(queries))).round().astype(np.int64))
 
 
 def main() -> None:

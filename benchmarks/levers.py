@@ -1,6 +1,6 @@
 """What each lever gives at equal minutes: `PYTHONPATH=src python benchmarks/levers.py RUN MINUTES OUT [LEVER ...]`.
 
-    pathformer bench levers -- fast-fb15k-237 3 runs/levers margin softmax all-answers
+    pathformer bench levers -- fast-fb15k-237 3 runs/levers recipe margin one-answer
     pathformer bench levers -- fast-fb15k-237 3 runs/levers recipe start frozen --jobs 3
     pathformer bench levers -- --speed
     pathformer bench levers -- --list
@@ -18,7 +18,6 @@ to OUT; weights stay in OUT/LEVER, and the same command goes on where it was cut
 from __future__ import annotations
 
 import argparse
-import gc
 import json
 import os
 import sys
@@ -28,34 +27,30 @@ from collections.abc import Callable, Mapping
 from contextlib import nullcontext, redirect_stderr, redirect_stdout
 from dataclasses import replace
 from functools import partial
-from multiprocessing import get_context
 from multiprocessing.connection import wait
-from multiprocessing.process import BaseProcess
+from multiprocessing.context import ForkProcess
 from pathlib import Path
 from typing import Any, get_args
 
-import numpy as np
 import torch
 from _levers import LEVERS, Lever, lever_of
+from _levers_speed import device_name, speed, start_memory
 from _record import record
 
 from pathformer.evaluation.evaluate import ModelRanker, evaluate
+from pathformer.experiments.fork import forked
 from pathformer.experiments.mps import Service
 from pathformer.experiments.run import Material, gather, train_run
 from pathformer.experiments.settings import read_run, run_names
 from pathformer.experiments.standing import standing
 from pathformer.models import Combine, Model
-from pathformer.models.pathformer import Config, Pathformer, Variable
-from pathformer.query.structures import EPFO, EPFO_TRAINED, NEGATION_STRUCTURES
-from pathformer.symbolic.queries import Queries
-from pathformer.training import bench, checkpoint
+from pathformer.models.pathformer import Pathformer, Variable
+from pathformer.query.structures import EPFO, NEGATION_STRUCTURES
+from pathformer.training import checkpoint
 from pathformer.training.device import choose_device
-from pathformer.training.options import SoftmaxOptions, StepConfig
-from pathformer.training.step import TrainingStep
 
 TELL = 20.0  # seconds between two reports
 EXCLUDED = (0.0, 1.0, 3.0, 10.0, 30.0)  # strengths of `evaluation.exclude`
-GRAPHS = {"FB15k-237": (14_505, 474), "NELL995": (63_361, 400)}  # entities, relations
 
 
 def main() -> None:
@@ -88,7 +83,7 @@ def work(name: str, minutes: float, folder: Path, titles: list[str], jobs: int) 
     run = read_run(name)
     levers = {title: _begun(lever_of(title, run.dataset), run.start) for title in titles}
     begun = time.monotonic()
-    material = gather(read_run(name))
+    material = gather(run)
     print(f"queries ready in {time.monotonic() - begun:.0f} s", flush=True)
     wanted = sorted({key for lever in levers.values() if (key := _start(lever))})
     starts = {key: folder / f"start-{number}-{Path(key[0]).stem}" for number, key in enumerate(wanted)}
@@ -143,24 +138,21 @@ def _one(
     """Train a lever and write what came of it beside its weights."""
     place = folder / _folder(title)
     run = read_run(name, [*settings, f"training.minutes={minutes}"])
-    _start_memory()
+    start_memory()
     outcome = train_run(run, place, material=material, test=False)
     row = {"expected": lever.expected, "settings": list(lever.settings)} | _figures(outcome, place)
-    row |= {"device": _device(), "other_ways": _ways(outcome, material, run.valid_queries)}
+    row |= {"device": device_name(), "other_ways": _ways(outcome, material, run.valid_queries)}
     (place / "lever.json").write_text(json.dumps(row), encoding="utf-8")
 
 
 def _side_by_side(tasks: Mapping[str, Callable[[], None]], folder: Path, jobs: int) -> None:
     """So many at a time, each in a fork of this process with a log of its own; tells where they stand."""
-    waiting, running, told = dict(tasks), dict[str, BaseProcess](), time.monotonic()
+    waiting, running, told = dict(tasks), dict[str, ForkProcess](), time.monotonic()
     folder.mkdir(parents=True, exist_ok=True)
     while waiting or running:
         while waiting and len(running) < jobs:
             name = next(iter(waiting))
-            running[name] = get_context("fork").Process(
-                target=_logged, args=(waiting.pop(name), folder / f"{name}.log")
-            )
-            running[name].start()
+            running[name] = forked(_logged, waiting.pop(name), folder / f"{name}.log")
             print(f"{name}: started, {len(waiting)} wait", flush=True)
         wait([process.sentinel for process in running.values()], timeout=1.0)
         for name in [name for name, process in running.items() if not process.is_alive()]:
@@ -246,16 +238,9 @@ def _ways(outcome: Any, material: Material, count: int | None) -> dict[str, dict
 
 
 def _mrr(model: Model, material: Material, count: int | None, names: tuple[str, ...]) -> dict[str, float]:
-    asked = {name: _some(queries, count) for name, queries in material.sets["valid"].items() if name in names}
+    asked = {name: queries.spread(count) for name, queries in material.sets["valid"].items() if name in names}
     scores = evaluate(ModelRanker(model), asked).scores
     return {name: 100 * score.mrr for name, score in scores.items()}
-
-
-def _some(queries: Queries, count: int | None) -> Queries:
-    """At most `count` queries, evenly spaced, as a run's own validation takes them."""
-    if count is None or len(queries) <= count:
-        return queries
-    return queries.take(np.linspace(0, len(queries) - 1, count).round().astype(np.int64))
 
 
 def _markdown(rows: dict[str, dict[str, Any]]) -> str:
@@ -275,52 +260,6 @@ def _markdown(rows: dict[str, dict[str, Any]]) -> str:
         speed = f"{row['steps']:,} | {row['queries_per_second']:,.0f}"
         lines.append(f"| {_folder(title)} | {speed} | {' | '.join(cells)} | {row['expected']} |")
     return "\n".join([*lines, "", "The best weights ranked in other ways:", "", *ways]) + "\n"
-
-
-def speed() -> None:
-    """Captured updates at both sizes: queries a second and memory, of the paper's objective and the softmax."""
-    cases = {
-        "margin, L1": (Config(), StepConfig()),
-        "softmax, cosine": (Config(space="sphere"), StepConfig(objective="softmax")),
-        "softmax, cosine, average": (Config(space="sphere"), StepConfig(objective="softmax", ema=0.999)),
-        "softmax, L1, 512 drawn": (
-            Config(),
-            StepConfig(objective="softmax", negatives=512, softmax=SoftmaxOptions(entities="drawn")),
-        ),
-    }
-    found: dict[str, Any] = {"device": _device()}
-    for graph, (entities, relations) in GRAPHS.items():
-        data = bench.made_up(EPFO_TRAINED, entities, relations, 100_000, "cuda")
-        for batch in (256, 512):
-            for title, (config, step) in list(cases.items())[: 4 if batch == 512 else 2]:
-                _start_memory()
-                torch.manual_seed(0)
-                with torch.device("cuda"):
-                    model = Pathformer(config, entities, relations)
-                made = TrainingStep(model, data, dict.fromkeys(EPFO_TRAINED, batch), step)
-                figures = bench.speed(made, updates=60, warmup=8)
-                found[f"{graph}, 5 x {batch}, {title}"] = {
-                    name: getattr(figures, name) for name in ("queries_per_second", "milliseconds", "peak_bytes")
-                }
-                print(
-                    f"{graph:10s} 5 x {batch}  {title:26s} {figures.queries_per_second:9,.0f} q/s "
-                    f"{figures.milliseconds:7.3f} ms  peak {figures.peak_bytes / 2**30:.2f} GiB  "
-                    f"captured {made._graph is not None}  diverged {dict(made.losses().diverged)}",
-                    flush=True,
-                )
-                del made, model
-    print("written to", record("levers-speed", found))
-
-
-def _start_memory() -> None:
-    gc.collect()
-    if torch.cuda.is_available():
-        torch.cuda.empty_cache()
-        torch.cuda.reset_peak_memory_stats()
-
-
-def _device() -> str:
-    return torch.cuda.get_device_name() if torch.cuda.is_available() else "processor"
 
 
 if __name__ == "__main__":

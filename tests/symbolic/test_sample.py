@@ -165,3 +165,12 @@ def test_progress_is_told_and_never_past_the_aim() -> None:
 def _directed(graph: Graph) -> list[tuple[int, int, int]]:
     forward = graph.triples().tolist()
     return [(h, r, t) for h, r, t in forward] + [(t, r ^ 1, h) for h, r, t in forward]
+
+
+def test_some_of_the_queries_are_spread_over_all() -> None:
+    queries = sample(STRUCTURES["2p"], PAIR, 9)
+    assert queries.spread(None) is queries
+    assert queries.spread(9) is queries
+    some = queries.spread(3)
+    assert some.ids.tolist() == queries.ids[[0, 4, 8]].tolist()
+    assert some.hard[1].tolist() == queries.hard[4].tolist()

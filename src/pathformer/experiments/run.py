@@ -8,7 +8,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import torch
 
 from pathformer import __version__, config
@@ -253,15 +252,8 @@ def _facts(run: Run, kg: KnowledgeGraph, sets: QuerySets) -> dict[str, Any]:
 
 
 def _validation(run: Run, model: Model, sets: QuerySets) -> Any:
-    asked = {name: _some(queries, run.valid_queries) for name, queries in sets["valid"].items()}
+    asked = {name: queries.spread(run.valid_queries) for name, queries in sets["valid"].items()}
     return lambda: evaluate(ModelRanker(model), asked)
-
-
-def _some(queries: Queries, count: int | None) -> Queries:
-    """At most `count` queries, evenly spaced."""
-    if count is None or len(queries) <= count:
-        return queries
-    return queries.take(np.linspace(0, len(queries) - 1, count).round().astype(np.int64))
 
 
 def _test(run: Run, task: Task, result: Result, sets: QuerySets, folder: Path) -> dict[str, Report]:

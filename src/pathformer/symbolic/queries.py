@@ -87,6 +87,12 @@ class Queries:
         removed = None if self.removed is None else self.removed.take(rows)
         return Queries(self.structure, self.ids[rows], self.easy.take(rows), self.hard.take(rows), removed)
 
+    def spread(self, count: int | None) -> Queries:
+        """At most `count` of them, evenly spaced; none: all."""
+        if count is None or len(self) <= count:
+            return self
+        return self.take(np.linspace(0, len(self) - 1, count).round().astype(np.int64))
+
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Stored:
