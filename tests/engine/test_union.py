@@ -37,6 +37,22 @@ def weighed(engine: Engine, request: pytest.FixtureRequest) -> Iterator[Engine]:
     engine.model.combine = "smallest"
 
 
+@pytest.mark.parametrize("weighed", ["probability"], indirect=True)
+@pytest.mark.parametrize("whole", [1 << 22, 0])
+def test_what_was_removed_from_the_index_is_found_by_no_union(
+    weighed: Engine, whole: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(union, "_WHOLE", whole)
+    index = build_index("exact", weighed.model.entities.weight.detach(), weighed.model.space)
+    tree = STRUCTURES["2u"].tree([0, 0, 1, 2])
+    points, none = weighed.encoder.points([tree]).rows, np.empty(0, np.int64)
+    first = unite(points, weighed.model, index, none, none, 3).others
+    index.remove(first[:1])
+    found = unite(points, weighed.model, index, none, none, 3).others
+    assert len(found) == 3
+    assert found[:2].tolist() == first[1:].tolist()
+
+
 @pytest.mark.parametrize("weighed", WEIGHED, indirect=True)
 @pytest.mark.parametrize("read", ["whole", "estimated from all"])
 def test_a_union_is_a_full_sort_by_the_sum_of_probabilities(

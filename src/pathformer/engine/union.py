@@ -45,7 +45,7 @@ def unite(points: Tensor, model: Model, index: Index, known: Ids, barred: Ids, t
     """The distances of the known answers and the `top` nearest entities outside `barred`, which holds the known."""
     if model.entities.weight.numel() <= _WHOLE:
         listed, stands = np.arange(model.entity_count), None
-        found = np.delete(listed, barred)
+        found = np.delete(listed, np.union1d(barred, index.removed))
     else:
         found = np.setdiff1d(_found(points, index, barred, top), barred)
         listed, stands = _with_drawn(np.union1d(found, barred), model.entity_count)
