@@ -24,7 +24,7 @@ from rich.console import Console
 from pathformer.engine.engine import Engine
 from pathformer.engine.fit import new_model, train_in
 from pathformer.engine.heldout import Questions, draw_questions, hold_out
-from pathformer.engine.judge import find_predictions, fit_calibration, judge_calibration
+from pathformer.engine.judge import all_but, find_predictions, fit_calibration, judge_calibration
 from pathformer.engine.scale import Scale, scale_for
 from pathformer.evaluation.chain import Chain
 from pathformer.evaluation.evaluate import ModelRanker, evaluate
@@ -112,7 +112,7 @@ def measured(name: str, seconds: float, asked: int, data: Path | None) -> dict[s
     engine = Engine(kg, model, build_index("exact", model.entities.weight.detach(), model.space))
     calibration = fit_calibration(
         *(
-            find_predictions(part, kg.graph("train"), engine.encoder, engine.index)
+            find_predictions(part, all_but(kg, "valid"), engine.encoder, engine.index)
             for part in (questions.valid, questions.everyday["valid"])
         )
     )

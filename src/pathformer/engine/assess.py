@@ -16,7 +16,7 @@ from pathformer.engine.assumed import assumed_share
 from pathformer.engine.calibrate import Calibration
 from pathformer.engine.engine import Engine
 from pathformer.engine.heldout import Questions
-from pathformer.engine.judge import find_predictions, fit_calibration, judge_calibration
+from pathformer.engine.judge import all_but, find_predictions, fit_calibration, judge_calibration
 from pathformer.engine.reliability import draw_reliability
 from pathformer.engine.report import FitReport, RelationScore
 from pathformer.engine.scale import Scale
@@ -80,7 +80,7 @@ def assess(
         relations = _by_relation(kg, model, asked)
         advance("figures")
     if questions.test and questions.valid and _held_out(kg) >= _ENOUGH:
-        learnt = kg.graph("train")
+        learnt = all_but(kg, "valid")
         calibration = fit_calibration(
             find_predictions(asked.valid, learnt, encoder, index),
             find_predictions(asked.everyday["valid"], learnt, encoder, index),

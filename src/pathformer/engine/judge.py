@@ -18,9 +18,10 @@ from pathformer.engine.reliability import Reliability, reliability
 from pathformer.engine.search import search
 from pathformer.index import Index
 from pathformer.kg.graph import Graph
+from pathformer.kg.knowledge import KnowledgeGraph
 from pathformer.symbolic.queries import Queries
 
-__all__ = ["TOP", "Judged", "find_predictions", "fit_calibration", "judge_calibration"]
+__all__ = ["TOP", "Judged", "all_but", "find_predictions", "fit_calibration", "judge_calibration"]
 
 TOP = 10  # best predictions of a query that probabilities are fitted on and judged by
 _AT_ONCE = 256  # trees
@@ -32,6 +33,16 @@ class Judged:
 
     found: tuple[Candidates, ...]
     right: tuple[npt.NDArray[np.bool_], ...]  # (P,) a query
+
+
+def all_but(kg: KnowledgeGraph, part: str) -> Graph:
+    """Everything but one part, as an engine in service knows everything but what is missing.
+
+    Were the other held-out part missing too, what it makes true would count as wrong: of the predictions that are right
+    a good model would be told that half are wrong. It is known instead, and counts as neither.
+    """
+    triples = np.concatenate([rows for name, rows in kg.splits.items() if name != part])
+    return Graph.from_triples(triples, kg.vocabulary.entity_count, kg.vocabulary.relation_count)
 
 
 def find_predictions(

@@ -1,0 +1,51 @@
+"""Held-out questions as they are searched: what is known there, and what counts as right."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from pathformer.engine.engine import Engine
+from pathformer.engine.heldout import draw_held_out, hold_out
+from pathformer.engine.judge import all_but, find_predictions
+from pathformer.index import build as build_index
+from pathformer.kg.knowledge import KnowledgeGraph
+from pathformer.models import build
+
+Triples = list[tuple[str, str, str]]
+
+
+@pytest.fixture(scope="module")
+def engine(small_graph_triples: dict[str, Triples]) -> Engine:
+    kg = hold_out(KnowledgeGraph.from_triples([t for part in small_graph_triples.values() for t in part]), 0.1)
+    names = kg.vocabulary
+    settings = {"dim": 16, "layers": 1, "heads": 2}
+    model = build("pathformer", settings, entities=names.entity_count, relations=names.relation_count)
+    return Engine(kg, model, build_index("exact", model.entities.weight.detach(), model.space))
+
+
+@pytest.mark.parametrize(("part", "others"), [("valid", ("train", "test")), ("test", ("train", "valid"))])
+def test_everything_but_a_part_is_known(engine: Engine, part: str, others: tuple[str, ...]) -> None:
+    known = all_but(engine.kg, part)
+    for name in others:
+        assert all(tail in known.tails_of(head, relation) for head, relation, tail in engine.kg.splits[name].tolist())
+    missing = [tail not in known.tails_of(head, relation) for head, relation, tail in engine.kg.splits[part].tolist()]
+    assert all(missing)
+
+
+def test_what_the_other_part_makes_true_is_neither_right_nor_wrong(engine: Engine) -> None:
+    """Knowing train alone, predictions that `test` makes true count as wrong; knowing all but valid, none is there."""
+    kg = engine.kg
+    whole = kg.graph()
+    questions = {"1p": draw_held_out(kg, "valid", 40)["1p"]}
+    counts = {}
+    for name, graph in (("train", kg.graph("train")), ("all but valid", all_but(kg, "valid"))):
+        judged = find_predictions(questions, graph, engine.encoder, engine.index, top=kg.vocabulary.entity_count)
+        counts[name] = 0
+        for (head, relation), found, right in zip(
+            questions["1p"].ids.tolist(), judged.found, judged.right, strict=True
+        ):
+            true = np.isin(found.entities[found.predicted], whole.tails_of(head, relation))
+            assert not (right & ~true).any()
+            counts[name] += int((true & ~right).sum())
+    assert counts["train"] > 0 == counts["all but valid"]
