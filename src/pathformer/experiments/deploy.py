@@ -14,13 +14,14 @@ from typing import Any
 from pathformer.engine.calibrate import Calibration
 from pathformer.engine.engine import Engine
 from pathformer.engine.heldout import draw_questions
-from pathformer.engine.judge import find_predictions, fit_calibration, judge_calibration
+from pathformer.engine.judge import all_but, find_predictions, fit_calibration, judge_calibration
 from pathformer.engine.scale import scale_for
 from pathformer.errors import InputError
 from pathformer.experiments.cards import run_facts
 from pathformer.experiments.measure import find_checkpoint
 from pathformer.index import build as build_index
 from pathformer.kg.datasets import load
+from pathformer.kg.graph import Graph
 from pathformer.symbolic.queries import Queries
 from pathformer.training import checkpoint
 
@@ -71,9 +72,10 @@ def _probabilities(engine: Engine, structures: Sequence[str], asked: int) -> tup
     scale = scale_for(entities=names.entity_count, triples=kg.triple_count)
     drawn = draw_questions(kg, replace(scale, drawn=1, asked=min(asked, scale.asked)))
 
-    def found(queries: Mapping[str, Queries], graph: str) -> Any:
+    def found(queries: Mapping[str, Queries], known: Graph) -> Any:
         some = {name: one for name, one in queries.items() if name in structures}
-        return find_predictions(some, kg.graph(graph), engine.encoder, engine.index)
+        return find_predictions(some, known, engine.encoder, engine.index)
 
-    calibration = fit_calibration(found(drawn.valid, "train"), found(drawn.everyday["valid"], "train"))
-    return calibration, judge_calibration(calibration, found(drawn.test, "valid")).ece
+    known = all_but(kg, "valid")
+    calibration = fit_calibration(found(drawn.valid, known), found(drawn.everyday["valid"], known))
+    return calibration, judge_calibration(calibration, found(drawn.test, kg.graph("valid"))).ece
