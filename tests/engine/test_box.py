@@ -124,3 +124,19 @@ def test_a_short_box_is_kept(graph: KnowledgeGraph) -> None:
     engine = fit(KnowledgeGraph("small", graph.vocabulary, {"train": graph.splits["train"]}), 0.25, progress=False)
     assert time.monotonic() - start < 1.1 * 15.0 + 5.0
     assert engine.about["steps"] > 0
+
+
+def test_a_kill_while_the_time_is_written_down_leaves_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def killed(self: Path, text: str, *_: str) -> int:
+        with self.open("w") as file:
+            file.write(text[:5])
+        raise KeyboardInterrupt
+
+    settings = Training(minutes=1.0)
+    with monkeypatch.context() as patched:
+        patched.setattr(Path, "write_text", killed)
+        with pytest.raises(KeyboardInterrupt):
+            Box(60.0).training(settings, tmp_path)
+    first = Box(60.0).training(settings, tmp_path)
+    assert first.minutes == pytest.approx(0.85, abs=0.01)
+    assert Box(600.0).training(settings, tmp_path) == first

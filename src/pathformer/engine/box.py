@@ -59,5 +59,7 @@ class Box:
             return replace(settings, minutes=float(json.loads(file.read_text("utf-8"))["training"]))
         left = self.start + _TRAINED * self.seconds - time.monotonic()
         minutes = max(left, _LEAST * self.seconds) / 60.0
-        file.write_text(json.dumps({"training": minutes}), "utf-8")
+        new = file.with_suffix(".part")  # a kill while it is written must not leave half of it
+        new.write_text(json.dumps({"training": minutes}), "utf-8")
+        new.replace(file)
         return replace(settings, minutes=minutes)
