@@ -25,6 +25,7 @@ from pathformer.symbolic.queries import Queries, Ragged
 
 __all__ = ["grow_model", "place_new"]
 
+_SHORTER = 0.5  # where an inner product grows with a row's length: of few links, it must not outrank what is known well
 _LOOKED_AT = 500  # old entities, for how far one lies from what its links predict
 
 
@@ -53,8 +54,9 @@ def place_new(model: Model, graph: Graph, first: int, rounds: int = 2, seed: int
     """Put entities from id `first` on at the mean of what the model predicts for their links; in rounds, so that one
     that is linked to new entities alone follows those.
 
-    Where directions count it is put beside that mean, as far from it as old entities lie from theirs, and made as long:
-    at the very place it would be nearer to every such question than the entities that answer it, and push them down.
+    Where directions count it is put beside that mean, as far from it as old entities lie from theirs, and made as long
+    (half as long where scores grow with it): at the very place it would be nearer to every such question than the
+    entities that answer it, and push them down.
     """
     table, space = model.entities.weight, model.space
     if space.entity_width != space.query_width:
@@ -78,7 +80,7 @@ def _beside(model: Model, graph: Graph, first: int, seed: int) -> Callable[[Tens
     some = np.zeros(graph.entities, np.bool_)
     some[draw.permutation(first)[:_LOOKED_AT]] = True
     rows, means = _mean_predictions(model, graph, some, np.arange(graph.entities) < first)
-    length = table[:first].norm(dim=1).mean()
+    length = table[:first].norm(dim=1).mean() * (_SHORTER if isinstance(model.space, Hermitian) else 1.0)
     cosine = F.cosine_similarity(table[rows], means.to(table.dtype), dim=1).mean().clamp(0.0, 1.0)
 
     def beside(points: Tensor) -> Tensor:
