@@ -81,6 +81,12 @@ def stubborn(one, *_):
         except KeyboardInterrupt:
             pass
 
+def wordy(one, *_):
+    raise RuntimeError("no " * 10**5 + "end")
+
+side.run_box = wordy
+found["wordy"] = scene("wordy", [box("gqe", 3)], seconds=60.0, device="cpu")
+
 side.run_box, side._END, side.GRACE = stubborn, 1.0, 0.0
 found["late"] = scene("late", [box("gqe", 3)], seconds=5.0, device="cpu")
 
@@ -153,6 +159,13 @@ def test_a_row_that_does_not_stop_is_killed_before_the_time_is_up(scenes: dict[s
     late = scenes["late"]
     assert (late["done"], late["failed"], late["left"]) == ([], {}, ["gqe@5min"])
     assert 3.5 < late["seconds"] < 7.5
+
+
+def test_an_error_of_many_words_is_told_in_part_and_logged_whole(scenes: dict[str, Any], folder: Path) -> None:
+    words = scenes["wordy"]["failed"]["gqe@5min"]
+    assert words.startswith("RuntimeError: no no no ")
+    assert len(words) == 4000
+    assert "no no end" in (folder / "wordy" / "work" / "gqe@5min.log").read_text()
 
 
 def test_ctrl_c_saves_all_rows(scenes: dict[str, Any], folder: Path) -> None:

@@ -39,6 +39,7 @@ _TELL = 20.0  # seconds between two reports of where the rows stand
 _READING = 90.0  # seconds that reading a dataset may take; beside running rows it is not begun later than that
 _RANKING = 60.0  # seconds for the test of a row, with neighbours
 _INSIST = 1.0  # a second Ctrl-C counts after so many seconds
+_WORDS = 4000  # characters of an error that are told: a pipe holds 64 KiB, and nobody reads it before the row has ended
 _END = 3.0  # seconds before the end at which a row that has not stopped is killed; what it saved before stays
 
 
@@ -248,4 +249,4 @@ def _row(
             answer.send("cut")
         except Exception as error:
             traceback.print_exc(file=file)
-            answer.send(f"{type(error).__name__}: {error}")
+            answer.send(f"{type(error).__name__}: {error}"[:_WORDS])  # the log has all of it
