@@ -39,6 +39,7 @@ from _record import record
 
 from pathformer.evaluation.evaluate import ModelRanker, evaluate
 from pathformer.experiments.fork import forked
+from pathformer.experiments.keep import curve_of
 from pathformer.experiments.mps import Service
 from pathformer.experiments.run import Material, gather, train_run
 from pathformer.experiments.settings import read_run, run_names
@@ -142,7 +143,14 @@ def _one(
     outcome = train_run(run, place, material=material, test=False)
     row = {"expected": lever.expected, "settings": list(lever.settings)} | _figures(outcome, place)
     row |= {"device": device_name(), "other_ways": _ways(outcome, material, run.valid_queries)}
-    (place / "lever.json").write_text(json.dumps(row), encoding="utf-8")
+    _keep(place / "lever.json", row)
+
+
+def _keep(path: Path, row: Mapping[str, Any]) -> None:
+    """Write a lever's figures at once or not at all: where the file is, the lever is finished."""
+    part = path.with_suffix(".part")
+    part.write_text(json.dumps(row), encoding="utf-8")
+    part.replace(path)
 
 
 def _side_by_side(tasks: Mapping[str, Callable[[], None]], folder: Path, jobs: int) -> None:
@@ -200,10 +208,9 @@ def _folder(title: str) -> str:
 
 
 def _figures(outcome: Any, place: Path) -> dict[str, Any]:
-    """Steps, speed, memory, and the last validation by structure, in percent."""
+    """Steps, speed, memory, the last validation by structure, in percent, and every one before it."""
     lines = [json.loads(line) for line in (place / "log.jsonl").read_text(encoding="utf-8").splitlines()]
     rates = sorted(line["queries_per_second"] for line in lines if "queries_per_second" in line)
-    curve = [(line["seconds"], 100 * line["valid/mrr"]) for line in lines if "valid/mrr" in line]
     last = [line for line in lines if "valid/mrr" in line][-1]
     mrr = {key.removeprefix("valid/"): 100 * value for key, value in last.items() if key.startswith("valid/")}
     averages = {
@@ -213,7 +220,7 @@ def _figures(outcome: Any, place: Path) -> dict[str, Any]:
     }
     held = torch.cuda.max_memory_allocated() / 2**30 if torch.cuda.is_available() else 0.0
     speed = {"steps": outcome.result.step, "queries_per_second": rates[len(rates) // 2], "peak_gib": held}
-    return {**speed, **averages, **mrr, "curve": curve}
+    return {**speed, **averages, **mrr, "curve": curve_of(lines)}
 
 
 def _ways(outcome: Any, material: Material, count: int | None) -> dict[str, dict[str, float]]:

@@ -25,7 +25,8 @@ RACES = {  # picture -> the runs of those recipes
     "recipe-race-nell995.svg": ("nell995-epfo", "fast-nell995", "scratch-nell995"),
     "recipe-race-nell995-negation.svg": ("nell995-efol", "fast-nell995-efol", "scratch-nell995-efol"),
 }
-STAND_INS = {  # for a run without a record: what `bench levers` kept, which lever, seconds of what it started from
+# For a run without a record: what `bench levers` kept while its curves were means, which lever, seconds of its start.
+STAND_INS = {
     "fast-fb15k-237": (LOGS / "fb15k-237-base-2" / "levers.json", "roots-wide", 60.0),
     "scratch-fb15k-237": (LOGS / "fb15k-237-base-1" / "levers.json", "recipe", 0.0),
 }

@@ -6,10 +6,12 @@ import json
 import sys
 from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from pathformer.experiments.settings import read_run
+from pathformer.query.structures import EPFO
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))
 
@@ -81,6 +83,30 @@ def test_a_run_that_starts_somewhere_has_its_levers_start_there() -> None:
     assert levers._begun(Lever(("a=1",)), "complex-nell995").settings == ("a=1", "start=complex-nell995")
     assert levers._begun(Lever(("start=else",)), "complex-nell995").settings == ("start=else",)
     assert levers._begun(Lever(("a=1",)), "").settings == ("a=1",)
+
+
+def test_a_lever_keeps_every_validation_by_structure_and_is_written_whole(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looks = [{"valid/mrr": mrr, **{f"valid/{name}": mrr for name in EPFO}} for mrr in (0.25, 0.5)]
+    lines = [{"seconds": 9.0 * n, "queries_per_second": 10.0 * n, **look} for n, look in enumerate(looks, 1)]
+    (tmp_path / "log.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    row = levers._figures(SimpleNamespace(result=SimpleNamespace(step=7)), tmp_path)
+    assert (row["steps"], row["EPFO"], row["2p"]) == (7, 50.0, 50.0)
+    assert row["curve"] == [
+        {"seconds": 9.0, **dict.fromkeys(EPFO, 25.0)},
+        {"seconds": 18.0, **dict.fromkeys(EPFO, 50.0)},
+    ]
+    levers._keep(tmp_path / "lever.json", row)
+    assert json.loads((tmp_path / "lever.json").read_text()) == row
+    monkeypatch.setattr(Path, "replace", _fails_at)
+    with pytest.raises(OSError, match="disk full"):
+        levers._keep(tmp_path / "lever.json", {"half": 1})
+    assert json.loads((tmp_path / "lever.json").read_text()) == row
+
+
+def _fails_at(_: Path, __: Path) -> None:
+    raise OSError("disk full")
 
 
 def test_levers_that_are_finished_are_written_together(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
