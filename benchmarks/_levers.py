@@ -89,10 +89,6 @@ LEVERS = {  # what was expected: the words of those who proposed them, before an
         (*HOPS, OPERATORS, "model.fork=weighed", "model.alone=1", FROZEN),
         "one weight a branch in place of a network: pi better by 3, 3i lower by 1",
     ),
-    "hops-gated": Lever(
-        (*HOPS, OPERATORS, "model.fork=gated", "model.alone=1", FROZEN),
-        "weights a number in place of one a branch: between weighed and the sum with a network",
-    ),
     "hops-noise": Lever(
         (*HOPS, OPERATORS, "model.alone=1", FROZEN, "model.start_dropout=0.2"),
         "links that are known by heart are trusted less: pi and 2p gain 1",

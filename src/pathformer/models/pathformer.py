@@ -91,8 +91,8 @@ class Config:
     bias: bool = True  # of the attention maps; silent, Table 7's sizes allow both
     scale: bool = True  # tokens times sqrt(d); silent, without it the positions drown the tokens (1p MRR 3.3 / 13.9)
     gain: Literal["margin", "one", "small"] = "margin"  # initial gain of the last LayerNorm, see `Pathformer`
-    fork: Literal["mlp", "mixer", "mlp2vector", "set", "sum", "weighed", "gated", "both"] = "mlp"  # section IV-C and
-    # Table 4; the last five are ours, free of order
+    fork: Literal["mlp", "mixer", "mlp2vector", "set", "sum", "weighed", "both"] = "mlp"  # section IV-C and Table 4;
+    # the last four are ours, free of order
     negate: Literal["token", "fork"] = (
         "token"  # [Negation] ends the path; or the fork reads the path without it, denied
     )
@@ -315,8 +315,6 @@ def _fork(config: Config) -> nn.Module:
             return WeighedFold(d)
         case "both":
             return SumFold(d, config.fork_dropout, weighed=True)
-        case "gated":
-            return WeighedFold(d, d // 2)
 
 
 METHOD = Pathformer

@@ -99,15 +99,15 @@ class SetFold(nn.Module):
 
 
 class WeighedFold(nn.Module):
-    """sum_i exp(w(x_i)) x_i: the sum of the branches, each with weights of its own, about 1 at first.
+    """sum_i exp(w(x_i)) x_i: the sum of the branches, each with a weight of its own, about 1 at first.
 
-    Ours. w sees the direction of a branch, not its size, and gives one number, or one for each of `weights` equal parts
-    of every half of a branch: it learns how much to trust what kind of branch, and little by heart.
+    Ours. w sees the direction of a branch, not its size: it learns how much to trust what kind of branch, and little by
+    heart.
     """
 
-    def __init__(self, dim: int, weights: int = 1) -> None:
+    def __init__(self, dim: int) -> None:
         super().__init__()
-        self.weight = MLP(dim, dim, weights)  # w
+        self.weight = MLP(dim, dim, 1)  # w
         with torch.no_grad():
             for parameter in self.weight.linears[-1].parameters():
                 parameter.mul_(0.1)
@@ -115,9 +115,8 @@ class WeighedFold(nn.Module):
     def forward(self, branches: Sequence[Tensor]) -> Tensor:
         """(n_1, d), (n_2, d), ... -> (F, d)."""
         rows = torch.cat(list(branches))
-        weights = self.weight(F.layer_norm(rows, rows.shape[-1:])).exp().to(rows.dtype)  # (n, w), n = n_1 + n_2 + ...
-        parts = rows.view(len(rows), 2, weights.shape[1], -1) * weights[:, None, :, None]
-        return left_fold(parts.view_as(rows).split([len(branch) for branch in branches]), torch.add)
+        weights = self.weight(F.layer_norm(rows, rows.shape[-1:])).exp().to(rows.dtype)  # (n, 1), n = n_1 + n_2 + ...
+        return left_fold((rows * weights).split([len(branch) for branch in branches]), torch.add)
 
 
 class SumFold(nn.Module):
