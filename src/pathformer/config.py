@@ -28,7 +28,7 @@ from typing import Any, Literal, TypeVar
 
 from pathformer.errors import ConfigError, closest
 
-__all__ = ["from_mapping", "read", "to_toml"]
+__all__ = ["changed", "flat", "from_mapping", "read", "to_toml"]
 
 T = TypeVar("T")
 
@@ -66,6 +66,30 @@ def from_mapping(cls: type[T], table: Mapping[str, Any]) -> T:
 def to_toml(config: Any) -> str:
     """Every setting as TOML that reads back to an equal object, defaults included; kept beside a checkpoint."""
     return "\n".join(_toml_lines(config, "")).lstrip("\n") + "\n"
+
+
+def flat(table: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
+    """Nested settings with dotted names, as `key=value` has them.
+
+    >>> flat({"model": {"layers": 6}, "dataset": "umls"})
+    {'model.layers': 6, 'dataset': 'umls'}
+    """
+    found: dict[str, Any] = {}
+    for key, value in table.items():
+        found |= flat(value, f"{prefix}{key}.") if isinstance(value, Mapping) else {f"{prefix}{key}": value}
+    return found
+
+
+def changed(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
+    """What differs between two nested settings, for a message.
+
+    >>> changed({"model": {"layers": 6}, "seed": 0}, {"model": {"layers": 2}, "seed": 0})
+    ['model.layers was 6 and is 2']
+    """
+    old, new = flat(before), flat(now)
+    return [
+        f"{key} was {old.get(key)!r} and is {new.get(key)!r}" for key in {**old, **new} if old.get(key) != new.get(key)
+    ]
 
 
 def _read_toml(path: Path) -> dict[str, Any]:

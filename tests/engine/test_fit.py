@@ -193,13 +193,15 @@ def test_an_unfinished_fit_of_something_else_is_refused(graph: KnowledgeGraph, t
     other = KnowledgeGraph.from_triples([("a", "r", "b"), ("b", "r", "c")])
     work = tmp_path / ".engine.fit"
     work.mkdir()
+    (work / "letter.txt").write_text("mine")
     with pytest.raises(InputError, match="is in the way"):
-        quickly(graph, out=tmp_path / "engine")
+        quickly(graph, out=tmp_path / "engine", fresh=True)
+    assert [path.name for path in work.iterdir()] == ["letter.txt"]
     (work / "fit.json").write_text(json.dumps({"fingerprint": other.fingerprint(), "scale": {}}))
     with pytest.raises(InputError, match=r"an unfinished fit of another graph.*--fresh"):
         quickly(graph, out=tmp_path / "engine")
     (work / "fit.json").write_text(json.dumps({"fingerprint": graph.fingerprint(), "scale": {}}))
-    with pytest.raises(InputError, match="an unfinished fit with other settings"):
+    with pytest.raises(InputError, match=r"an unfinished fit with other settings \(.* was None and is .* more\)"):
         quickly(graph, out=tmp_path / "engine")
     quickly(graph, out=tmp_path / "engine", fresh=True)
     assert not work.exists()

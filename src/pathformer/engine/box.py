@@ -17,6 +17,7 @@ import time
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from pathformer.engine.workshop import write_whole
 from pathformer.training.task import Training
 
 __all__ = ["DRAWN", "JUDGED", "Box"]
@@ -59,7 +60,5 @@ class Box:
             return replace(settings, minutes=float(json.loads(file.read_text("utf-8"))["training"]))
         left = self.start + _TRAINED * self.seconds - time.monotonic()
         minutes = max(left, _LEAST * self.seconds) / 60.0
-        new = file.with_suffix(".part")  # a kill while it is written must not leave half of it
-        new.write_text(json.dumps({"training": minutes}), "utf-8")
-        new.replace(file)
+        write_whole(file, {"training": minutes})
         return replace(settings, minutes=minutes)

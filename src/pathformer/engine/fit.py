@@ -9,12 +9,7 @@ itself; everything else is made again from the same seed in seconds. The folder 
 
 from __future__ import annotations
 
-import json
-import shutil
-import tempfile
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from dataclasses import asdict
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -34,7 +29,7 @@ from pathformer.engine.reindex import reindex
 from pathformer.engine.scale import Scale, scale_for
 from pathformer.engine.stages import Stages
 from pathformer.engine.storage import HEADER
-from pathformer.errors import InputError
+from pathformer.engine.workshop import workshop
 from pathformer.evaluation.evaluate import ModelRanker, evaluate
 from pathformer.index import build as build_index
 from pathformer.index import find as find_index
@@ -49,7 +44,7 @@ from pathformer.training.display import Display
 from pathformer.training.fresh import ROOM
 from pathformer.training.loop import Result, Task, train
 
-__all__ = ["DRAWINGS", "METHOD", "assembled", "fit", "new_model", "train_in", "workshop"]
+__all__ = ["DRAWINGS", "METHOD", "assembled", "fit", "new_model", "train_in"]
 
 METHOD = "pathformer"
 DRAWINGS = len(EFOL_TRAINED) + 4 * len(STRUCTURES)  # structures that `draw_questions` tells of
@@ -176,38 +171,3 @@ def train_in(
 def _validation(model: Model, questions: Questions) -> Any:
     asked = {name: some.take(np.arange(min(_VALIDATED, len(some)))) for name, some in questions.valid.items()}
     return lambda: evaluate(ModelRanker(model), asked)
-
-
-@contextmanager
-def workshop(target: Path | None, kg: KnowledgeGraph, scale: Scale, *, fresh: bool = False) -> Iterator[Path]:
-    """The folder of work in progress: beside the target, and left there when the work is interrupted."""
-    if target is None:
-        with tempfile.TemporaryDirectory(prefix="pathformer-fit-") as temporary:
-            yield Path(temporary)
-        return
-    folder = target.parent / f".{target.name}.fit"
-    header = folder / "fit.json"
-    if fresh and header.is_file():
-        shutil.rmtree(folder)
-    facts = checkpoint.as_stored({"fingerprint": kg.fingerprint(), "scale": asdict(scale)})
-    if header.is_file():
-        _check_same(json.loads(header.read_text("utf-8")), facts, folder)
-    elif folder.exists():
-        raise InputError(
-            f"{folder} is in the way: work in progress would go there, and it was not made by this command"
-        )
-    else:
-        folder.mkdir(parents=True)
-        header.write_text(json.dumps(facts), "utf-8")
-    yield folder
-    shutil.rmtree(folder)
-
-
-def _check_same(before: dict[str, Any], now: dict[str, Any], folder: Path) -> None:
-    if before == now:
-        return
-    what = "of another graph" if before.get("fingerprint") != now["fingerprint"] else "with other settings"
-    raise InputError(
-        f"{folder} holds an unfinished fit {what}: finish it with the triples and options it was begun with, "
-        "or forget it with --fresh"
-    )

@@ -20,12 +20,13 @@ from pathformer.engine.assess import MEASURES
 from pathformer.engine.box import Box
 from pathformer.engine.drawn import drawn_once
 from pathformer.engine.engine import Engine
-from pathformer.engine.fit import DRAWINGS, assembled, train_in, workshop
+from pathformer.engine.fit import DRAWINGS, assembled, train_in
 from pathformer.engine.heldout import Questions, draw_held_out, draw_questions
 from pathformer.engine.place import grow_model, place_new
 from pathformer.engine.reindex import reindex
 from pathformer.engine.scale import Scale, scale_for
 from pathformer.engine.stages import Stages
+from pathformer.engine.workshop import workshop
 from pathformer.evaluation.evaluate import ModelRanker, evaluate
 from pathformer.evaluation.frequency import Frequency
 from pathformer.kg.grow import Grown, grow

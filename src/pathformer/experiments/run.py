@@ -18,7 +18,7 @@ from pathformer.evaluation.report import Report
 from pathformer.experiments.cards import card_of_run
 from pathformer.experiments.machine import commit, device_facts
 from pathformer.experiments.queries import QuerySets, query_sets
-from pathformer.experiments.settings import Run, flat, read_run
+from pathformer.experiments.settings import Run, read_run
 from pathformer.kg import KnowledgeGraph
 from pathformer.kg.datasets import load
 from pathformer.models import Model, build
@@ -212,15 +212,10 @@ def check_settings(last: Path, run: Run) -> None:
     now = checkpoint.as_stored(run.plain())
     for unimportant in ("note", "paper"):
         now.pop(unimportant), facts["settings"].pop(unimportant, None)
-    before, after = flat(facts["settings"]), flat(now)
-    changed = [
-        f"{key} was {before.get(key)!r} and is {after.get(key)!r}"
-        for key in {**before, **after}
-        if before.get(key) != after.get(key)
-    ]
-    if changed:
+    different = config.changed(facts["settings"], now)
+    if different:
         raise CheckpointError(
-            f"{last.parent} holds a run with other settings: {'; '.join(changed)}. "
+            f"{last.parent} holds a run with other settings: {'; '.join(different)}. "
             "Continue it with the settings it has, choose another --out, or start it anew with --fresh"
         )
 

@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from pathformer import config
+from pathformer.config import flat
 from pathformer.errors import ConfigError, closest
 from pathformer.models import find
 from pathformer.query.structures import EFOL_TRAINED, EPFO, EPFO_TRAINED, NEGATION_STRUCTURES
@@ -83,18 +84,6 @@ def read_run(
         run: Run = config.from_mapping(_type(str(base.get("method", "pathformer"))), base)
         return run
     return config.read(_type(_method(path, overrides)), path, overrides)
-
-
-def flat(table: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
-    """Nested settings with dotted names, as `key=value` has them.
-
-    >>> flat({"model": {"layers": 6}, "dataset": "umls"})
-    {'model.layers': 6, 'dataset': 'umls'}
-    """
-    found: dict[str, Any] = {}
-    for key, value in table.items():
-        found |= flat(value, f"{prefix}{key}.") if isinstance(value, Mapping) else {f"{prefix}{key}": value}
-    return found
 
 
 def run_names() -> tuple[str, ...]:

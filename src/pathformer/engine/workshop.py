@@ -1,0 +1,147 @@
+"""The folder of a fit in progress: `.films.fit` beside the engine `films` that is to be.
+
+Training saves itself there, and questions are kept. It is left where the work is interrupted, and the same command goes
+on in it; it goes when the engine is written. One process works in it at a time: a lock that the system takes back
+whenever that process ends, however it ends.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import sys
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from pathformer.config import changed
+from pathformer.engine.scale import Scale
+from pathformer.errors import InputError
+from pathformer.kg.knowledge import KnowledgeGraph
+from pathformer.training.checkpoint import as_stored
+
+__all__ = ["workshop", "write_whole"]
+
+_HEADER, _LOCK = "fit.json", "lock"
+_TOLD = 4  # settings that a message names
+
+
+@contextmanager
+def workshop(target: Path | None, kg: KnowledgeGraph, scale: Scale, *, fresh: bool = False) -> Iterator[Path]:
+    """The folder to work in for `target`, locked; without a target a temporary one."""
+    if target is None:
+        with tempfile.TemporaryDirectory(prefix="pathformer-fit-") as temporary:
+            yield Path(temporary)
+        return
+    folder = target.parent / f".{target.name}.fit"
+    facts = as_stored({"fingerprint": kg.fingerprint(), "scale": asdict(scale)})
+    with _locked(folder, target):
+        if fresh:
+            _clear(folder)
+        if (folder / _HEADER).is_file():
+            _check_same(folder, facts)
+        else:
+            write_whole(folder / _HEADER, facts)
+        yield folder
+        _remove(folder)
+
+
+def write_whole(file: Path, facts: Mapping[str, Any]) -> None:
+    """JSON in a file that a kill leaves as it was or complete."""
+    new = file.with_suffix(".part")
+    new.write_text(json.dumps(facts), "utf-8")
+    new.replace(file)
+
+
+@contextmanager
+def _locked(folder: Path, target: Path) -> Iterator[None]:
+    """Make the folder, where it is not there, and hold its lock."""
+    try:
+        lock = _open_lock(folder, target)
+    except OSError as error:
+        raise InputError(f"{target} cannot be written: {folder}: {error.strerror}") from error
+    try:
+        yield
+    finally:
+        os.close(lock)
+
+
+def _open_lock(folder: Path, target: Path) -> int:
+    while True:
+        if folder.exists() and not _is_ours(folder):
+            raise InputError(
+                f"{folder} is in the way: work in progress would go there, and it was not made by this command"
+            )
+        folder.mkdir(parents=True, exist_ok=True)
+        lock = os.open(folder / _LOCK, os.O_RDWR | os.O_CREAT, 0o666)
+        if not _take(lock):
+            os.close(lock)
+            raise InputError(f"another fit is writing {target}: wait for it, or choose another place")
+        if _is_at(lock, folder / _LOCK):
+            return lock
+        os.close(lock)  # the other fit has ended meanwhile, and its folder is gone
+
+
+def _is_ours(folder: Path) -> bool:
+    return folder.is_dir() and (
+        any((folder / name).is_file() for name in (_HEADER, _LOCK)) or not any(folder.iterdir())
+    )
+
+
+def _take(lock: int) -> bool:
+    """Whether the lock could be had; where a system has none, everybody can have it."""
+    if sys.platform != "win32":
+        import fcntl
+
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return False
+        except OSError:
+            return True  # a file system without locks
+    return True
+
+
+def _is_at(opened: int, file: Path) -> bool:
+    try:
+        return os.path.samestat(os.fstat(opened), file.stat())
+    except FileNotFoundError:
+        return False
+
+
+def _clear(folder: Path) -> None:
+    """Forget what was done, the lock apart."""
+    for path in folder.iterdir():
+        if path.is_dir():
+            shutil.rmtree(path)
+        elif path.name != _LOCK:
+            path.unlink()
+
+
+def _remove(folder: Path) -> None:
+    """In one step, so that a fit that begins meanwhile finds the folder or none."""
+    aside = folder.with_suffix(".done")
+    shutil.rmtree(aside, ignore_errors=True)
+    folder.rename(aside)
+    shutil.rmtree(aside, ignore_errors=True)
+
+
+def _check_same(folder: Path, now: Mapping[str, Any]) -> None:
+    try:
+        before = json.loads((folder / _HEADER).read_text("utf-8"))
+        other_graph, scale = before["fingerprint"] != now["fingerprint"], dict(before["scale"])
+    except (ValueError, TypeError, KeyError):
+        raise InputError(f"the unfinished fit in {folder} is damaged; start anew with --fresh") from None
+    if before == now:
+        return
+    different = changed(scale, now["scale"])
+    more = f" and {len(different) - _TOLD} more" if len(different) > _TOLD else ""
+    what = "of another graph" if other_graph else f"with other settings ({'; '.join(different[:_TOLD])}{more})"
+    raise InputError(
+        f"{folder} holds an unfinished fit {what}: finish it with the triples and options it was begun with, "
+        "or forget it with --fresh"
+    )
