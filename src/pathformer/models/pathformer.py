@@ -36,35 +36,19 @@ from torch.nn import functional as F  # noqa: N812 (torch's own name for it)
 from pathformer.models._base import Combine, Model
 from pathformer.models._batch import Bank, Batch, Forks, Paths
 from pathformer.models._compose import Composition
+from pathformer.models._parts import SPACES, encoder_of, fork_of, space_of
 from pathformer.models._walk import Walk
 from pathformer.nn.complement import Complement
 from pathformer.nn.expectation import expected_rows
-from pathformer.nn.fold import LeftFold, MeanPair, MLPPair, SetFold, SumFold, WeighedFold
-from pathformer.nn.mixer import Mixer
 from pathformer.nn.packing import Packing, mean_pool
 from pathformer.nn.rows import take_once
 from pathformer.nn.side_by_side import SideBySide
 from pathformer.nn.table import Reading, Table, assemble
-from pathformer.nn.transformer import TransformerEncoder
-from pathformer.spaces import Space
-from pathformer.spaces.beta import Beta
-from pathformer.spaces.box import Box
-from pathformer.spaces.hermitian import Hermitian, multiply
-from pathformer.spaces.point import Point
-from pathformer.spaces.sphere import Sphere
+from pathformer.spaces.hermitian import multiply
 
 __all__ = ["METHOD", "Config", "Pathformer", "Variable"]
 
 Variable = Literal["vector", "expected"]
-
-_SPACES: dict[str, type[Space]] = {
-    "point": Point,
-    "box": Box,
-    "beta": Beta,
-    "sphere": Sphere,
-    "hermitian": Hermitian,
-}
-_SMALL = 0.01  # a gain at which the encoder is hardly heard beside a base
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -123,7 +107,7 @@ class Config:
                 raise ValueError(f"{name} {getattr(self, name)} is not in [0, 1)")
         if self.dim % 2 and (self.base != "none" or self.space == "hermitian"):
             raise ValueError(f"dim {self.dim} is odd: complex numbers have two parts")
-        if _SPACES[self.space].parts > 1 and self.negate != "token":
+        if SPACES[self.space].parts > 1 and self.negate != "token":
             raise ValueError(f"negate {self.negate!r} is of points: in {self.space!r} nothing is negated")
         if self.exclude < 0.0:
             raise ValueError(f"exclude {self.exclude} is a strength: 0 or more")
@@ -135,9 +119,9 @@ class Config:
             raise ValueError(f"{', '.join(changed)}: of paths with a base, and base is 'none'")
         if not self.sharpness > 0.0:
             raise ValueError(f"sharpness {self.sharpness} is not above 0")
-        if _SPACES[self.space].parts > 1 and self.fork != "mlp":
+        if SPACES[self.space].parts > 1 and self.fork != "mlp":
             raise ValueError(f"fork {self.fork!r} is of no use: space {self.space!r} has its own intersection")
-        if _SPACES[self.space].parts > 1 and (self.base, self.variable) != ("none", "vector"):
+        if SPACES[self.space].parts > 1 and (self.base, self.variable) != ("none", "vector"):
             raise ValueError(f"base {self.base!r} and variable {self.variable!r} are of points, not of {self.space!r}")
 
 
@@ -157,7 +141,7 @@ class Pathformer(Model):
         super().__init__(config, entities, relations)
         c = config
         self.combine, self.exclude = c.combine, c.exclude
-        self.space = _space(c)
+        self.space = space_of(c)
         self.entities = self.space.entity_table(entities)
         if self.space.parts > 1:
             self.negation = False  # the paper trains positive queries only
@@ -167,10 +151,10 @@ class Pathformer(Model):
             self.token_entities = Table(entities, width, -reach, reach)
             self.token_operators = Table(relations + 1, width, -reach, reach)
         self.widen = nn.Linear(c.width, c.dim) if c.width else nn.Identity()
-        encoders = [_encoder(c) for _ in range(self.space.parts)]
+        encoders = [encoder_of(c) for _ in range(self.space.parts)]
         self.paths: nn.Module = encoders[0] if len(encoders) == 1 else SideBySide(encoders)
         own = self.space.intersection()
-        self.forks = _fork(c) if own is None else own
+        self.forks = fork_of(c) if own is None else own
         self.product = None if c.base == "none" else Composition(self.negation)
         self.variable: Variable = c.variable
         self.complement = Complement(c.dim) if c.negate == "fork" else None
@@ -272,49 +256,6 @@ class Pathformer(Model):
             return take_once(torch.cat(rows), step.order)
         parts = [(entities, anchors, step.entity_places), (operators, chain, step.operator_places)]
         return assemble(parts, variables, step.order, step.rows)
-
-
-def _space(config: Config) -> Space:
-    own = {"temperature": config.temperature} if config.space == "sphere" else {}
-    width = config.dim // 2 if config.space == "hermitian" else config.dim
-    return _SPACES[config.space](width, config.margin, **own)
-
-
-def _encoder(config: Config) -> TransformerEncoder:
-    c, d = config, config.width or config.dim
-    return TransformerEncoder(
-        d,
-        c.layers,
-        c.heads,
-        c.hidden * d,
-        dropout=c.dropout,
-        norm=c.norm,
-        positions=c.positions,
-        window=c.window,
-        causal=c.attention == "causal",
-        bias=c.bias,
-        scale=c.scale,
-        gain={"margin": c.margin / c.dim, "one": 1.0, "small": _SMALL}[c.gain],
-    )
-
-
-def _fork(config: Config) -> nn.Module:
-    d, hidden = config.dim, [size * config.dim for size in config.fork_hidden]
-    match config.fork:
-        case "mlp":
-            return LeftFold(MLPPair(d, hidden))
-        case "mlp2vector":
-            return LeftFold(MeanPair(MLPPair(d, hidden), MLPPair(d, hidden)))
-        case "mixer":
-            return LeftFold(Mixer(d))
-        case "set":
-            return SetFold(d)
-        case "sum":
-            return SumFold(d, config.fork_dropout)
-        case "weighed":
-            return WeighedFold(d)
-        case "both":
-            return SumFold(d, config.fork_dropout, weighed=True)
 
 
 METHOD = Pathformer
