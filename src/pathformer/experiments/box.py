@@ -20,9 +20,10 @@ from pathformer.evaluation.evaluate import ModelRanker, evaluate
 from pathformer.evaluation.report import Report
 from pathformer.experiments.keep import figures_of, record_of
 from pathformer.experiments.records import Record, record_name
-from pathformer.experiments.run import Material, new_model, start_anew, train_run
+from pathformer.experiments.run import new_model, start_anew, train_run, training_set
 from pathformer.experiments.settings import Run, read_run
 from pathformer.experiments.shelf import Shelf
+from pathformer.kg import KnowledgeGraph
 from pathformer.training import checkpoint
 from pathformer.training.data import TrainingSet
 from pathformer.training.device import choose_device
@@ -89,10 +90,11 @@ class Terms:
 def run_box(box: Box, shelf: Shelf, terms: Terms, display: Display) -> Record | None:
     """One box to its record; none if it was cut."""
     run, folder, device = box.read(), terms.work / box.name, choose_device(terms.device)
-    material = shelf.material(run)
+    material, prepared = shelf.material(run), None
     if device.type == "cuda" and not (folder / "last.safetensors").is_file():
-        _warm(run, material, device)
-    outcome = train_run(run, folder, device=str(device), material=material, display=display)
+        prepared = training_set(run, material, device)
+        _warm(run, material.kg, prepared, device)
+    outcome = train_run(run, folder, device=str(device), material=material, display=display, prepared=prepared)
     if not outcome.result.finished:
         return None
     record = record_of(folder, run=box.run, variant=box.variant, device=device, commit=terms.commit)
@@ -122,15 +124,14 @@ def _rank_also(record: Record, other: Run, name: str, shelf: Shelf, folder: Path
     )
 
 
-def _warm(run: Run, material: Material, device: torch.device) -> None:
-    """Compile and tune what the run will need, on weights that are thrown away."""
-    model = new_model(run, material.kg, device)
-    data = TrainingSet.of(list(material.sets["train"].values()), material.kg.vocabulary.entity_count, device)
+def _warm(run: Run, kg: KnowledgeGraph, data: TrainingSet, device: torch.device) -> None:
+    """Compile and tune what the run will need, on its own queries and weights that are thrown away."""
+    model = new_model(run, kg, device)
     step = Turns(model, data, run.training.composition(run.trained_structures), run.training.update, run.training.turns)
     for _ in range(_WARM):
         step.run()
     step.losses()
-    del step, data, model
+    del step, model
     gc.collect()
     torch.cuda.empty_cache()
 

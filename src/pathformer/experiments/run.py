@@ -45,6 +45,7 @@ __all__ = [
     "new_model",
     "start_anew",
     "train_run",
+    "training_set",
 ]
 
 
@@ -82,10 +83,12 @@ def train_run(
     test: bool = True,
     display: Display | None = None,
     material: Material | None = None,
+    prepared: TrainingSet | None = None,
 ) -> Outcome:
     """Train a run in its folder, or continue it there; when it is finished, rank the test queries.
 
-    data: the folder that holds datasets; material: what `gather` gave, where several runs share it.
+    data: the folder that holds datasets; material: what `gather` gave, where several runs share it; prepared: what
+    `training_set` gave, where it is there already.
     """
     display = display or Display()
     place = choose_device(device)
@@ -100,16 +103,9 @@ def train_run(
         if not first.finished:
             return Outcome(result=first, reports={})
         start_tables(model, _source(first.best or first.last, kg, place), run.training.seed)
-    room = ROOM if run.training.fresh else 0.0
     task = Task(
         model=model,
-        data=TrainingSet.of(
-            _first_set(run, kg, sets["train"]),
-            kg.vocabulary.entity_count,
-            place,
-            room,
-            run.training.update.softmax.removed,
-        ),
+        data=training_set(run, Material(kg, sets), place) if prepared is None else prepared,
         facts={**_facts(run, kg, sets), "machine": device_facts(place), "commit": commit()},
         validate=_validation(run, model, sets) if "valid" in sets.splits else None,
         draw=partial(_fresh, run, kg, sets["train"]) if run.training.fresh else None,
@@ -143,6 +139,13 @@ def _source(path: Path, kg: KnowledgeGraph, device: torch.device) -> Model:
     model, facts = checkpoint.load_model(path, device)
     checkpoint.check_graph(facts, kg.vocabulary.fingerprint(), path, kg.name)
     return model
+
+
+def training_set(run: Run, material: Material, device: torch.device) -> TrainingSet:
+    """The queries that a run starts with, on the device, with all that its objective asks for."""
+    kg, room = material.kg, ROOM if run.training.fresh else 0.0
+    queries, removed = _first_set(run, kg, material.sets["train"]), run.training.update.softmax.removed
+    return TrainingSet.of(queries, kg.vocabulary.entity_count, device, room, removed)
 
 
 def _first_set(run: Run, kg: KnowledgeGraph, first: Mapping[str, Queries]) -> list[Queries]:
