@@ -160,6 +160,36 @@ def test_an_index_that_doubled_is_tuned_anew(backend: str, vectors: Tensor, poin
     assert index.about["recall@10 on a sample"] >= 0.975
 
 
+@pytest.mark.parametrize(
+    ("backend", "asked"), [("hnsw", {"breadth": 40}), ("lsh", {"bits": 128, "rerank": 70, "growth": 0.5})]
+)
+def test_options_that_were_asked_for_survive_growth(
+    backend: str, asked: dict[str, Any], vectors: Tensor, tmp_path: Path
+) -> None:
+    """Free ones are chosen anew beside them, also where it was saved in between."""
+    fixed, free = build(backend, vectors[:100], **asked), build(backend, vectors[:100], recall=0.99)
+    for index in (fixed, load(fixed.save(tmp_path / "fixed"))):
+        index.add(vectors[100:1000])
+        assert index._tuned == 1000
+        assert {name: getattr(index.config, name) for name in asked} == asked
+        assert {name: getattr(index.given, name) for name in asked} == asked
+    reopened = load(free.save(tmp_path / "free"))
+    assert reopened.given == free.given == free.config_type(recall=0.99)
+    assert reopened.config != reopened.given
+    before = reopened.config
+    reopened.add(vectors[100:])
+    assert reopened.config != before
+
+
+def test_an_index_saved_before_options_were_noted_is_free_to_choose(vectors: Tensor, tmp_path: Path) -> None:
+    folder = build("lsh", vectors[:100], bits=64, recall=0.9).save(tmp_path / "index")
+    header = json.loads((folder / "index.json").read_text())
+    del header["given"]
+    (folder / "index.json").write_text(json.dumps(header))
+    given = load(folder).given
+    assert (given.recall, given.bits, given.rerank) == (0.9, 0, 0)
+
+
 def test_an_index_saved_before_tuning_was_noted_opens(vectors: Tensor, tmp_path: Path) -> None:
     folder = build("lsh", vectors[:100], bits=64).save(tmp_path / "index")
     header = json.loads((folder / "index.json").read_text())

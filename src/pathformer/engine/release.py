@@ -102,9 +102,10 @@ def _rounded(model: Model, form: str) -> Model:
 
 
 def _indexed(index: Index, model: Model, form: str, kg: KnowledgeGraph) -> Index:
-    """The same index over the rounded rows; what was removed from it stays so."""
+    """The same index over the rounded rows; what was removed from it stays so, and what was asked of it."""
     rows, options = searched_rows(model, form), dataclasses.asdict(index.config)
     points = None if index.name == "exact" else typical_points(kg, Encoder(model))
     made = build(index.name, rows, model.space, points=points, **options)
     made.remove(index.removed)
+    made.given = index.given
     return made

@@ -50,9 +50,11 @@ class Index(ABC):
 
     name: ClassVar[str]
     config_type: ClassVar[type[Any]]
+    chosen: ClassVar[tuple[str, ...]] = ()  # options of it that 0 leaves to the index
 
     def __init__(self, measure: Measure, config: Any, width: int, alive: Keep) -> None:
         self.measure, self.config = measure, config
+        self.given = config  # the options as they were asked for, before the index chose any
         self._width, self._alive = width, alive  # e; which ids are still there
         self._tuned = len(alive)  # how many entities there were when its settings were chosen
         self.about: dict[str, Any] = {}  # what was chosen and measured when it was built
@@ -84,7 +86,8 @@ class Index(ABC):
     def add(self, vectors: Tensor) -> npt.NDArray[np.int64]:
         """Add entity rows (m, e); their ids (m,), which follow those that were given before.
 
-        Settings that were chosen for the entities of then are chosen anew whenever their number has doubled.
+        Settings that were chosen for the entities of then are chosen anew whenever their number has doubled; those that
+        were asked for stay.
         """
         _check_rows(vectors)
         if vectors.shape[1] != self._width:
@@ -128,6 +131,7 @@ class Index(ABC):
                 "width": self._width,
                 **self.measure.facts,
                 "config": dataclasses.asdict(self.config),
+                "given": dataclasses.asdict(self.given),
                 "about": self.about,
             }
             (target / _HEADER).write_text(json.dumps(header, indent=2) + "\n", encoding="utf-8")
@@ -149,6 +153,8 @@ class Index(ABC):
         if index.rows != header["rows"] or index._width != header["width"]:
             raise InputError(f"{path} is not a whole index: {index.rows:,} rows where {header['rows']:,} were saved")
         index.about, index._tuned = header["about"], header.get("tuned", header["rows"])
+        unknown = header["config"] | dict.fromkeys(cls.chosen, 0)  # before they were written down
+        index.given = from_mapping(cls.config_type, header.get("given", unknown))
         return index
 
     # --- what a backend gives -----------------------------------------------------------------------------------------

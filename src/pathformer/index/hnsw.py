@@ -53,6 +53,7 @@ class HNSW(Index):
 
     name: ClassVar[str] = "hnsw"
     config_type: ClassVar[type[Config]] = Config
+    chosen: ClassVar[tuple[str, ...]] = ("breadth",)
 
     def __init__(self, measure: Measure, config: Config, graph: Any, rows: Rows, alive: Keep) -> None:
         super().__init__(measure, config, rows.width, alive)
@@ -85,8 +86,8 @@ class HNSW(Index):
         self.about = {"breadth": breadth, "recall@10 on a sample": round(recall, 4)}
 
     def _tune_anew(self) -> None:
-        """As broad walks as the larger graph needs."""
-        self.config = dataclasses.replace(self.config, breadth=0)
+        """As broad walks as the larger graph needs, if no breadth was asked for."""
+        self.config = dataclasses.replace(self.config, breadth=self.given.breadth)
         self._tune(Trial.of(self._rows.vectors(), self.measure, None, seed=0))
 
     def _search(self, points: Tensor, k: int, keep: Keep) -> tuple[Tensor, Tensor]:

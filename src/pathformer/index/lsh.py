@@ -69,6 +69,7 @@ class LSH(Index):
 
     name: ClassVar[str] = "lsh"
     config_type: ClassVar[type[Config]] = Config
+    chosen: ClassVar[tuple[str, ...]] = ("bits", "rerank", "growth")
 
     def __init__(
         self, measure: Measure, config: Config, hashes: Thresholds | Planes, codes: Words, rows: Rows, alive: Keep
@@ -99,7 +100,8 @@ class LSH(Index):
 
     def _tune_anew(self) -> None:
         """Thresholds over the ranges of now, and as many candidates as they need; codes stay as long as they are."""
-        vectors, free = self._rows.vectors(), dataclasses.replace(self.config, rerank=0, growth=0.0)
+        asked = {"rerank": self.given.rerank, "growth": self.given.growth}
+        vectors, free = self._rows.vectors(), dataclasses.replace(self.config, **asked)
         trial = Trial.of(vectors, self.measure, None, free.seed)
         self._take(_Choice.of(vectors, self.measure, trial, free.bits, free, self._rows.row_bytes))
 
