@@ -65,7 +65,7 @@ def test_names_that_look_like_markup_are_printed_as_they_are(films: str) -> None
 def test_json_is_one_object(films: str) -> None:
     read = json.loads(ask(films, TWO_HOPS, "--json", "--top", "1").output)
     assert [answer["known"] for answer in read["answers"]] == [True, False]
-    assert set(read["answers"][0]) == {"entity", "label", "rank", "score", "probability", "known", "why"}
+    assert set(read["answers"][0]) == {"entity", "label", "rank", "score", "probability", "calibrated", "known", "why"}
     assert read["answers"][1]["why"]["edges"]
 
 

@@ -6,6 +6,7 @@ import csv
 import io
 import json
 import sys
+from dataclasses import replace
 
 import pytest
 from rich.console import Console
@@ -85,7 +86,7 @@ def test_json_has_the_fields_that_are_promised(answers: Answers) -> None:
     read = json.loads(answers.to_json())
     assert read["question"] == "?x : r(a, ?x)"
     assert [set(answer) for answer in read["answers"]] == [
-        {"entity", "label", "rank", "score", "probability", "known", "why"}
+        {"entity", "label", "rank", "score", "probability", "calibrated", "known", "why"}
     ] * 5
     assert read["answers"][0]["why"] is None
     assert read["answers"][2]["why"] == {
@@ -157,10 +158,29 @@ def test_the_terminal_shows_reasons_and_notes(answers: Answers) -> None:
     assert "3  Cleo (cleo)  predicted    95 %" in text
     assert '     ?f = Otto e mezzo; assuming stars("Otto e mezzo", "Mastroianni <1>")' in text
     assert "?f" not in printed(answers, why=False)
-    noted = Answers(answers.question, answers.items, "nothing there", calibrated=False)
-    assert "nothing there\nprobabilities are a mere habit" in printed(noted)
+    noted = Answers(answers.question, answers.items, "nothing there", "a mere habit")
+    assert not noted.calibrated
+    assert answers.calibrated
+    assert "nothing there\na mere habit" in printed(noted)
     assert "habit" not in printed(noted.known)
     assert printed(answers[:0]).strip() == ""
+
+
+def test_a_probability_that_was_not_measured_has_a_question_mark(answers: Answers) -> None:
+    odd = replace(answers[2], calibrated=False)
+    assert percent(odd) == "95 %?"
+    assert percent(replace(odd, probability=0.001)) == "< 1 %?"
+    mixed = replace(answers, items=(answers[0], odd, answers[3]))
+    text = printed(mixed, why=False)
+    assert text.splitlines()[:3] == [
+        "1  Ada (ada)    known        100 %",
+        "3  Cleo (cleo)  predicted    95 %?",
+        "4  Dan (dan)    predicted     80 %",
+    ]
+    assert "a probability with ? was not measured: that answer has no relation of those that" in text
+    assert "?" not in printed(answers, why=False)
+    assert "95 %?" in mixed._repr_html_()
+    assert [row["calibrated"] for row in csv.DictReader(io.StringIO(mixed.to_csv()))] == ["True", "False", "True"]
 
 
 def test_a_notebook_shows_a_table_with_every_sign_escaped(answers: Answers) -> None:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 __all__ = ["COLUMNS", "Answer", "Answers", "to_csv"]
 
-COLUMNS = ("rank", "entity", "label", "known", "probability", "score", "why")
+COLUMNS = ("rank", "entity", "label", "known", "probability", "calibrated", "score", "why")
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +34,7 @@ class Answer:
     probability: float  # 1 for a known answer
     score: float  # minus the model's distance: larger is nearer, to be compared within one question only
     why: Why | None = None  # None where it was not asked for
+    calibrated: bool = True  # whether held-out questions stand behind the probability; True of a known answer
 
     @property
     def predicted(self) -> bool:
@@ -48,6 +49,7 @@ class Answer:
             "rank": self.rank,
             "score": self.score,
             "probability": self.probability,
+            "calibrated": self.calibrated,
             "known": self.known,
             "why": None if self.why is None else self.why.to_dict(),
         }
@@ -60,7 +62,7 @@ class Answers(Sequence[Answer]):
     question: str
     items: tuple[Answer, ...]
     note: str = ""  # why the graph itself has no answer, where it has none
-    calibrated: bool = True  # whether held-out questions stand behind the probabilities
+    doubt: str = ""  # why no held-out questions stand behind the probabilities, where none do
 
     def __len__(self) -> int:
         return len(self.items)
@@ -74,6 +76,11 @@ class Answers(Sequence[Answer]):
     def __getitem__(self, place: slice) -> Answers: ...
     def __getitem__(self, place: int | slice) -> Answer | Answers:
         return replace(self, items=self.items[place]) if isinstance(place, slice) else self.items[place]
+
+    @property
+    def calibrated(self) -> bool:
+        """Whether held-out questions like this one stand behind the probabilities."""
+        return not self.doubt
 
     @property
     def known(self) -> Answers:
@@ -117,6 +124,7 @@ class Answers(Sequence[Answer]):
             "question": self.question,
             "note": self.note,
             "calibrated": self.calibrated,
+            "doubt": self.doubt,
             "answers": [answer.to_dict() for answer in self.items],
         }
 
@@ -142,7 +150,7 @@ class Answers(Sequence[Answer]):
             import polars as pl
         except ImportError as error:
             raise MissingExtraError("to_polars", "polars", "polars") from error
-        types = (pl.Int64, pl.String, pl.String, pl.Boolean, pl.Float64, pl.Float64, pl.String)
+        types = (pl.Int64, pl.String, pl.String, pl.Boolean, pl.Float64, pl.Boolean, pl.Float64, pl.String)
         return pl.DataFrame(self.rows(), schema=dict(zip(COLUMNS, types, strict=True)), orient="row")
 
     def table(self, *, why: bool = True) -> Group:
@@ -166,7 +174,10 @@ class Answers(Sequence[Answer]):
     def rows(self) -> list[tuple[Any, ...]]:
         """One tuple an answer, in the order of COLUMNS; `why` as text."""
         return [
-            (a.rank, a.entity, a.label, a.known, a.probability, a.score, None if a.why is None else str(a.why))
+            (
+                *(a.rank, a.entity, a.label, a.known, a.probability, a.calibrated, a.score),
+                None if a.why is None else str(a.why),
+            )
             for a in self.items
         ]
 

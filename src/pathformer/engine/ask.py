@@ -14,9 +14,11 @@ import numpy.typing as npt
 from pathformer.engine.answers import Answer, Answers
 from pathformer.engine.calibrate import Calibration
 from pathformer.engine.candidates import Candidates
+from pathformer.engine.contradiction import contradicts_itself
 from pathformer.engine.empty import why_empty
 from pathformer.engine.encode import Encoder
 from pathformer.engine.guess import Guesser
+from pathformer.engine.kinds import Kinds, say_stray
 from pathformer.engine.proof import Reason, Sets, prove, say
 from pathformer.engine.question import Asked
 from pathformer.engine.search import search
@@ -56,6 +58,7 @@ class Service:
     encoder: Encoder
     index: Index
     calibration: Calibration
+    kinds: Kinds
 
 
 def ask(questions: Sequence[Asked], service: Service, options: Options) -> list[Answers]:
@@ -70,6 +73,9 @@ def ask(questions: Sequence[Asked], service: Service, options: Options) -> list[
 
 
 def _answers(asked: Asked, found: Candidates, service: Service, options: Options) -> Answers:
+    if absurd := contradicts_itself(asked.tree):
+        found = found.where(found.known)
+    doubt = _doubt(asked, service)
     probabilities = service.calibration.probabilities(found)
     places = [*found.known.nonzero()[0].tolist(), *found.predicted.nonzero()[0].tolist()]
     kept = [
@@ -93,12 +99,29 @@ def _answers(asked: Asked, found: Candidates, service: Service, options: Options
                 label=vocabulary.label(entity),
                 known=bool(found.known[place]),
                 probability=float(probabilities[place]),
+                calibrated=bool(found.known[place])
+                or (service.calibration.fitted and not doubt and service.kinds.fits(entity, asked.tree)),
                 score=-float(found.distances[place]),
                 why=say(reasons[place], speller) if options.why else None,
             )
         )
-    note = "" if found.known.any() else why_empty(asked.tree, sets, speller) + _left_out(found, probabilities, options)
-    return Answers(asked.text, tuple(items), note, service.calibration.fitted)
+    if absurd:
+        note = "the question contradicts itself: it asks for what one of its negated parts denies"
+    elif found.known.any():
+        note = ""
+    else:
+        note = why_empty(asked.tree, sets, speller) + _left_out(found, probabilities, options)
+    return Answers(asked.text, tuple(items), note, doubt)
+
+
+def _doubt(asked: Asked, service: Service) -> str:
+    """Why no held-out question stands behind the probabilities, where none does."""
+    if not service.calibration.fitted:
+        return "probabilities are a mere habit: too little was held out to measure them by"
+    link = service.kinds.stray(asked.tree)
+    if link is None:
+        return ""
+    return f"{say_stray(link, service.vocabulary)}: probabilities were not measured on such a question"
 
 
 def _left_out(found: Candidates, probabilities: npt.NDArray[np.float64], options: Options) -> str:

@@ -5,7 +5,7 @@ K entities found, N entities of the graph.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -30,6 +30,10 @@ class Candidates:
 
     def __len__(self) -> int:
         return len(self.entities)
+
+    def where(self, keep: npt.NDArray[np.bool_]) -> Candidates:
+        """Those that a mask (K,) keeps."""
+        return replace(self, entities=self.entities[keep], distances=self.distances[keep], known=self.known[keep])
 
     @property
     def predicted(self) -> npt.NDArray[np.bool_]:

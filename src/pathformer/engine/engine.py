@@ -7,6 +7,7 @@ engine.ask("?x : directed(Fellini, ?f) & stars(?f, ?x)", top=10)
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import Any, overload
 
@@ -16,6 +17,7 @@ from pathformer.engine.calibrate import Calibration
 from pathformer.engine.candidates import Candidates
 from pathformer.engine.encode import Encoder
 from pathformer.engine.forms import FULL
+from pathformer.engine.kinds import Kinds
 from pathformer.engine.question import Question, read_question
 from pathformer.engine.release import released
 from pathformer.engine.search import search
@@ -133,8 +135,12 @@ class Engine:
             f" {self.model.name}, {self.index.name} index>"
         )
 
+    @cached_property
+    def _kinds(self) -> Kinds:
+        return Kinds(self.kg.graph())
+
     def _service(self) -> Service:
-        return Service(self.kg.graph(), self.kg.vocabulary, self.encoder, self.index, self.calibration)
+        return Service(self.kg.graph(), self.kg.vocabulary, self.encoder, self.index, self.calibration, self._kinds)
 
 
 def load(folder: str | Path, device: str = "cpu") -> Engine:

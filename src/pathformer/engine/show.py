@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
     from pathformer.engine.answers import Answer, Answers
 
-__all__ = ["KNOWN", "PREDICTED", "html_table", "percent", "terminal_lines"]
+__all__ = ["KNOWN", "PREDICTED", "html_table", "notes", "percent", "terminal_lines"]
 
 KNOWN, PREDICTED = "green", "yellow"  # as the terminal calls them
 _WIDEST = 60  # columns that a name is given; a longer one pushes the rest of its line
@@ -18,11 +18,15 @@ _HTML = {True: "#1a7f37", False: "#9a6700"}
 
 
 def percent(answer: Answer) -> str:
-    """A probability for people: what is not known is never shown as certain, nor as impossible."""
+    """A probability for people: what is not known is never shown as certain, nor as impossible.
+
+    What was not measured has a question mark.
+    """
     if answer.known:
         return "100 %"
     share = 100 * answer.probability
-    return "< 1 %" if share < 1 else "> 99 %" if share > 99 else f"{share:.0f} %"
+    text = "< 1 %" if share < 1 else "> 99 %" if share > 99 else f"{share:.0f} %"
+    return text if answer.calibrated else f"{text}?"
 
 
 def terminal_lines(answers: Answers, *, why: bool = True) -> Group:
@@ -33,16 +37,17 @@ def terminal_lines(answers: Answers, *, why: bool = True) -> Group:
 
     first = max((len(f"{answer.rank}") for answer in answers), default=0)
     width = min(_WIDEST, max((Text(_name(answer)).cell_len for answer in answers), default=0))
+    share = 6 if all(answer.calibrated for answer in answers) else 7  # a question mark more
     lines: list[RenderableType] = []
     for answer in answers:
         colour = KNOWN if answer.known else PREDICTED
         name = Text(_name(answer))
         name.pad_right(max(0, width - name.cell_len))
-        kind = f"{_kind(answer):<9}  {percent(answer):>6}"
+        kind = f"{_kind(answer):<9}  {percent(answer):>{share}}"
         lines.append(Text.assemble((f"{answer.rank:>{first}}  ", "dim"), (name.plain, colour), "  ", (kind, colour)))
         if why and answer.why is not None:
             lines.append(Padding(Text(str(answer.why), "dim"), (0, 0, 0, first + 4), expand=False))
-    if note := _notes(answers):
+    if note := notes(answers):
         lines.append(Text(note, "italic"))
     return Group(*lines)
 
@@ -58,8 +63,8 @@ def html_table(answers: Answers) -> str:
         for answer in answers
     )
     head = "<tr><th></th><th>answer</th><th></th><th></th><th>why</th></tr>"
-    notes = f"<p>{escape(note)}</p>" if (note := _notes(answers)) else ""
-    return f"<p><code>{escape(answers.question)}</code></p><table>{head}{rows}</table>{notes}"
+    below = f"<p>{escape(note)}</p>" if (note := notes(answers)) else ""
+    return f"<p><code>{escape(answers.question)}</code></p><table>{head}{rows}</table>{below}"
 
 
 def _kind(answer: Answer) -> str:
@@ -71,10 +76,9 @@ def _name(answer: Answer) -> str:
     return answer.label if answer.label == answer.entity else f"{answer.label} ({answer.entity})"
 
 
-def _notes(answers: Answers) -> str:
-    doubt = (
-        ""
-        if answers.calibrated or not answers.predicted
-        else "probabilities are a mere habit: too little was held out to measure them by"
-    )
-    return "\n".join(note for note in (answers.note, doubt) if note)
+def notes(answers: Answers) -> str:
+    """What is to be said of the answers together, a line each."""
+    doubt = answers.doubt
+    if not doubt and any(not answer.calibrated for answer in answers):
+        doubt = "a probability with ? was not measured: that answer has no relation of those that the graph has there"
+    return "\n".join(note for note in (answers.note, doubt if answers.predicted else "") if note)

@@ -1,0 +1,101 @@
+"""Whether a question asks of things what such things have: what stands at the ends of relations, read off the graph.
+
+R directed relations of the graph. Entities have no types here; what tells their kind is which directed relations they
+have. The *company* of a relation is every relation that some entity with it has, itself among them. An entity that has
+nothing of that company never stands where the relation starts, and is like nothing that does: a link from there was
+not among the held-out questions that probabilities were measured on, nor was such an answer ever right there.
+
+The test is exact and one-sided: it never doubts an edge that the graph has.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from pathformer.kg.graph import Graph
+from pathformer.kg.vocab import Vocabulary
+from pathformer.query.computation import Anchor, Intersection, Negation, Projection, Tree, Union, children
+
+__all__ = ["Kinds", "say_stray"]
+
+Link = tuple[int, Anchor | Projection]  # a directed relation, and what it starts from
+
+
+class Kinds:
+    """What the relations of a graph stand beside, each looked up when first asked for and kept."""
+
+    def __init__(self, graph: Graph) -> None:
+        self.graph = graph
+        self._companies: dict[int, npt.NDArray[np.bool_]] = {}
+
+    def company(self, relation: int) -> npt.NDArray[np.bool_]:
+        """(R,) the relations of the entities that a directed relation leaves."""
+        if relation not in self._companies:
+            self._companies[relation] = _company(self.graph, relation)
+        return self._companies[relation]
+
+    def fits(self, entity: int, tree: Tree) -> bool:
+        """Whether an entity has any relation of those that stand where the last links of a tree end."""
+        match tree:
+            case Projection(relation, _):
+                return bool(self.company(relation ^ 1)[self.graph.relations_of(entity)].any())
+            case Intersection(branches):
+                return all(self.fits(entity, branch) for branch in branches)
+            case Union(branches):
+                return any(self.fits(entity, branch) for branch in branches)
+            case Anchor() | Negation():  # neither says what kind of thing it holds
+                return True
+
+    def stray(self, tree: Tree) -> Link | None:
+        """The first link of a tree that starts from what has no relation of those that it does start from."""
+        for child in children(tree):
+            if found := self.stray(child):
+                return found
+        if isinstance(tree, Projection):
+            company = self.company(tree.relation)
+            for source in _sources(tree.of):
+                if not company[self._relations(source)].any():
+                    return tree.relation, source
+        return None
+
+    def _relations(self, source: Anchor | Projection) -> npt.NDArray[np.int32] | npt.NDArray[np.bool_]:
+        """The relations of an entity, or of all entities that a relation ends in."""
+        if isinstance(source, Anchor):
+            return self.graph.relations_of(source.entity)
+        return self.company(source.relation ^ 1)
+
+
+def say_stray(link: Link, vocabulary: Vocabulary) -> str:
+    """A link at fault, in a sentence."""
+    relation, source = link
+    if isinstance(source, Anchor):
+        other = f"that {vocabulary.label(source.entity)} has"
+    else:
+        other = f"of what {_end(source.relation ^ 1, vocabulary)}"
+    return f"nothing that {_end(relation, vocabulary)} has any relation {other}"
+
+
+def _end(relation: int, vocabulary: Vocabulary) -> str:
+    return f"{vocabulary.relation_label(relation)} {'starts from' if relation % 2 == 0 else 'ends in'}"
+
+
+def _sources(tree: Tree) -> list[Anchor | Projection]:
+    """The nodes whose entities a projection of the tree starts from."""
+    match tree:
+        case Anchor() | Projection():
+            return [tree]
+        case Intersection(branches) | Union(branches):
+            return [source for branch in branches for source in _sources(branch)]
+        case Negation():
+            return []
+
+
+def _company(graph: Graph, relation: int) -> npt.NDArray[np.bool_]:
+    pairs = np.flatnonzero(graph.pair_relation == relation)
+    heads = np.searchsorted(graph.head_ptr, pairs, side="right") - 1
+    first, counts = graph.head_ptr[heads], graph.head_ptr[heads + 1] - graph.head_ptr[heads]
+    places = np.repeat(first - (np.cumsum(counts) - counts), counts) + np.arange(counts.sum())
+    company = np.zeros(graph.relations, np.bool_)
+    company[graph.pair_relation[places]] = True
+    return company

@@ -1,0 +1,162 @@
+"""Questions that make no sense of the graph: doubted, and by name; sensible ones never."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pathformer.engine.contradiction import contradicts_itself
+from pathformer.engine.engine import Engine
+from pathformer.engine.kinds import Kinds
+from pathformer.kg.graph import Graph
+from pathformer.query.computation import Anchor, Intersection, Negation, Projection, Tree, Union
+from pathformer.symbolic.answer import answer
+
+ENTITIES, RELATIONS = 8, 6
+TRIPLES = st.lists(
+    st.tuples(st.integers(0, ENTITIES - 1), st.integers(0, RELATIONS // 2 - 1).map(lambda r: 2 * r), st.integers(0, 7)),
+    max_size=12,
+)
+
+
+def graph_of(triples: list[tuple[int, int, int]]) -> Graph:
+    return Graph.from_triples(np.array(triples, np.int64).reshape(-1, 3), ENTITIES, RELATIONS)
+
+
+def relations_of(graph: Graph, entity: int) -> set[int]:
+    return set(graph.relations_of(entity).tolist())
+
+
+@given(TRIPLES)
+def test_company_is_what_a_loop_over_all_entities_finds(triples: list[tuple[int, int, int]]) -> None:
+    graph = graph_of(triples)
+    kinds = Kinds(graph)
+    for relation in range(RELATIONS):
+        held = [relations_of(graph, e) for e in range(ENTITIES)]
+        naive = set().union(*(own for own in held if relation in own))
+        assert set(np.flatnonzero(kinds.company(relation)).tolist()) == naive
+        assert kinds.company(relation) is kinds.company(relation)  # kept
+        for entity, own in enumerate(held):
+            strange = kinds.stray(Projection(relation, Anchor(entity))) is not None
+            assert strange is (not own & naive)
+            assert kinds.fits(entity, Projection(relation ^ 1, Anchor(0))) is bool(own & naive)
+
+
+@given(TRIPLES, st.lists(st.integers(0, RELATIONS - 1), min_size=1, max_size=3), st.integers(0, ENTITIES - 1))
+def test_what_the_graph_has_is_never_doubted(triples: list[tuple[int, int, int]], chain: list[int], start: int) -> None:
+    graph = graph_of(triples)
+    kinds = Kinds(graph)
+    tree: Tree = Anchor(start)
+    for relation in chain:
+        tree = Projection(relation, tree)
+    for entity in answer(tree, graph).tolist():
+        assert kinds.stray(tree) is None
+        assert kinds.fits(entity, tree)
+
+
+@pytest.fixture(scope="module")
+def measured(engine: Engine) -> Engine:
+    """The same engine, as if its probabilities had been measured."""
+    return Engine(engine.kg, engine.model, engine.index, replace(engine.calibration, predictions=100))
+
+
+@pytest.mark.parametrize(
+    ("question", "doubt"),
+    [
+        ("?x : won(Fellini, ?x)", "nothing that won starts from has any relation that Fellini has"),
+        ("?x : won(?x, Fellini)", "nothing that won ends in has any relation that Fellini has"),
+        ("?x : directed(Fellini, ?x) & !won(Quinn, ?x)", "nothing that won starts from has any relation that Quinn"),
+        ("?x : directed(Fellini, ?x) | won(Quinn, ?x)", "nothing that won starts from has any relation that Quinn"),
+        (
+            "?x : directed(Fellini, ?f) & directed(?f, ?x)",
+            "nothing that directed starts from has any relation of what directed ends in",
+        ),
+        ("?x : directed(?d, Amarcord) & won(?d, ?x)", "nothing that won starts from has any relation of what directed"),
+        ("?x : won(Amarcord, ?x)", ""),  # a film that won nothing: such ones did
+        ("?x : born_in(Quinn, ?x)", ""),
+        ("?x : directed(Fellini, ?f) & !won(?f, Oscar) & stars(?f, ?x)", ""),
+        ("?x : stars(La_Strada, ?x) | stars(Leopard, ?x)", ""),
+    ],
+)
+def test_links_from_another_kind_of_thing(measured: Engine, question: str, doubt: str) -> None:
+    answers = measured.ask(question, top=3, why=False)
+    assert answers.doubt.startswith(doubt)
+    assert answers.calibrated is (not doubt)
+    assert answers.doubt.endswith(": probabilities were not measured on such a question") is bool(doubt)
+    assert answers.to_dict()["calibrated"] is (not doubt)
+    if doubt:
+        assert not any(a.calibrated for a in answers.predicted)
+    assert all(a.calibrated for a in answers.known)
+
+
+def test_answers_of_another_kind_keep_their_place_and_lose_their_measure(measured: Engine) -> None:
+    answers = measured.ask("?x : directed(Fellini, ?x)", top=100, why=False)
+    films = {"La_Strada", "8½", "Amarcord", "Ginger", "Leopard", "West"}
+    assert {a.entity for a in answers if a.calibrated} == films
+    assert answers.calibrated
+    likely = [a.probability for a in answers.predicted]
+    assert all(one >= other for one, other in pairwise(likely))
+    both = measured.ask("?x : directed(Fellini, ?x) & stars(?x, Quinn)", top=100, why=False)
+    assert {a.entity for a in both if a.calibrated} == films
+    either = measured.ask("?x : directed(Fellini, ?x) | won(Leopard, ?x)", top=100, why=False)
+    assert {a.entity for a in either if a.calibrated} == films | {"Oscar", "Palme"}
+
+
+def test_an_engine_that_measured_nothing_says_so_first(engine: Engine) -> None:
+    answers = engine.ask("?x : won(Fellini, ?x)", top=2)
+    assert answers.doubt == "probabilities are a mere habit: too little was held out to measure them by"
+    assert not any(a.calibrated for a in answers.predicted)
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "?x : directed(Fellini, ?x) & !directed(Fellini, ?x)",
+        "?x : stars(?f, ?x) & directed(Fellini, ?f) & !directed(Fellini, ?f)",
+        "?x : (stars(8½, ?x) & !stars(8½, ?x)) | (won(8½, ?x) & !won(8½, ?x))",
+        "?x : stars(8½, ?x) & !(stars(8½, ?x) | stars(West, ?x))",
+    ],
+)
+def test_a_contradiction_has_no_answer(engine: Engine, question: str) -> None:
+    answers = engine.ask(question)
+    assert len(answers) == 0
+    assert answers.note == "the question contradicts itself: it asks for what one of its negated parts denies"
+
+
+def test_what_is_no_contradiction_is_answered(engine: Engine) -> None:
+    for question in (
+        "?x : directed(Fellini, ?x) & !directed(Leone, ?x)",
+        "?x : (stars(8½, ?x) & !stars(8½, ?x)) | stars(West, ?x)",
+    ):
+        answers = engine.ask(question, top=2)
+        assert len(answers.predicted) == 2
+        assert "contradicts" not in answers.note
+
+
+LEAVES = st.builds(Projection, st.integers(0, RELATIONS - 1), st.builds(Anchor, st.integers(0, 1)))
+
+
+def _grow(inner: st.SearchStrategy[Tree]) -> st.SearchStrategy[Tree]:
+    several = st.lists(st.one_of(inner, st.builds(Negation, inner)), min_size=2, max_size=3).map(tuple)
+    return st.one_of(
+        st.builds(Projection, st.integers(0, 1), inner), st.builds(Intersection, several), st.builds(Union, several)
+    )
+
+
+@settings(max_examples=150)
+@given(st.recursive(LEAVES, _grow, max_leaves=6), TRIPLES)
+def test_a_contradiction_is_empty_on_every_graph(tree: Tree, triples: list[tuple[int, int, int]]) -> None:
+    if contradicts_itself(tree):
+        assert not len(answer(tree, graph_of(triples)))
+
+
+def test_a_negated_conjunction_of_what_is_asked_for() -> None:
+    a, b, c = (Projection(0, Anchor(e)) for e in range(3))
+    assert contradicts_itself(Intersection((a, b, c, Negation(Intersection((b, a))))))
+    assert not contradicts_itself(Intersection((a, c, Negation(Intersection((b, a))))))
+    assert not contradicts_itself(Intersection((a, b)))
