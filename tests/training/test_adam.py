@@ -83,3 +83,37 @@ def test_spared_weights_do_not_decay() -> None:
     adam.update()
     torch.testing.assert_close(ours["a"].detach(), before["a"] * (1 - 1e-2 * 0.5))
     assert torch.equal(ours["b"], before["b"])
+
+
+@pytest.mark.parametrize("low", [False, True])
+def test_kept_weights_have_no_moments_and_follow_their_masters_when_a_state_is_taken_up(low: bool) -> None:
+    masters = weights()
+    copies = {name: nn.Parameter(weight.detach().bfloat16()) for name, weight in masters.items()}
+    working = copies if low else masters
+    working["a"].requires_grad_(False)
+    adam = Adam(masters, working, rate=1e-2, decay=0.5)
+    before = masters["a"].detach().clone()
+    working["b"].grad = torch.ones_like(working["b"])
+    adam.update()
+    assert torch.equal(masters["a"], before)
+    assert not torch.equal(masters["b"], weights()["b"])
+    state = {name: tensor.clone() for name, tensor in adam.state().items()}
+    assert set(state) == {"steps", "first.b", "second.b"}
+    with torch.no_grad():
+        masters["a"].mul_(2.0)
+    older = {**state, "first.a": torch.zeros(4, 3), "second.a": torch.zeros(4, 3)}  # as it was saved before
+    adam.twin().load(older)
+    assert torch.equal(working["a"], (2.0 * before).to(working["a"].dtype))
+    adam.reset()
+    adam.clear()
+    assert adam.steps.item() == 0
+
+
+def test_where_all_is_kept_nothing_moves() -> None:
+    ours = weights()
+    for weight in ours.values():
+        weight.requires_grad_(False)
+    adam = Adam(ours, ours, rate=1e-2)
+    adam.update()
+    assert list(adam.state()) == ["steps"]
+    assert all(torch.equal(ours[name], weight) for name, weight in weights().items())

@@ -58,14 +58,22 @@ def test_the_same_seed_gives_the_same_weights(data: TrainingSet) -> None:
     assert all(torch.equal(a, b) for a, b in zip(weights(one).values(), weights(two).values(), strict=True))
 
 
-def test_a_resumed_run_is_the_uninterrupted_one_bit_for_bit(data: TrainingSet) -> None:
-    whole = trainer(data)
+@pytest.mark.parametrize(("table_rate", "precision"), [(1.0, "fp32"), (0.0, "fp32"), (0.0, "bf16")])
+def test_a_resumed_run_is_the_uninterrupted_one_bit_for_bit(
+    data: TrainingSet, table_rate: float, precision: str
+) -> None:
+    step = StepConfig(negatives=8, rate=3e-3, table_rate=table_rate, precision=precision)  # type: ignore[arg-type]
+    whole = trainer(data, step)
+    with torch.no_grad():
+        whole.model.entities.weight.mul_(1.5)  # others than those that the second one is made with
+    whole.adam.refresh()
     torch.manual_seed(5)
     whole.run(4)
     kept, state = weights(whole), {name: tensor.clone() for name, tensor in whole.state().items()}
+    assert ("first.entities.weight" in state) == (table_rate > 0)
     chance = torch.get_rng_state()
     whole.run(3)
-    second = trainer(data)
+    second = trainer(data, step)
     second.model.load_state_dict(kept)
     second.load(state, 4)
     torch.set_rng_state(chance)

@@ -1,11 +1,12 @@
-"""Dense Adam on every weight, with float32 masters behind weights that may be of lower precision.
+"""Dense Adam on every weight that moves, with float32 masters behind weights that may be of lower precision.
 
     m = b1 m + (1 - b1) g        v = b2 v + (1 - b2) g^2
     w = w - lr (m / (1 - b1^t)) / (sqrt(v / (1 - b2^t)) + eps) - lr * decay * w
 
 Kingma and Ba; `decay` is decoupled (AdamW). Step count and rate are tensors on the device, so a captured update moves
 on by itself and the rate can be set between replays. On a CUDA device all weights are updated by one kernel, which also
-writes the lower-precision copies that the next pass reads.
+writes the lower-precision copies that the next pass reads. Weights that get no gradient are kept as they are: they have
+no moments, neither here nor in a checkpoint.
 """
 
 from __future__ import annotations
@@ -56,7 +57,7 @@ class Adam:
     ) -> None:
         """`working` has the names of `masters`; `factors` multiplies the rate of the weights it names.
 
-        spared: weights that do not decay, by name.
+        spared: weights that do not decay, by name. A working weight that requires no gradient is kept.
         """
         self.betas, self.epsilon = betas, epsilon
         self.slots: Sequence[Slot] = [
@@ -70,14 +71,17 @@ class Adam:
                 0.0 if name in spared else decay,
             )
             for name, master in masters.items()
+            if working[name].requires_grad
         ]
-        device = self.slots[0].master.device
+        kept = [name for name in masters if not working[name].requires_grad]
+        self._kept = [(masters[name].detach(), working[name]) for name in kept]
+        device = next(iter(masters.values())).device
         self.steps = torch.zeros((), dtype=torch.float64, device=device)  # t
         self._rate = torch.full((), rate, dtype=torch.float32, device=device)  # lr
         self._kernel = self._new_kernel()
 
     def _new_kernel(self) -> AdamKernel | None:
-        if not fused(self.slots[0].master):
+        if not self.slots or not fused(self.slots[0].master):
             return None
         from pathformer.nn.kernels.adam import AdamKernel
 
@@ -154,6 +158,6 @@ class Adam:
     @torch.no_grad()
     def refresh(self) -> None:
         """Copy the masters to the working weights, after the masters were set from outside."""
-        for slot in self.slots:
-            if slot.working.data_ptr() != slot.master.data_ptr():
-                slot.working.copy_(slot.master)
+        for master, working in [*((slot.master, slot.working) for slot in self.slots), *self._kept]:
+            if working.data_ptr() != master.data_ptr():
+                working.copy_(master)
