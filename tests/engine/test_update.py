@@ -13,11 +13,18 @@ from typer.testing import CliRunner
 
 import pathformer
 from pathformer.cli import app
+from pathformer.engine import update
+from pathformer.engine.engine import Engine
 from pathformer.engine.fit import fit
 from pathformer.engine.place import grow_model, place_new
+from pathformer.engine.reindex import reindex
+from pathformer.engine.release import released
+from pathformer.engine.report import FitReport
 from pathformer.engine.scale import scale_for
 from pathformer.engine.update import Change, update_engine
+from pathformer.errors import InputError
 from pathformer.evaluation.evaluate import ModelRanker
+from pathformer.index import build as build_index
 from pathformer.kg.graph import Graph
 from pathformer.kg.grow import grow
 from pathformer.kg.knowledge import KnowledgeGraph
@@ -127,12 +134,64 @@ def test_an_update_knows_the_new_and_keeps_the_old(graph: KnowledgeGraph, folder
     assert again.about["updates"] == [change]  # nothing new, nothing done
 
 
+def test_an_update_without_a_step_knows_what_it_knew(folder: Path) -> None:
+    engine = update_engine(folder, KnowledgeGraph.from_triples(NEW), minutes=1e-7, progress=False)
+    notes = FitReport.from_json(engine.files["report.json"].decode()).notes
+    assert "The time was too short for a single step: new entities stand where they were put." in notes
+    assert engine.about["updates"][0]["steps"] == 0
+
+
+def test_a_release_is_not_updated(folder: Path, tmp_path: Path) -> None:
+    small = Engine.of(released(pathformer.load(folder).parts, "int8")).save(tmp_path / "small")
+    before = {path: path.read_bytes() for path in small.rglob("*") if path.is_file()}
+    with pytest.raises(InputError, match=r"small is a release in int8.*: update the engine that it was made from"):
+        update_engine(small, KnowledgeGraph.from_triples(NEW), minutes=0.01, progress=False)
+    assert {path: path.read_bytes() for path in small.rglob("*") if path.is_file()} == before
+
+
+def test_an_update_keeps_the_index_as_it_was_asked_for(folder: Path) -> None:
+    engine = reindex(pathformer.load(folder), "lsh", ["bits=128", "recall=0.7"])
+    engine.index.remove([3])
+    engine.save(folder, force=True)
+    update_engine(folder, KnowledgeGraph.from_triples(NEW), minutes=0.01, progress=False)
+    index = pathformer.load(folder).index
+    assert (index.name, index.given) == ("lsh", engine.index.given)
+    assert (index.config.bits, index.config.recall, index.rows) == (128, 0.7, 52)
+    assert index.removed.tolist() == [3]
+
+
+@pytest.mark.parametrize("entities", [50, 30_000])
+def test_an_update_trains_as_the_engine_s_own_model_was(
+    graph: KnowledgeGraph, entities: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """However many entities there are now, more than a new fit would make such a model for among them."""
+    grown, engines = grow(graph, KnowledgeGraph.from_triples(NEW)), []
+    for space in ("hermitian", "sphere"):
+        model = build("pathformer", {"dim": 16, "heads": 2, "layers": 1, "space": space}, entities=50, relations=8)
+        engines.append(Engine(graph, model, build_index("exact", model.entities.weight.detach(), model.space)))
+    monkeypatch.setattr(type(grown.kg.vocabulary), "entity_count", entities)
+    for old, space, table_rate in zip(engines, ("hermitian", "sphere"), (1.0, 3.0), strict=True):
+        scale = update._scale(old, grown, 1.0, torch.device("cpu"), 0)
+        assert scale.training.update.table_rate == table_rate, space
+        assert scale.links is None
+        assert scale.model["space"] == space
+
+
 def test_what_an_update_says_of_itself() -> None:
     whole = Change(90, 16, 0, 0.237, 0.229, 0.667, 0.254, 22.2)
     assert whole.sentence() == (
         "learned 90 new triples with 16 new entities in 22 s; old held-out questions: MRR 23.7 before, 22.9 now;"
         " links of new entities: 66.7, by counting 25.4"
     )
+    assert (
+        replace(whole, after=0.226, new=None)
+        .sentence()
+        .endswith("MRR 23.7 before, 22.6 now, 1.1 points worse than before the update")
+    )
+    assert replace(whole, steps=0).sentence() == (
+        f"{whole.sentence()}; no step was made: new entities stand where they were put"
+    )
+    assert replace(whole, steps=1).sentence() == whole.sentence()
     assert replace(whole, before=None, new=None).sentence() == "learned 90 new triples with 16 new entities in 22 s"
 
 

@@ -65,10 +65,13 @@ def assess(
     stages: Stages,
     advance: Callable[[str], None] = lambda _: None,
     seconds: float | None = None,
+    *,
+    grown: bool = False,
 ) -> Assessed:
     """Measure an engine, calibrate on `valid`, judge on `test`, and write it all down.
 
-    seconds: about how long; figures and probabilities then rest on as many questions as can be searched in that time.
+    seconds: about how long; figures and probabilities then rest on as many questions as can be searched in that time;
+    grown: whether the model knew most of the graph before this training.
     """
     kg, model, index, encoder = engine.kg, engine.model, engine.index, engine.encoder
     calibration, scores, frequency, judged, everyday, reasons = Calibration.none(), None, None, None, None, None
@@ -109,7 +112,7 @@ def assess(
         everyday=everyday,
         reasons=reasons,
         seconds=dict(stages.seconds),
-        notes=_notes(kg, questions, calibration, result),
+        notes=_notes(kg, questions, calibration, result, grown),
     )
     if report.worse:
         words = f"On {', '.join(report.worse)} the model is no better than counting: more --minutes may help."
@@ -187,12 +190,15 @@ def _by_relation(kg: KnowledgeGraph, model: Model, questions: Questions) -> tupl
     return tuple(sorted(found, key=lambda score: (-score.triples, score.relation))[:_RELATIONS])
 
 
-def _notes(kg: KnowledgeGraph, questions: Questions, calibration: Calibration, result: Result) -> tuple[str, ...]:
+def _notes(
+    kg: KnowledgeGraph, questions: Questions, calibration: Calibration, result: Result, grown: bool
+) -> tuple[str, ...]:
     """What cannot be learned from this graph, or could not be measured."""
     notes = []
     train, names = kg.splits["train"], kg.vocabulary
     if not result.step:
-        notes.append("The time was too short for a single step: the model knows nothing.")
+        rest = "new entities stand where they were put" if grown else "the model knows nothing"
+        notes.append(f"The time was too short for a single step: {rest}.")
     if len(train) < _FEW:
         notes.append(
             f"{len(train):,} triples are few to learn from: take predictions as hints; known answers are exact as ever."

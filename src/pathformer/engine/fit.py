@@ -116,10 +116,12 @@ def assembled(
     stages: Stages,
     advance: Callable[[str], None],
     seconds: float | None = None,
+    *,
+    grown: bool = False,
 ) -> Engine:
-    """A trained model, measured and calibrated, over an exact index; seconds: as in `assess`."""
+    """A trained model, measured and calibrated, over an exact index; seconds, grown: as in `assess`."""
     bare = Engine(kg, model, build_index("exact", model.entities.weight.detach().cpu(), model.space))
-    assessed = assess(bare, questions, scale, result, stages, advance, seconds)
+    assessed = assess(bare, questions, scale, result, stages, advance, seconds, grown=grown)
     return Engine(kg, model, bare.index, assessed.calibration, assessed.about, assessed.files)
 
 

@@ -73,10 +73,12 @@ def scale_for(
     cuda: bool = False,
     seed: int = 0,
     inner: bool = True,
+    hops: bool | None = None,
 ) -> Scale:
     """The settings for a graph of this size.
 
-    minutes: for everything, a box chosen by the size if not given; inner: whether distances may be inner products.
+    minutes: for everything, a box chosen by the size if not given; inner: whether distances may be inner products;
+    hops: whether every hop looks at all entities, as a model that is there may do whatever the size now is.
     """
     if minutes is not None and not 0 < minutes < float("inf"):
         raise InputError(f"minutes is a time above 0, got {minutes:g}")
@@ -127,7 +129,8 @@ def scale_for(
         asked=max(20, min(200, _RANKED // (14 * max(entities, 1)))),
         minutes=whole,
     )
-    return _hops(usual, cuda) if inner and entities <= _HOPS["cuda" if cuda else "cpu"] else usual
+    chosen = inner and entities <= _HOPS["cuda" if cuda else "cpu"] if hops is None else hops
+    return _hops(usual, cuda) if chosen else usual
 
 
 def _hops(usual: Scale, cuda: bool) -> Scale:

@@ -21,12 +21,14 @@ from pathformer.engine.box import Box
 from pathformer.engine.drawn import drawn_once
 from pathformer.engine.engine import Engine
 from pathformer.engine.fit import DRAWINGS, assembled, train_in
+from pathformer.engine.forms import FULL
 from pathformer.engine.heldout import Questions, draw_held_out, draw_questions
 from pathformer.engine.place import grow_model, place_new
 from pathformer.engine.reindex import reindex
 from pathformer.engine.scale import Scale, scale_for
 from pathformer.engine.stages import Stages
 from pathformer.engine.workshop import workshop
+from pathformer.errors import InputError
 from pathformer.evaluation.evaluate import ModelRanker, evaluate
 from pathformer.evaluation.frequency import Frequency
 from pathformer.kg.grow import Grown, grow
@@ -47,6 +49,7 @@ _TABLES = 1.0  # of that rate, for tables that a fit leaves as they are
 _N3, _RELATION = 0.01, 0.5  # weights of the link predictor's own terms, for the same
 _DRAWN = 5_000  # training queries of a structure
 _ASKED = 40  # held-out queries of a structure
+_WORSE = 0.01  # of an MRR, that is told
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,14 +64,19 @@ class Change:
     new: float | None  # MRR of held-out links of new entities, none where none could be held out
     counting: float | None  # what counting gives for them
     seconds: float
+    steps: int | None = None  # of training; an update from before they were counted has none
 
     def sentence(self) -> str:
         """For people."""
         words = f"learned {self.triples:,} new triples with {self.entities:,} new entities in {self.seconds:.0f} s"
         if self.before is not None and self.after is not None:
             words += f"; old held-out questions: MRR {100 * self.before:.1f} before, {100 * self.after:.1f} now"
+            if self.before - self.after > _WORSE:
+                words += f", {100 * (self.before - self.after):.1f} points worse than before the update"
         if self.new is not None and self.counting is not None:
             words += f"; links of new entities: {100 * self.new:.1f}, by counting {100 * self.counting:.1f}"
+        if self.steps == 0:
+            words += "; no step was made: new entities stand where they were put"
         return words
 
 
@@ -89,6 +97,7 @@ def update_engine(
     """
     target, place, start = Path(out or engine), choose_device(device), time.monotonic()
     old = Engine.open(engine, str(place))
+    _refuse_release(old, engine)
     stages = Stages(Console(stderr=True, quiet=not progress), count=5)
     with stages.stage("joining the graphs"):
         grown = grow(old.kg, more, seed=seed)
@@ -109,19 +118,37 @@ def update_engine(
             timed = scale.timed(box.training(scale.training, folder))
             result = train_in(folder, model, grown.kg, questions, timed, place, display)
         with stages.stage("measuring and calibrating", MEASURES) as advance:
-            learnt = assembled(grown.kg, model, questions, scale, result, stages, advance, box.measuring)
+            learnt = assembled(grown.kg, model, questions, scale, result, stages, advance, box.measuring, grown=True)
             after = evaluate(ModelRanker(model), held).mrr if held else None
             new, counting = _new_links(model, grown)
+        seconds = time.monotonic() - start
         change = Change(
-            len(grown.triples), grown.entities, grown.relations, before, after, new, counting, time.monotonic() - start
+            len(grown.triples), grown.entities, grown.relations, before, after, new, counting, seconds, result.step
         )
         updates = [*old.about.get("updates", []), asdict(change)]
         about = {**learnt.about, "seconds": old.about.get("seconds"), "updates": updates}
         renewed = Engine(grown.kg, model, learnt.index, learnt.calibration, about, learnt.files)
-        renewed = renewed if old.index.name == "exact" else reindex(renewed, old.index.name)
+        renewed = _indexed_as(old, renewed)
         with stages.stage("writing"):
             renewed.save(target, force=True)
     stages.say(change.sentence())
+    return renewed
+
+
+def _refuse_release(old: Engine, folder: str | Path) -> None:
+    if old.form != FULL:
+        raise InputError(
+            f"{folder} is a release in {old.form}, whose weights were rounded: "
+            "update the engine that it was made from, then release that again"
+        )
+
+
+def _indexed_as(old: Engine, renewed: Engine) -> Engine:
+    """The new engine with an index like the old one's: its options as they were asked for, and what was removed."""
+    given = old.index.given
+    if old.index.name != "exact" or given != old.index.config_type():
+        renewed = reindex(renewed, old.index.name, [f"{option}={value}" for option, value in asdict(given).items()])
+    renewed.index.remove(old.index.removed)
     return renewed
 
 
@@ -134,7 +161,7 @@ def _scale(old: Engine, grown: Grown, minutes: float | None, device: torch.devic
         minutes=whole,
         cuda=device.type == "cuda",
         seed=seed,
-        inner=isinstance(old.model.space, Hermitian),
+        hops=isinstance(old.model.space, Hermitian),  # as the model was made, however large the graph has become
     )
     training = usual.training
     update = replace(training.update, rate=_RATE * training.update.rate)
