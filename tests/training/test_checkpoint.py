@@ -31,6 +31,18 @@ def test_facts_and_tensors_come_back(tmp_path: Path) -> None:
     assert checkpoint.read_facts(tmp_path / "x" / "last.safetensors")["step"] == 7
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="no such modes there")
+@pytest.mark.parametrize(("mask", "mode"), [(0o022, 0o644), (0o077, 0o600), (0o002, 0o664)])
+def test_a_checkpoint_obeys_the_umask(tmp_path: Path, mask: int, mode: int) -> None:
+    before = os.umask(mask)
+    try:
+        for step in (1, 2):  # a new one, and one in its place
+            checkpoint.write(tmp_path / "last.safetensors", {"step": step}, {"a": torch.zeros(3)})
+            assert (tmp_path / "last.safetensors").stat().st_mode & 0o777 == mode
+    finally:
+        os.umask(before)
+
+
 def test_a_failed_write_leaves_the_last_good_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "last.safetensors"
     checkpoint.write(path, {"step": 1}, {"a": torch.zeros(3)})

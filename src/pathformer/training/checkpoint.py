@@ -51,8 +51,11 @@ def write(path: Path, facts: Mapping[str, Any], tensors: Mapping[str, Tensor]) -
     path.parent.mkdir(parents=True, exist_ok=True)
     draft = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
+        draft.touch()
+        mode = draft.stat().st_mode  # as any file of ours here; safetensors would leave it to its writer alone
         whole = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
         save_file(whole, draft, {_KEY: json.dumps({"format": FORMAT, **facts})})
+        draft.chmod(mode)
         with draft.open("rb") as file:
             os.fsync(file.fileno())
         draft.replace(path)
