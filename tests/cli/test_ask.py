@@ -81,6 +81,18 @@ def test_csv(films: str) -> None:
     assert [row["question"] for row in several] == [TWO_HOPS] * 2
 
 
+def test_csv_tells_on_stderr_what_a_table_says_below(films: str) -> None:
+    empty, habit = "?x : stars(Leone, ?x)", "probabilities are a mere habit: too little was held out to measure them by"
+    nothing = "the graph states nothing for stars(Leone, ?x): Leone is the subject of no stars"
+    one = ask(films, empty, "--csv", "--top", "1")
+    assert one.stderr == f"{nothing}\n{habit}\n"
+    rows = list(csv.DictReader(io.StringIO(one.stdout)))
+    assert [(row["known"], row["calibrated"]) for row in rows] == [("False", "False")]
+    assert ask(films, TWO_HOPS, "--csv", "--known").stderr == ""
+    several = ask(films, TWO_HOPS, empty, "--csv", "--top", "1").stderr
+    assert several == f"{TWO_HOPS}: {habit}\n{empty}: {nothing}\n{empty}: {habit}\n"
+
+
 def test_a_file_of_questions(films: str, tmp_path: Path) -> None:
     file = tmp_path / "questions.txt"
     file.write_text(f"# two\n{TWO_HOPS}\n\n  ?x : directed(Leone, ?x)\n", encoding="utf-8")

@@ -75,9 +75,7 @@ def command(
     if json:
         _print_json(found)
     elif csv:
-        from pathformer.engine.answers import to_csv
-
-        typer.echo(found[0].to_csv() if len(found) == 1 else to_csv(found), nl=False)
+        _print_csv(found)
     else:
         _print_tables(found, opened, why=why, explain=explain)
 
@@ -118,6 +116,17 @@ def _check(asked: dict[str, str], engine: Engine) -> None:
 def _print_json(found: list[Answers]) -> None:
     for answers in found:
         typer.echo(answers.to_json(indent=2 if len(found) == 1 else None))
+
+
+def _print_csv(found: list[Answers]) -> None:
+    """The table, and on stderr what a table says below it, so that the file stays one."""
+    from pathformer.engine.answers import to_csv
+    from pathformer.engine.show import notes
+
+    typer.echo(found[0].to_csv() if len(found) == 1 else to_csv(found), nl=False)
+    for answers in found:
+        for note in notes(answers).splitlines():
+            typer.echo(note if len(found) == 1 else f"{answers.question}: {note}", err=True)
 
 
 def _print_tables(found: list[Answers], engine: Engine, *, why: bool, explain: bool) -> None:
