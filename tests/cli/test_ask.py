@@ -58,6 +58,14 @@ def test_known_answers_stand_before_predicted_ones(films: str) -> None:
     assert "directed" not in plain
 
 
+def test_what_is_piped_is_not_folded(films: str) -> None:
+    question = "?x : " + " & ".join(["directed(Fellini, ?f)", "stars(?f, ?y)", "stars(?g, ?y)", "directed(?x, ?g)"])
+    lines = ask(films, question, "--known").output.splitlines()
+    assert len(lines) == 2
+    assert len(lines[1]) > 80
+    assert lines[1] == lines[1].rstrip()
+
+
 def test_names_that_look_like_markup_are_printed_as_they_are(films: str) -> None:
     assert "[Fonda]" in ask(films, "?x : directed(Leone, ?f) & stars(?f, ?x)", "--known").output
 

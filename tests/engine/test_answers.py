@@ -140,8 +140,10 @@ def test_a_library_that_is_missing_is_named(answers: Answers, library: str, monk
         getattr(answers, f"to_{library}")()
 
 
-def printed(answers: Answers, colour: bool = False, **options: bool) -> str:
-    console = Console(width=100, file=io.StringIO(), force_terminal=colour, color_system="standard" if colour else None)
+def printed(answers: Answers, colour: bool = False, width: int = 100, **options: bool) -> str:
+    console = Console(
+        width=width, file=io.StringIO(), force_terminal=colour, color_system="standard" if colour else None
+    )
     console.print(answers.table(**options))
     return console.file.getvalue()
 
@@ -164,6 +166,28 @@ def test_the_terminal_shows_reasons_and_notes(answers: Answers) -> None:
     assert "nothing there\na mere habit" in printed(noted)
     assert "habit" not in printed(noted.known)
     assert printed(answers[:0]).strip() == ""
+
+
+def test_a_long_name_is_folded_within_its_own_column(answers: Answers) -> None:
+    long = replace(answers[1], label="neuroreactive substance or biogenic amine", entity="T124")
+    lines = printed(replace(answers, items=(answers[0], long)), why=False, width=50).splitlines()
+    assert lines == [
+        "1  Ada (ada)                     known       100 %",
+        "2  neuroreactive substance or    known       100 %",
+        "   biogenic amine (T124)",
+    ]
+    assert all(len(line) <= 50 for line in lines)
+    whole = printed(replace(answers, items=(replace(long, label="x" * 90),)), why=False, width=1000)
+    assert whole == f"2  {'x' * 90} (T124)  known       100 %\n"
+    nameless = printed(replace(answers, items=(replace(long, label="", entity=""),)), why=False)
+    assert nameless.split() == ["2", "known", "100", "%"]
+
+
+def test_a_name_that_is_its_label_but_for_blanks_is_not_repeated(answers: Answers) -> None:
+    one = replace(answers[0], entity="medical_device", label="medical device")
+    assert printed(replace(answers, items=(one,))).split("  ")[1] == "medical device"
+    other = replace(one, entity="Medical_device")
+    assert "medical device (Medical_device)" in printed(replace(answers, items=(other,)))
 
 
 def test_a_probability_that_was_not_measured_has_a_question_mark(answers: Answers) -> None:

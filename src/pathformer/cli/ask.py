@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
 __all__ = ["command", "read_questions"]
 
+_PIPED = 100_000  # columns of what is no terminal: lines are left whole, for what reads them
+
 
 def command(
     engine: Annotated[Path, typer.Argument(help="The folder that `pathformer fit` made.", show_default=False)],
@@ -132,7 +134,7 @@ def _print_csv(found: list[Answers]) -> None:
 def _print_tables(found: list[Answers], engine: Engine, *, why: bool, explain: bool) -> None:
     from rich.console import Console
 
-    console = Console(highlight=False)
+    console = Console(highlight=False, width=None if sys.stdout.isatty() else _PIPED)
     for number, answers in enumerate(found):
         if number:
             console.print()

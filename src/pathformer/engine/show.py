@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import dataclass
 from html import escape
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from rich.console import Group, RenderableType
+    from rich.console import Console, ConsoleOptions, Group, RenderableType
 
     from pathformer.engine.answers import Answer, Answers
 
 __all__ = ["KNOWN", "PREDICTED", "html_table", "notes", "percent", "terminal_lines"]
 
 KNOWN, PREDICTED = "green", "yellow"  # as the terminal calls them
-_WIDEST = 60  # columns that a name is given; a longer one pushes the rest of its line
+_WIDEST = 60  # columns that names are given; a longer one pushes the rest of its line as far as there is room
+_NARROWEST = 12  # columns that a name has on the narrowest screen
+_KIND = 9  # columns of "predicted"
 _HTML = {True: "#1a7f37", False: "#9a6700"}
 
 
@@ -32,24 +36,38 @@ def percent(answer: Answer) -> str:
 def terminal_lines(answers: Answers, *, why: bool = True) -> Group:
     """A line an answer, and its reason below where there is one."""
     from rich.console import Group
-    from rich.padding import Padding
-    from rich.text import Text
 
-    first = max((len(f"{answer.rank}") for answer in answers), default=0)
-    width = min(_WIDEST, max((Text(_name(answer)).cell_len for answer in answers), default=0))
-    share = 6 if all(answer.calibrated for answer in answers) else 7  # a question mark more
-    lines: list[RenderableType] = []
-    for answer in answers:
-        colour = KNOWN if answer.known else PREDICTED
-        name = Text(_name(answer))
-        name.pad_right(max(0, width - name.cell_len))
-        kind = f"{_kind(answer):<9}  {percent(answer):>{share}}"
-        lines.append(Text.assemble((f"{answer.rank:>{first}}  ", "dim"), (name.plain, colour), "  ", (kind, colour)))
-        if why and answer.why is not None:
-            lines.append(Padding(Text(str(answer.why), "dim"), (0, 0, 0, first + 4), expand=False))
-    if note := notes(answers):
-        lines.append(Text(note, "italic"))
-    return Group(*lines)
+    return Group(_Lines(answers, why))
+
+
+@dataclass(frozen=True, slots=True)
+class _Lines:
+    """The lines at the width of whatever they are printed on: a long name is folded within its own column."""
+
+    answers: Answers
+    why: bool
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[RenderableType]:
+        from rich.padding import Padding
+        from rich.text import Text
+
+        first = max((len(f"{answer.rank}") for answer in self.answers), default=0)
+        share = 6 if all(answer.calibrated for answer in self.answers) else 7  # a question mark more
+        room = max(_NARROWEST, options.max_width - (first + 2 + 2 + _KIND + 2 + share))
+        width = min(_WIDEST, room, max((Text(_name(answer)).cell_len for answer in self.answers), default=0))
+        for answer in self.answers:
+            colour = KNOWN if answer.known else PREDICTED
+            end = f"  {_kind(answer):<{_KIND}}  {percent(answer):>{share}}"
+            name, *more = Text(_name(answer)).wrap(console, room) or [Text()]
+            name.rstrip()
+            name.pad_right(max(0, width - name.cell_len))
+            yield Text.assemble((f"{answer.rank:>{first}}  ", "dim"), (name.plain + end, colour))
+            for part in more:
+                yield Text(" " * (first + 2) + part.plain.rstrip(), colour)
+            if self.why and answer.why is not None:
+                yield Padding(Text(str(answer.why), "dim"), (0, 0, 0, first + 4), expand=False)
+        if note := notes(self.answers):
+            yield Text(note, "italic")
 
 
 def html_table(answers: Answers) -> str:
@@ -72,8 +90,9 @@ def _kind(answer: Answer) -> str:
 
 
 def _name(answer: Answer) -> str:
-    """The label, with the name beside it where they differ."""
-    return answer.label if answer.label == answer.entity else f"{answer.label} ({answer.entity})"
+    """The label, with the name beside it where they differ by more than how blanks are written."""
+    same = answer.label.replace("_", " ") == answer.entity.replace("_", " ")
+    return answer.label if same else f"{answer.label} ({answer.entity})"
 
 
 def notes(answers: Answers) -> str:
