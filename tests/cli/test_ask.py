@@ -115,8 +115,12 @@ def test_a_file_of_questions(films: str, tmp_path: Path) -> None:
 
 def test_predicted_alone_and_cuts(films: str) -> None:
     assert "known" not in ask(films, TWO_HOPS, "--predicted", "--no-why").output
-    none = ask(films, TWO_HOPS, "--predicted", "--min-probability", "0.99").output
-    assert none.startswith("no answer is left by --top, --known, --predicted or a probability")
+    for cut, told in (
+        (("--min-probability", "0.995"), "6 predictions are less likely than 99.5 %, the best of them 10.0 %"),
+        (("--precision", "0.9"), "no prediction reaches a precision of 90 %, the best has 10.0 %"),
+        (("--top", "0"), "no predictions were asked for"),
+    ):
+        assert ask(films, TWO_HOPS, "--predicted", *cut).output == f"no answer: {told}\n"
     assert len(ask(films, TWO_HOPS, "--precision", "0.9", "--no-why").output.splitlines()) == 1
 
 
@@ -131,7 +135,11 @@ def test_an_empty_result_says_which_branch_is_empty(films: str) -> None:
 def test_predictions_that_the_options_hide_are_told(films: str) -> None:
     empty = "?x : directed(Fellini, ?f) & stars(?f, ?g) & stars(?g, ?x)"
     hidden = " ".join(ask(films, empty, "--min-probability", "0.99").output.split())
-    assert hidden.endswith("is the subject of no stars; 7 predictions are less likely than 99%")
+    assert hidden.endswith(
+        "is the subject of no stars; 7 predictions are less likely than 99 %, the best of them 10.0 %"
+    )
+    cut = ask(films, empty, "--precision", "0.9").output
+    assert cut.endswith("is the subject of no stars; no prediction reaches a precision of 90 %, the best has 10.0 %\n")
     assert " ".join(ask(films, empty, "--top", "0").output.split()).endswith("; no predictions were asked for")
 
 

@@ -73,7 +73,7 @@ def command(
     wanted = True if known else False if predicted else None
     found = opened.ask(list(asked.values()), top=top, known=wanted, min_probability=min_probability, why=why)
     if precision is not None:
-        found = [answers.at_precision(precision) for answers in found]
+        found = [_cut(answers, precision) for answers in found]
     if json:
         _print_json(found)
     elif csv:
@@ -142,11 +142,23 @@ def _print_tables(found: list[Answers], engine: Engine, *, why: bool, explain: b
             _explain(answers.question, engine)
         elif len(found) > 1:
             console.print(answers.question, style="bold", markup=False)
-        console.print(answers.table(why=why) if len(answers) else f"no answer{_because(answers)}", markup=False)
+        console.print(answers.table(why=why) if len(answers) else _nothing(answers), markup=False)
 
 
-def _because(answers: Answers) -> str:
-    return f": {answers.note}" if answers.note else " is left by --top, --known, --predicted or a probability"
+def _nothing(answers: Answers) -> str:
+    return f"no answer: {answers.note}" if answers.note else "no answer is left"
+
+
+def _cut(answers: Answers, precision: float) -> Answers:
+    """The answers cut at a precision, with a note of what there was where nothing stays."""
+    from dataclasses import replace
+
+    cut = answers.at_precision(precision)
+    if len(cut) or not len(answers):
+        return cut
+    best = max(answer.probability for answer in answers)
+    told = f"no prediction reaches a precision of {100 * precision:g} %, the best has {100 * best:.1f} %"
+    return replace(cut, note="; ".join(filter(None, (answers.note, told))))
 
 
 def _explain(question: str, engine: Engine) -> None:

@@ -105,12 +105,13 @@ def _answers(asked: Asked, found: Candidates, service: Service, options: Options
                 why=say(reasons[place], speller) if options.why else None,
             )
         )
+    left_out = _left_out(found, probabilities, options)
     if absurd:
         note = "the question contradicts itself: it asks for what one of its negated parts denies"
     elif found.known.any():
-        note = ""
+        note = "" if items else left_out
     else:
-        note = why_empty(asked.tree, sets, speller) + _left_out(found, probabilities, options)
+        note = "; ".join(filter(None, (why_empty(asked.tree, sets, speller), left_out)))
     return Answers(asked.text, tuple(items), note, doubt)
 
 
@@ -125,14 +126,17 @@ def _doubt(asked: Asked, service: Service) -> str:
 
 
 def _left_out(found: Candidates, probabilities: npt.NDArray[np.float64], options: Options) -> str:
-    """What the options hide of the predictions, where nothing is known."""
+    """What the options hide of the predictions."""
     if options.known is True:
         return ""
     if not options.top:
-        return "; no predictions were asked for"
+        return "no predictions were asked for"
     least = options.min_probability or 0.0
-    hidden = int((probabilities[found.predicted] < least).sum())
-    return f"; {hidden} predictions are less likely than {least:.0%}" if hidden else ""
+    hidden = probabilities[found.predicted & (probabilities < least)]
+    if not len(hidden):
+        return ""
+    best = 100 * hidden.max()
+    return f"{len(hidden)} predictions are less likely than {100 * least:g} %, the best of them {best:.1f} %"
 
 
 def _reasons(found: Candidates, places: list[int], sets: Sets, service: Service) -> dict[int, Reason]:
