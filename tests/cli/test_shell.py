@@ -89,7 +89,15 @@ def test_wrong_input_is_one_sentence_and_exit_code_2(
 def test_an_interruption_is_quiet(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     with_command(monkeypatch, KeyboardInterrupt())
     assert run(monkeypatch, "break") == 130
-    assert "Traceback" not in capsys.readouterr().err
+    assert capsys.readouterr().err == "stopped: the same command does again what was not finished\n"
+
+
+def test_an_interruption_that_says_what_follows_is_repeated(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with_command(monkeypatch, KeyboardInterrupt("stopped while writing: the same command starts over"))
+    assert run(monkeypatch, "break") == 130
+    assert capsys.readouterr().err == "stopped while writing: the same command starts over\n"
 
 
 def test_our_own_bugs_are_not_hidden(monkeypatch: pytest.MonkeyPatch) -> None:

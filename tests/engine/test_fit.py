@@ -180,6 +180,27 @@ def test_no_triples_are_refused() -> None:
         fit(empty, progress=False)
 
 
+def test_training_tells_links_from_questions(graph: KnowledgeGraph, capsys: pytest.CaptureFixture[str]) -> None:
+    fit(graph, scale=quick(graph))
+    told = " ".join(capsys.readouterr().err.split())
+    assert "single links first, then questions of all kinds: the figures of the two are not comparable" in told
+    assert told.index("single links: step 3") < told.index("questions: step 3")
+
+
+@pytest.mark.parametrize("kept", [True, False])
+def test_an_interruption_of_measuring_says_what_follows(
+    graph: KnowledgeGraph, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kept: bool
+) -> None:
+    def stop(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("pathformer.engine.fit.assembled", stop)
+    words = "does this stage again and keeps" if kept else "nothing was kept, the same command starts over"
+    with pytest.raises(KeyboardInterrupt, match=f"stopped while measuring and calibrating: .*{words}"):
+        quickly(graph, out=tmp_path / "engine" if kept else None)
+    assert (tmp_path / ".engine.fit/training/last.safetensors").is_file() == kept
+
+
 def test_an_engine_that_is_there_is_refused_before_any_work(
     graph: KnowledgeGraph, made: tuple[pathformer.Engine, Path]
 ) -> None:

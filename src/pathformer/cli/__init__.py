@@ -26,6 +26,7 @@ _ORDER = (
     "train", "evaluate", "release", "tables", "models", "datasets", "index", "bench",
 )
 # fmt: on
+_SERVING = ("serve", "mcp")  # Ctrl-C is their usual end
 
 
 class _Folder(TyperGroup):
@@ -42,6 +43,15 @@ class _Folder(TyperGroup):
         module = plugins.load(__name__, cmd_name)
         single.command(name=cmd_name, context_settings=vars(module).get("CONTEXT"))(module.command)
         return typer.main.get_command(single)
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run a command; an interruption is one line, that of the work itself where it has one, and exit code 130."""
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt as stop:
+            if ctx.invoked_subcommand not in _SERVING:
+                typer.echo(str(stop) or "stopped: the same command does again what was not finished", err=True)
+            raise typer.Exit(130) from None
 
 
 app = typer.Typer(

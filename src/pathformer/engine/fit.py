@@ -89,13 +89,17 @@ def fit(
         inner=index == "exact",
     )
     stages, box = Stages(Console(stderr=True, quiet=not progress), count=_STAGES), Box.of(sizes.minutes)
-    with workshop(target, kg, sizes, fresh=fresh) as folder, free_threads():
+    with (
+        stages.stoppable(kept=target is not None),
+        workshop(target, kg, sizes, fresh=fresh) as folder,
+        free_threads(),
+    ):
         with stages.stage("holding out"):
             parts = hold_out(kg, sizes.held_out, seed)
         with stages.stage("drawing questions", DRAWINGS) as advance:
             questions = drawn_once(folder, parts, lambda: draw_questions(parts, sizes, seed, advance, box))
         model = new_model(parts, sizes, place)
-        with stages.training("training") as display:
+        with stages.training() as display:
             timed = sizes.timed(box.training(sizes.training, folder))
             result = train_in(folder, model, parts, questions, timed, place, display)
         with stages.stage("measuring and calibrating", MEASURES) as advance:
@@ -152,7 +156,11 @@ def train_in(
         "dataset": kg.name,
     }
     if scale.links is not None:
-        start_from_links(folder / "links", model, questions, scale.links, facts, device, Display(display.console))
+        display.say("single links first, then questions of all kinds: the figures of the two are not comparable")
+        start_from_links(
+            folder / "links", model, questions, scale.links, facts, device, display.labelled("single links")
+        )
+        display = display.labelled("questions")
     task = Task(
         model=model,
         data=TrainingSet.of(list(questions.train.values()), kg.vocabulary.entity_count, device, room=ROOM),

@@ -11,7 +11,9 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
 from pathformer.training.display import Display, duration
 
-__all__ = ["Stages"]
+__all__ = ["TRAINING", "Stages"]
+
+TRAINING = "training"
 
 
 class Stages:
@@ -21,11 +23,30 @@ class Stages:
         self.console = console or Console(stderr=True)
         self.seconds: dict[str, float] = {}
         self._count = count
+        self._now = ""  # the stage that is at work
+
+    @contextmanager
+    def stoppable(self, *, kept: bool) -> Iterator[None]:
+        """Inside, an interruption carries a sentence: where it came, and what the same command will do.
+
+        kept: whether there is a folder that keeps what was done.
+        """
+        try:
+            yield
+        except KeyboardInterrupt:
+            raise KeyboardInterrupt(self._stopped(kept)) from None
+
+    def _stopped(self, kept: bool) -> str:
+        where = f"stopped while {self._now}" if self._now else "stopped"
+        if not kept:
+            return f"{where}: nothing was kept, the same command starts over"
+        rest = "continues it" if self._now == TRAINING else "does this stage again and keeps what was done before"
+        return f"{where}: the same command {rest}"
 
     @contextmanager
     def stage(self, name: str, total: int | None = None) -> Iterator[Callable[[str], None]]:
         """One stage; the function it gives is called with a word for each of the `total` parts that is done."""
-        start = time.monotonic()
+        start, self._now = time.monotonic(), name
         number = f"{len(self.seconds) + 1}/{self._count} " if self._count else ""
         columns = (TextColumn(f"{number}{name}"), BarColumn(), TimeRemainingColumn(), TextColumn("{task.description}"))
         shown = self.console.is_terminal and total is not None
@@ -36,12 +57,12 @@ class Stages:
         self.say(f"{number}{name}: {duration(self.seconds[name])}")
 
     @contextmanager
-    def training(self, name: str) -> Iterator[Display]:
+    def training(self, name: str = TRAINING) -> Iterator[Display]:
         """A stage that shows itself as training does."""
-        start = time.monotonic()
+        start, self._now = time.monotonic(), name
         number = f"{len(self.seconds) + 1}/{self._count} " if self._count else ""
         self.say(f"{number}{name}")
-        yield Display(self.console)
+        yield Display(self.console, after_stop="")  # `stoppable` tells of that
         self.seconds[name] = time.monotonic() - start
 
     def say(self, text: str) -> None:

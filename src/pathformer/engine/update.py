@@ -106,7 +106,7 @@ def update_engine(
         return old
     scale = _scale(old, grown, minutes, place, seed)
     box = Box.of(scale.minutes)
-    with workshop(target, grown.kg, scale, fresh=fresh) as folder, free_threads():
+    with stages.stoppable(kept=True), workshop(target, grown.kg, scale, fresh=fresh) as folder, free_threads():
         with stages.stage("drawing questions", DRAWINGS) as advance:
             drawn = drawn_once(folder, grown.kg, lambda: draw_questions(grown.kg, scale, seed, advance, box))
             questions = _focused(drawn, grown)
@@ -114,7 +114,7 @@ def update_engine(
         before = evaluate(ModelRanker(old.model), held).mrr if held else None
         model = grow_model(old.model, grown.kg).to(place)
         place_new(model, grown.kg.graph("train"), old.kg.vocabulary.entity_count)
-        with stages.training("training") as display:
+        with stages.training() as display:
             timed = scale.timed(box.training(scale.training, folder))
             result = train_in(folder, model, grown.kg, questions, timed, place, display)
         with stages.stage("measuring and calibrating", MEASURES) as advance:

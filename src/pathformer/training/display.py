@@ -17,11 +17,20 @@ _QUIET = 30.0  # seconds between lines where there is no terminal
 class Display:
     """Shows where a run stands; entered for as long as it trains."""
 
-    def __init__(self, console: Console | None = None, now: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self,
+        console: Console | None = None,
+        now: Callable[[], float] = time.monotonic,
+        *,
+        label: str = "",
+        after_stop: str = "; the same command continues",
+    ) -> None:
+        """label: what is learned, before every line; after_stop: what an interruption is told to lead to."""
         self.console = console or Console(stderr=True)
+        self.after_stop, self._label = after_stop, f"{label}: " if label else ""
         self._now, self._last = now, -math.inf
         self._bar = Progress(
-            TextColumn("step {task.fields[step]:,}"),
+            TextColumn(self._label + "step {task.fields[step]:,}"),
             BarColumn(),
             TaskProgressColumn(),
             TextColumn("{task.description}"),
@@ -43,11 +52,15 @@ class Display:
         self._bar.update(self._task, completed=min(1.0, progress), step=step, description=text)
         if not self.console.is_terminal and self._now() - self._last >= _QUIET:
             self._last = self._now()
-            self.console.print(f"step {step:,}  {progress:.0%}  {text}", highlight=False)
+            self.console.print(f"{self._label}step {step:,}  {progress:.0%}  {text}", highlight=False)
 
     def say(self, text: str) -> None:
         """A line that stays."""
-        self._bar.console.print(text, highlight=False)
+        self._bar.console.print(f"{self._label}{text}", highlight=False)
+
+    def labelled(self, label: str) -> Display:
+        """Another one for a part of the same work."""
+        return Display(self.console, self._now, label=label, after_stop=self.after_stop)
 
 
 def duration(seconds: float) -> str:

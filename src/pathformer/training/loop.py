@@ -121,7 +121,7 @@ class _Run:
             self._validate()
         self.save()
         if not finished:
-            self.display.say(f"stopped at step {self.clock.step:,}; the same command continues")
+            self.display.say(f"stopped at step {self.clock.step:,}{self.display.after_stop}")
 
     def close(self) -> None:
         if self.fresh is not None:

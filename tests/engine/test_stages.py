@@ -1,0 +1,44 @@
+"""Stages: what an interruption is told to lead to."""
+
+from __future__ import annotations
+
+import io
+
+import pytest
+from rich.console import Console
+
+from pathformer.engine.stages import Stages
+
+
+def stages() -> tuple[Stages, io.StringIO]:
+    written = io.StringIO()
+    return Stages(Console(file=written, width=200), count=2), written
+
+
+@pytest.mark.parametrize(
+    ("stage", "kept", "words"),
+    [
+        ("drawing questions", True, "the same command does this stage again and keeps what was done before"),
+        ("training", True, "the same command continues it"),
+        ("training", False, "nothing was kept, the same command starts over"),
+    ],
+)
+def test_an_interruption_says_where_it_came_and_what_follows(stage: str, kept: bool, words: str) -> None:
+    shown, _ = stages()
+    with pytest.raises(KeyboardInterrupt) as stop, shown.stoppable(kept=kept), shown.stage(stage):
+        raise KeyboardInterrupt
+    assert str(stop.value) == f"stopped while {stage}: {words}"
+
+
+def test_another_error_stays_as_it_is() -> None:
+    shown, _ = stages()
+    with pytest.raises(ValueError, match=r"^mine$"), shown.stoppable(kept=True), shown.stage("writing"):
+        raise ValueError("mine")
+
+
+def test_training_names_its_two_parts() -> None:
+    shown, written = stages()
+    with shown.training() as display:
+        display.labelled("single links").say("step 3 after 1 s")
+        assert display.labelled("questions").after_stop == ""
+    assert written.getvalue() == "1/2 training\nsingle links: step 3 after 1 s\n"
