@@ -239,8 +239,9 @@ def test_a_captured_run_finds_the_queries_that_were_put_in_place() -> None:
 
 
 @pytest.mark.skipif(DEVICE == "cpu", reason="no CUDA device to capture on")
-def test_a_resumed_run_is_the_uninterrupted_one_bit_for_bit(data: TrainingSet) -> None:
-    config, step = Config(**{**SMALL, "dropout": 0.2}), StepConfig(negatives=7)
+@pytest.mark.parametrize("table_rate", [1.0, 0.0])
+def test_a_resumed_run_is_the_uninterrupted_one_bit_for_bit(data: TrainingSet, table_rate: float) -> None:
+    config, step = Config(**{**SMALL, "dropout": 0.2}), StepConfig(negatives=7, table_rate=table_rate)
     whole = train(data, config, step, 12, True)
     first = train(data, config, step, 7, True)
     weights: dict[str, Tensor] = copy.deepcopy(first.model.state_dict())
