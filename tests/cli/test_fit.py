@@ -66,11 +66,14 @@ def test_merged_and_skipped_lines_are_told_as_import_tells_them(tmp_path: Path, 
     )
 
 
-def test_a_graph_without_such_lines_and_a_known_name_are_read_in_silence(
-    tmp_path: Path, fitted: list[KnowledgeGraph]
-) -> None:
-    assert run("world", "--out", tmp_path / "engine") == ""
-    assert fitted[0].name == "world"
+def test_what_is_to_be_learned_is_counted(tmp_path: Path, fitted: list[KnowledgeGraph]) -> None:
+    told = run("world", "--out", tmp_path / "engine").splitlines()
+    [world] = fitted
+    assert told == [
+        f"world: {world.triple_count:,} triples",
+        f"  {world.vocabulary.entity_count:,} entities, {world.report.labels:,} with a label",
+        f"  {len(world.vocabulary.relations)} relations",
+    ]
 
 
 def test_a_bad_line_names_the_way_on(tmp_path: Path, fitted: list[KnowledgeGraph]) -> None:

@@ -86,6 +86,12 @@ def test_wrong_input_is_one_sentence_and_exit_code_2(
     assert capsys.readouterr() == ("", "error: no setting 'x'\n")
 
 
+def test_a_shell_is_not_told_python(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    with_command(monkeypatch, ConfigError("f(x=True): --skip-bad (skip_bad=True) leaves it out, --force (force=True)"))
+    assert run(monkeypatch, "break") == 2
+    assert capsys.readouterr().err == "error: f(x=True): --skip-bad leaves it out, --force\n"
+
+
 def test_an_interruption_is_quiet(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     with_command(monkeypatch, KeyboardInterrupt())
     assert run(monkeypatch, "break") == 130

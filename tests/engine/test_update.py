@@ -196,7 +196,10 @@ def test_what_an_update_says_of_itself() -> None:
 
 
 def test_the_command_line_wants_one_place() -> None:
-    for arguments in (["fit", "world"], ["fit", "world", "--out", "a", "--update", "b"]):
-        done = CliRunner().invoke(app, arguments)
+    for places, words in (
+        ([], "say where to"),
+        (["--out", "a", "--update", "b"], "--out and --update exclude each other"),
+    ):
+        done = CliRunner().invoke(app, ["fit", "world", *places])
         assert done.exit_code == 2
-        assert "say where to" in done.output
+        assert words in done.output

@@ -8,6 +8,7 @@ imported when asked for and import what is heavy inside `command`, so that help 
 from __future__ import annotations
 
 import os
+import re
 import sys
 from typing import Annotated, Any
 
@@ -79,12 +80,21 @@ def _options(
     """Ask an incomplete knowledge graph questions of several hops, with and, or, not."""
 
 
+def _in_shell(message: str) -> str:
+    """A message without Python's spelling of an option that stands beside the shell's.
+
+    >>> _in_shell("replace it with --force (force=True)")
+    'replace it with --force'
+    """
+    return re.sub(r"(--[a-z-]+) \([a-z_]+=True\)", r"\1", message)
+
+
 def main() -> None:
     """Run the command line; wrong input is one sentence on stderr and exit code 2, an interruption is 130."""
     try:
         app()
     except InputError as error:
-        typer.secho(f"error: {error}", fg=typer.colors.RED, err=True)
+        typer.secho(f"error: {_in_shell(str(error))}", fg=typer.colors.RED, err=True)
         sys.exit(2)
     except KeyboardInterrupt:
         sys.exit(130)

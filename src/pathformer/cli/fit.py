@@ -24,7 +24,7 @@ from pathformer.cli._reading import (
     chosen_columns,
     chosen_delimiter,
 )
-from pathformer.cli.import_ import met, summary
+from pathformer.cli.import_ import summary
 from pathformer.errors import InputError
 
 if TYPE_CHECKING:
@@ -92,10 +92,12 @@ def command(
         raise InputError(
             f"no triples to learn are named: a file, a folder or a known graph, as in `pathformer fit {example}`"
         )
-    if (out is None) == (update is None):
+    if out is None and update is None:
         raise typer.BadParameter(
             "say where to: --out FOLDER for a new engine, or --update ENGINE for one that is there"
         )
+    if out is not None and update is not None:
+        raise typer.BadParameter("--out and --update exclude each other: an update is written to the engine itself")
     graph = _read(
         triples,
         data,
@@ -113,8 +115,7 @@ def command(
             "skip_bad": skip_bad or None,
         },
     )
-    if met(graph):
-        typer.echo(summary(graph))
+    typer.echo(summary(graph))
     if update is not None:
         from pathformer.engine.update import update_engine
 

@@ -201,7 +201,8 @@ def _notes(
         notes.append(f"The time was too short for a single step: {rest}.")
     if len(train) < _FEW:
         notes.append(
-            f"{len(train):,} triples are few to learn from: take predictions as hints; known answers are exact as ever."
+            f"{_counted(len(train), 'triple is', 'triples are')} few to learn from: "
+            "take predictions as hints; known answers are exact as ever."
         )
     rare = np.flatnonzero(np.bincount(train[:, 1] >> 1, minlength=len(names.relations)) < _RARE)
     if len(rare):
@@ -209,7 +210,8 @@ def _notes(
         notes.append(f"Relations with fewer than {_RARE} triples are hardly learned: {len(rare)} of them ({shown}).")
     alone = int(np.count_nonzero(np.diff(kg.graph("train").head_ptr) == 0))
     if alone:
-        notes.append(f"{alone:,} entities stand in no triple: nothing can be predicted of them.")
+        standing = _counted(alone, "entity stands", "entities stand")
+        notes.append(f"{standing} in no triple: nothing can be predicted there.")
     missing = [name for name in EFOL_TRAINED if name not in questions.train]
     if missing:
         notes.append(f"The graph holds no questions of the shapes {', '.join(missing)} to learn from.")
@@ -217,8 +219,8 @@ def _notes(
         notes.append("Nothing could be held out without losing a name: no figures, and probabilities are a mere habit.")
     elif _held_out(kg) < _ENOUGH:
         notes.append(
-            f"Only {_held_out(kg)} triples could be held out: too few to measure probabilities by, so that they are a "
-            "mere habit; the figures above are hardly more than luck."
+            f"Only {_counted(_held_out(kg), 'triple', 'triples')} could be held out: too few to measure probabilities "
+            "by, so that they are a mere habit; figures that rest on so few are hardly more than luck."
         )
     elif not calibration.fitted:
         notes.append("Too few held-out questions were answered right or wrong: probabilities are a mere habit.")
@@ -231,4 +233,8 @@ def _machine(model: Model) -> str:
     device = model.entities.weight.device
     if device.type == "cuda":
         return torch.cuda.get_device_name(device)
-    return f"{platform.machine()} processor, {torch.get_num_threads()} threads"
+    return f"{platform.machine()} processor, {_counted(torch.get_num_threads(), 'thread', 'threads')}"
+
+
+def _counted(count: int, one: str, several: str) -> str:
+    return f"{count:,} {one if count == 1 else several}"
