@@ -61,6 +61,8 @@ def test_one_table_in_every_format(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     assert "ranked on: betae-protocol draw, in place of the released BetaE queries" in text
     assert "| FB15k-237 | GQE | paper | 35.0 | 7.2 |" in run(1, "--format", "markdown")
     entries = json.loads(run(1, "--format", "json"))
+    assert json.loads(run(1, "--json")) == entries
+    assert refused(1, "--json", "--format", "csv") == "--json and --format csv exclude each other"
     assert entries[0]["table"] == 1
     lines = list(csv.DictReader(io.StringIO(run(1, 2, "--format", "csv"))))
     assert len(lines) == 200 + 40

@@ -18,6 +18,7 @@ __all__ = ["command"]
 def command(
     numbers: Annotated[list[int] | None, typer.Argument(help="Which tables, 1 to 15; all by default.")] = None,
     format: Annotated[str, typer.Option(help="text, markdown, json or csv.")] = "text",
+    json: Annotated[bool, typer.Option("--json", help="The same as --format json.")] = False,
     svg: Annotated[
         Path | None,
         typer.Option(help="Draw the one table, of 1 to 8 or 12 to 14, into a file.", show_default=False),
@@ -87,6 +88,10 @@ def command(
     if unknown := [number for number in chosen if number not in TITLES]:
         raise InputError(f"no table {unknown[0]}; there are 1 to {max(TITLES)}")
     _check("format", format, render.FORMATS)
+    if json:
+        if format not in ("text", "json"):
+            raise InputError(f"--json and --format {format} exclude each other")
+        format = "json"
     _check("weights", weights, ("last", "best"))
     if queries is not None and len(dataset or ()) != 1:
         raise InputError("--queries belongs to one graph: name it with --dataset")
