@@ -141,7 +141,7 @@ def test_a_users_method_is_checked_by_command(folder: Path) -> None:
     (folder / "mine.py").write_text(GOOD)
     kept = CliRunner().invoke(cli.app, ["models", "mine", "--check", "dim=8"])
     assert kept.exit_code == 0
-    assert kept.output.splitlines() == [f"kept: {rule}" for rule in RULES]
+    assert kept.output.splitlines() == [*(f"kept: {rule}" for rule in RULES), "8 of 8 kept"]
     assert "mine" in CliRunner().invoke(cli.app, ["models"]).output
 
 
@@ -154,6 +154,7 @@ def test_a_command_tells_what_is_broken(folder: Path) -> None:
     assert told.exit_code != 0
     assert f"BROKEN: {BATCHED}\n" in told.output
     assert f"kept: {GRADIENTS}\n" in told.output
+    assert told.output.splitlines()[-1] == "6 of 8 kept"
     assert isinstance(told.exception, InputError)
     assert str(told.exception).startswith(f"worse breaks 2 of 8 rules\n{BATCHED}:\nTensor-likes are not close")
 

@@ -9,6 +9,8 @@ import typer
 
 __all__ = ["command"]
 
+_OR = {"dnf": "a point for each disjunct", "native": "its own", "demorgan": "by way of not"}
+
 
 def command(
     name: Annotated[
@@ -47,11 +49,13 @@ def command(
     table = Table(box=None, pad_edge=False)
     for column in ("name", "or", "not", "what it is"):
         table.add_column(column, no_wrap=column != "what it is")
-    for each in plugins.names("pathformer.models"):
-        method = find(each)
+    methods = {each: find(each) for each in plugins.names("pathformer.models")}
+    for each, method in methods.items():
         table.add_row(each, method.union, "yes" if method.negation else "no", _summary(each))
     console.print(table)
-    console.print("[dim]or: dnf = a point for each disjunct, native = its own, demorgan = by way of not[/]")
+    used = {method.union for method in methods.values()}
+    meanings = ", ".join(f"{way} = {meaning}" for way, meaning in _OR.items() if way in used)
+    console.print(f"or: {meanings}", style="dim")
 
 
 def _summary(name: str) -> str:
@@ -80,6 +84,7 @@ def _check(name: str, settings: Sequence[str]) -> None:
     broken = broken_rules(build)
     for rule in RULES:
         typer.echo(f"{'BROKEN' if rule in broken else 'kept'}: {rule}")
+    typer.echo(f"{len(RULES) - len(broken)} of {len(RULES)} kept")
     if broken:
         seen = "".join(f"\n{rule}:\n{error}" for rule, error in broken.items())
         raise InputError(f"{name} breaks {len(broken)} of {len(RULES)} rules{seen}")
