@@ -147,7 +147,8 @@ class QuerySyntaxError(QueryError):
 
     def __init__(self, problem: str, text: str, position: int | None = None) -> None:
         self.problem, self.text, self.position = problem, text, position
-        super().__init__(problem if position is None else f"{problem}\n{_underline(text, position)}")
+        shown = position is not None and text.strip()  # of an empty text there is nothing to underline
+        super().__init__(f"{problem}\n{_underline(text, position or 0)}" if shown else problem)
 
 
 class UnsupportedQueryError(QueryError):
@@ -159,8 +160,8 @@ class UnknownNameError(QueryError):
 
     def __init__(self, kind: str, name: str, closest: Sequence[str]) -> None:
         self.kind, self.name, self.closest = kind, name, tuple(closest)
-        hint = f"; closest: {', '.join(repr(c) for c in closest)}" if closest else ""
-        super().__init__(f"no {kind} {name!r}{hint}")
+        hint = f"closest: {', '.join(repr(c) for c in closest)}" if closest else "no name or label is close to it"
+        super().__init__(f"no {kind} {name!r}; {hint}")
 
 
 class AmbiguousNameError(UnknownNameError):

@@ -16,7 +16,7 @@ from pathformer.engine.engine import Engine
 from pathformer.errors import EngineError, InputError, UnknownNameError, UnknownPluginError
 from pathformer.index import build as build_index
 from pathformer.kg.knowledge import KnowledgeGraph
-from pathformer.models import build
+from pathformer.models import build, find
 
 TWO_HOPS = "?x : directed(Fellini, ?f) & stars(?f, ?x)"
 
@@ -152,6 +152,9 @@ def test_explain_shows_how_the_question_is_read(films: str) -> None:
 def test_errors_are_sentences(films: str, tmp_path: Path) -> None:
     unknown = ask(films, "?x : directed(Felini, ?x)", error=UnknownNameError)
     assert str(unknown.exception) == "no entity 'Felini'; closest: 'Fellini'"
+    far = ask(films, "?x : zzzzqqq(Fellini, ?x)", error=UnknownNameError)
+    assert str(far.exception) == "no relation 'zzzzqqq'; no name or label is close to it"
+    assert "\n" not in str(ask(films, "", error=InputError).exception)
     second = ask(films, TWO_HOPS, "?x : directd(Fellini, ?x)", error=InputError)
     assert str(second.exception) == (
         "question 2, ?x : directd(Fellini, ?x): no relation 'directd'; closest: 'directed'"
@@ -178,6 +181,9 @@ def test_models_are_listed_with_what_they_can() -> None:
     for name in plugins.names("pathformer.models"):
         assert f"\n{name} " in output
     assert output.splitlines()[0].split() == ["name", "or", "not", "what", "it", "is"]
+    ways = {find(name).union for name in plugins.names("pathformer.models")}
+    explained = output.splitlines()[-1].removeprefix("or: ").split(", ")
+    assert {each.partition(" = ")[0] for each in explained} == ways
     row = next(line for line in output.splitlines() if line.startswith("gqe "))
     assert row.split()[:3] == ["gqe", "dnf", "no"]
 

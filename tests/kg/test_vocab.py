@@ -70,9 +70,9 @@ def test_an_unknown_name_gives_the_closest(vocabulary: Vocabulary) -> None:
     with pytest.raises(UnknownNameError) as caught:
         vocabulary.entity_id("Streat")
     assert str(caught.value) == "no entity 'Streat'; closest: 'street', 'Straße'"
-    with pytest.raises(UnknownNameError, match=r"^no entity 'zzzzzz'$"):
+    with pytest.raises(UnknownNameError, match=r"^no entity 'zzzzzz'; no name or label is close to it$"):
         vocabulary.entity_id("zzzzzz")
-    with pytest.raises(UnknownNameError, match=r"^no entity ''$"):
+    with pytest.raises(UnknownNameError, match=r"^no entity ''; no name or label is close to it$"):
         vocabulary.entity_id("")
 
 

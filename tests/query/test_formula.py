@@ -167,6 +167,7 @@ def test_mistakes_are_told_in_a_sentence_with_the_place(text, place, problem):
         parse(text)
     assert caught.value.problem.startswith(problem)
     assert caught.value.position == place
+    assert ("^" in str(caught.value)) is bool(text)  # of an empty query nothing is underlined
 
 
 @pytest.mark.parametrize("pieces", ["a b", "'a' 'b'", "'it''s'", '"a""b"', r"'\\''b'", r'"\t" c'])
