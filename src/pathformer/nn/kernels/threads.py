@@ -11,10 +11,13 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import cache
+from threading import Lock
 
 import torch
 
 __all__ = ["one_thread", "share"]
+
+_entering = Lock()
 
 
 def share(work: Callable[[int, int, int], None], count: int, threads: int) -> None:
@@ -33,14 +36,19 @@ def one_thread() -> Iterator[None]:
     """Inside, what torch or `share` does on this thread is not shared with others.
 
     Threads that share an operation wait for each other in every one of them, for long beside other work: many small
-    operations are done sooner by one.
+    operations are done sooner by one. Other threads keep their number, and those that start meanwhile get
+    the usual one.
     """
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
+    with _entering:  # who enters meanwhile must not take the 1 for its own number
+        before = torch.get_num_threads()  # asked first: torch gives a thread its number when it is first asked
+        if before > 1:
+            torch.set_num_threads(1)  # of this thread, and what new threads start with
+            _elsewhere().submit(torch.set_num_threads, before).result()  # the latter as it was; takes about 20 us
     try:
         yield
     finally:
-        torch.set_num_threads(before)
+        if before > 1:
+            torch.set_num_threads(before)
 
 
 @cache
@@ -49,5 +57,19 @@ def _pool(threads: int) -> ThreadPoolExecutor:
     return ThreadPoolExecutor(threads - 1, thread_name_prefix="pathformer")
 
 
+@cache
+def _elsewhere() -> ThreadPoolExecutor:
+    """A thread whose own number does not matter."""
+    return ThreadPoolExecutor(1, thread_name_prefix="pathformer-default")
+
+
+def _begin_anew() -> None:
+    """A forked process has none of the threads, and whoever held the lock is not there to let go of it."""
+    global _entering
+    _entering = Lock()
+    _pool.cache_clear()
+    _elsewhere.cache_clear()
+
+
 if sys.platform != "win32":
-    os.register_at_fork(after_in_child=_pool.cache_clear)  # a forked process has none of them
+    os.register_at_fork(after_in_child=_begin_anew)
