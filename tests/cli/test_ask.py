@@ -117,6 +117,10 @@ def test_predicted_alone_and_cuts(films: str) -> None:
     assert "known" not in ask(films, TWO_HOPS, "--predicted", "--no-why").output
     for cut, told in (
         (("--min-probability", "0.995"), "6 predictions are less likely than 99.5 %, the best of them 10.0 %"),
+        (
+            ("--min-probability", "0.5", "--top", "1"),
+            "one prediction is less likely than 50 %: it has 10.0 %",
+        ),
         (("--precision", "0.9"), "no prediction reaches a precision of 90 %, the best has 10.0 %"),
         (("--top", "0"), "no predictions were asked for"),
     ):

@@ -99,8 +99,7 @@ def _answers(asked: Asked, found: Candidates, service: Service, options: Options
                 label=vocabulary.label(entity),
                 known=bool(found.known[place]),
                 probability=float(probabilities[place]),
-                calibrated=bool(found.known[place])
-                or (service.calibration.fitted and not doubt and service.kinds.fits(entity, asked.tree)),
+                calibrated=bool(found.known[place]) or (not doubt and service.kinds.fits(entity, asked.tree)),
                 score=-float(found.distances[place]),
                 why=say(reasons[place], speller) if options.why else None,
             )
@@ -135,8 +134,10 @@ def _left_out(found: Candidates, probabilities: npt.NDArray[np.float64], options
     hidden = probabilities[found.predicted & (probabilities < least)]
     if not len(hidden):
         return ""
-    best = 100 * hidden.max()
-    return f"{len(hidden)} predictions are less likely than {100 * least:g} %, the best of them {best:.1f} %"
+    least, best = 100 * least, 100 * hidden.max()
+    if len(hidden) == 1:
+        return f"one prediction is less likely than {least:g} %: it has {best:.1f} %"
+    return f"{len(hidden):,} predictions are less likely than {least:g} %, the best of them {best:.1f} %"
 
 
 def _reasons(found: Candidates, places: list[int], sets: Sets, service: Service) -> dict[int, Reason]:
