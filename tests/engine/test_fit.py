@@ -128,6 +128,10 @@ def test_the_report_says_what_was_learned(graph: KnowledgeGraph, made: tuple[pat
         "reasons hold",
     ):
         assert words in text
+    assert list(report.seconds) == ["holding out", "drawing questions", "training", "measuring and calibrating"]
+    assert "| measuring and calibrating |" in text
+    assert engine.about["seconds"] == pytest.approx(sum(report.seconds.values()))
+    assert report.markdown() == text
     assert report.worse  # after three steps
     assert f"On {', '.join(report.worse)} the model is no better than counting" in text
     assert set(report.worse) == {

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import io
+import json
+from pathlib import Path
 
 import pytest
 from rich.console import Console
@@ -34,6 +36,27 @@ def test_another_error_stays_as_it_is() -> None:
     shown, _ = stages()
     with pytest.raises(ValueError, match=r"^mine$"), shown.stoppable(kept=True), shown.stage("writing"):
         raise ValueError("mine")
+
+
+def test_times_of_several_sittings_add_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = iter(range(0, 1000, 5))  # every look at it is 5 s later
+    monkeypatch.setattr("pathformer.engine.stages.time.monotonic", lambda: next(clock))
+    first, _ = stages()
+    first.keep(tmp_path)
+    with first.training():
+        pass
+    with pytest.raises(KeyboardInterrupt), first.training("writing"):
+        raise KeyboardInterrupt
+    assert first.seconds == {"training": 5, "writing": 5}
+    second, written = stages()
+    with second.training("joining"):
+        pass
+    second.keep(tmp_path)
+    with second.training():
+        pass
+    assert second.seconds == {"training": 10, "writing": 5, "joining": 5}
+    assert json.loads((tmp_path / "times.json").read_text()) == second.seconds
+    assert written.getvalue() == "1/2 joining\n2/2 training\n"
 
 
 def test_training_names_its_two_parts() -> None:

@@ -31,7 +31,7 @@ from pathformer.query.computation import Tree
 from pathformer.query.structures import EFOL_TRAINED
 from pathformer.training.loop import Result
 
-__all__ = ["MEASURES", "Assessed", "assess"]
+__all__ = ["MEASURES", "Assessed", "assess", "with_times"]
 
 MEASURES = 5  # parts that `assess` tells of
 
@@ -131,10 +131,21 @@ def assess(
         "version": __version__,
         "date": datetime.now(UTC).date().isoformat(),
     }
-    files = {"report.json": report.json().encode(), "report.md": report.markdown().encode()}
+    files = _texts(report)
     if judged is not None:
         files["calibration.svg"] = draw_reliability(judged).encode()
     return Assessed(calibration, report, about, files)
+
+
+def with_times(engine: Engine, seconds: Mapping[str, float]) -> Engine:
+    """An engine whose report holds these times, by stage: that of measuring is known after it is made."""
+    report = replace(FitReport.from_json(engine.files["report.json"].decode()), seconds=dict(seconds))
+    about, files = {**engine.about, "seconds": sum(seconds.values())}, {**engine.files, **_texts(report)}
+    return Engine(engine.kg, engine.model, engine.index, engine.calibration, about, files, engine.form)
+
+
+def _texts(report: FitReport) -> dict[str, bytes]:
+    return {"report.json": report.json().encode(), "report.md": report.markdown().encode()}
 
 
 def _in_time(engine: Engine, questions: Questions, seconds: float) -> Questions:

@@ -19,7 +19,7 @@ import torch
 from rich.console import Console
 
 from pathformer import __version__
-from pathformer.engine.assess import MEASURES, assess
+from pathformer.engine.assess import MEASURES, assess, with_times
 from pathformer.engine.box import Box
 from pathformer.engine.drawn import drawn_once
 from pathformer.engine.engine import Engine
@@ -94,6 +94,7 @@ def fit(
         workshop(target, kg, sizes, fresh=fresh) as folder,
         free_threads(),
     ):
+        stages.keep(folder)
         with stages.stage("holding out"):
             parts = hold_out(kg, sizes.held_out, seed)
         with stages.stage("drawing questions", DRAWINGS) as advance:
@@ -105,6 +106,7 @@ def fit(
         with stages.stage("measuring and calibrating", MEASURES) as advance:
             engine = assembled(parts, model, questions, sizes, result, stages, advance, box.measuring)
             engine = engine if index == "exact" else reindex(engine, index)
+        engine = with_times(engine, stages.seconds)
         if target is not None:
             with stages.stage("writing"):
                 engine.save(target, force=force)

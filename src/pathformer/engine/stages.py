@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
+from pathformer.engine.workshop import write_whole
 from pathformer.training.display import Display, duration
 
 __all__ = ["TRAINING", "Stages"]
 
 TRAINING = "training"
+_FILE = "times.json"
 
 
 class Stages:
@@ -21,9 +25,20 @@ class Stages:
 
     def __init__(self, console: Console | None = None, *, count: int = 0) -> None:
         self.console = console or Console(stderr=True)
-        self.seconds: dict[str, float] = {}
-        self._count = count
+        self.seconds: dict[str, float] = {}  # by stage, of all sittings that `keep` knows of
+        self._count, self._begun = count, 0
+        self._file: Path | None = None
         self._now = ""  # the stage that is at work
+
+    def keep(self, folder: Path) -> None:
+        """Write times down in a folder from now on, and add those that earlier sittings left there.
+
+        A stage that is interrupted counts as far as it came; one that is killed does not.
+        """
+        self._file = folder / _FILE
+        earlier = json.loads(self._file.read_text("utf-8")) if self._file.is_file() else {}
+        names = {**earlier, **self.seconds}
+        self.seconds = {name: earlier.get(name, 0.0) + self.seconds.get(name, 0.0) for name in names}
 
     @contextmanager
     def stoppable(self, *, kept: bool) -> Iterator[None]:
@@ -46,24 +61,38 @@ class Stages:
     @contextmanager
     def stage(self, name: str, total: int | None = None) -> Iterator[Callable[[str], None]]:
         """One stage; the function it gives is called with a word for each of the `total` parts that is done."""
-        start, self._now = time.monotonic(), name
-        number = f"{len(self.seconds) + 1}/{self._count} " if self._count else ""
+        number = self._number()
         columns = (TextColumn(f"{number}{name}"), BarColumn(), TimeRemainingColumn(), TextColumn("{task.description}"))
         shown = self.console.is_terminal and total is not None
-        with Progress(*columns, console=self.console, transient=True, disable=not shown) as bar:
+        start = time.monotonic()
+        with (
+            self._timed(name),
+            Progress(*columns, console=self.console, transient=True, disable=not shown) as bar,
+        ):
             task = bar.add_task("", total=total)
             yield lambda word: bar.update(task, advance=1, description=word)
-        self.seconds[name] = time.monotonic() - start
-        self.say(f"{number}{name}: {duration(self.seconds[name])}")
+        self.say(f"{number}{name}: {duration(time.monotonic() - start)}")
 
     @contextmanager
     def training(self, name: str = TRAINING) -> Iterator[Display]:
         """A stage that shows itself as training does."""
+        self.say(f"{self._number()}{name}")
+        with self._timed(name):
+            yield Display(self.console, after_stop="")  # `stoppable` tells of that
+
+    def _number(self) -> str:
+        self._begun += 1
+        return f"{self._begun}/{self._count} " if self._count else ""
+
+    @contextmanager
+    def _timed(self, name: str) -> Iterator[None]:
         start, self._now = time.monotonic(), name
-        number = f"{len(self.seconds) + 1}/{self._count} " if self._count else ""
-        self.say(f"{number}{name}")
-        yield Display(self.console, after_stop="")  # `stoppable` tells of that
-        self.seconds[name] = time.monotonic() - start
+        try:
+            yield
+        finally:
+            self.seconds[name] = self.seconds.get(name, 0.0) + time.monotonic() - start
+            if self._file is not None and self._file.parent.is_dir():
+                write_whole(self._file, self.seconds)
 
     def say(self, text: str) -> None:
         """A line that stays."""

@@ -16,7 +16,7 @@ import numpy as np
 import torch
 from rich.console import Console
 
-from pathformer.engine.assess import MEASURES
+from pathformer.engine.assess import MEASURES, with_times
 from pathformer.engine.box import Box
 from pathformer.engine.drawn import drawn_once
 from pathformer.engine.engine import Engine
@@ -107,6 +107,7 @@ def update_engine(
     scale = _scale(old, grown, minutes, place, seed)
     box = Box.of(scale.minutes)
     with stages.stoppable(kept=True), workshop(target, grown.kg, scale, fresh=fresh) as folder, free_threads():
+        stages.keep(folder)
         with stages.stage("drawing questions", DRAWINGS) as advance:
             drawn = drawn_once(folder, grown.kg, lambda: draw_questions(grown.kg, scale, seed, advance, box))
             questions = _focused(drawn, grown)
@@ -121,7 +122,8 @@ def update_engine(
             learnt = assembled(grown.kg, model, questions, scale, result, stages, advance, box.measuring, grown=True)
             after = evaluate(ModelRanker(model), held).mrr if held else None
             new, counting = _new_links(model, grown)
-        seconds = time.monotonic() - start
+        learnt = with_times(learnt, stages.seconds)
+        seconds = max(time.monotonic() - start, sum(stages.seconds.values()))  # the latter after several sittings
         change = Change(
             len(grown.triples), grown.entities, grown.relations, before, after, new, counting, seconds, result.step
         )
