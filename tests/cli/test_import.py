@@ -92,7 +92,7 @@ def test_replacing(tmp_path: Path) -> None:
     run(tmp_path / "x.tsv", "-o", tmp_path / "g")
     code, error = shell(tmp_path / "x.tsv", "-o", tmp_path / "g")
     assert code == 2
-    advice = "choose another place, or replace it with --force (force=True)"
+    advice = "choose another place, or replace it with --force"
     assert error == f"error: {tmp_path}/g exists already: {advice}\n"
     run(tmp_path / "x.tsv", "-o", tmp_path / "g", "--force")
 

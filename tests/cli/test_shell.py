@@ -87,9 +87,9 @@ def test_wrong_input_is_one_sentence_and_exit_code_2(
 
 
 def test_a_shell_is_not_told_python(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    with_command(monkeypatch, ConfigError("f(x=True): --skip-bad (skip_bad=True) leaves it out, --force (force=True)"))
+    with_command(monkeypatch, ConfigError("f(x=True): --skip-bad (skip_bad=True) skips it, --columns (columns=...)"))
     assert run(monkeypatch, "break") == 2
-    assert capsys.readouterr().err == "error: f(x=True): --skip-bad leaves it out, --force\n"
+    assert capsys.readouterr().err == "error: f(x=True): --skip-bad skips it, --columns\n"
 
 
 def test_an_interruption_is_quiet(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:

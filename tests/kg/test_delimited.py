@@ -120,7 +120,8 @@ def test_a_line_at_the_border_of_two_blocks(tmp_path: Path) -> None:
         (
             "a\tr\tb\t1\n",
             {},
-            "x.tsv:1: 4 columns, expected 3 with '\\t' between them; choose three of them by name or number",
+            "x.tsv:1: 4 columns, expected 3 with '\\t' between them; choose three of them by name or number"
+            " with --columns (columns=...)",
         ),
         ("a\tr\tb\n\nc\tr\n", {}, "x.tsv:3: 2 columns, expected 3 with '\\t' between them"),
         ("a\tr\tb\r\nc\tr\td\te\r\n", {}, "x.tsv:2: 4 columns, expected 3 with '\\t' between them; choose three of"),
@@ -141,7 +142,8 @@ def test_a_line_at_the_border_of_two_blocks(tmp_path: Path) -> None:
         (
             b"a\tr\tb\nc\tr\tcaf\xe9\n",
             {},
-            "x.tsv:2: the tail is not text in the file's encoding (byte 0xe9): say which encoding it is",
+            "x.tsv:2: the tail is not text in the file's encoding (byte 0xe9): say which it is"
+            " with --encoding (encoding=...)",
         ),
         (
             b"a\tr\tb\nc\xff\tr\tb\n",

@@ -130,7 +130,12 @@ def test_any_object_with_the_arrow_stream_interface() -> None:
 @pytest.mark.parametrize(
     ("columns", "options", "message"),
     [
-        ({"x": ["a"], "y": ["b"]}, {}, "t: the columns are 'x', 'y': choose head, relation and tail by name or number"),
+        (
+            {"x": ["a"], "y": ["b"]},
+            {},
+            "t: the columns are 'x', 'y': choose head, relation and tail by name or number"
+            " with --columns (columns=...)",
+        ),
         ({"s": ["a"], "p": [1.5], "o": ["b"]}, {}, "t: the column 'p' holds double, expected text or whole numbers"),
         ({"s": ["a", None], "p": ["r", "r"], "o": ["b", "c"]}, {}, "t:2: the head is empty"),
         ({"s": ["a", "b"], "p": ["r", "r"], "o": ["b", ""]}, {}, "t:2: the tail is empty"),

@@ -86,7 +86,7 @@ def _in_shell(message: str) -> str:
     >>> _in_shell("replace it with --force (force=True)")
     'replace it with --force'
     """
-    return re.sub(r"(--[a-z-]+) \([a-z_]+=True\)", r"\1", message)
+    return re.sub(r"(--[a-z-]+) \([a-z_]+=(True|\.\.\.)\)", r"\1", message)
 
 
 def main() -> None:

@@ -141,7 +141,10 @@ def _pick(path: Path, names: Names, columns: tuple[str | int, ...] | None, table
         return 0, 1, labelled == 1 and not names.find(first[0])
     if labelled is None:
         raise GraphFileError(
-            f"{len(first)} columns, expected a name and a label: choose two by name or number", path, line
+            f"{len(first)} columns, expected a name and a label: "
+            "choose two by name or number with --names-columns (names_columns=...)",
+            path,
+            line,
         )
     sample = [cells for _, _, cells in table[1:200] if len(cells) == len(first)]
     others = [place for place in range(len(first)) if place != labelled]

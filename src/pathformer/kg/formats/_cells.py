@@ -41,7 +41,8 @@ def problem_of(value: object) -> str | None:
         try:
             raw.decode()
         except UnicodeDecodeError as error:
-            return f"is not text in the file's encoding (byte 0x{raw[error.start]:02x}): say which encoding it is"
+            byte = f"byte 0x{raw[error.start]:02x}"
+            return f"is not text in the file's encoding ({byte}): say which it is with --encoding (encoding=...)"
         if b"\0" in raw:
             return "holds a NUL byte: is the file damaged, or in another encoding?"
     return None

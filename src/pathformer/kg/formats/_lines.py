@@ -159,7 +159,8 @@ def _wrong_width(cells: list[str], expected: int, delimiter: str, open_quote: st
         return f"{message}; is the line a comment?{way_on}"
     if len(cells) == 1 and expected == 3:
         return f"{message}; is the delimiter another one?{way_on}"
-    more = "; choose three of them by name or number" if len(cells) > 3 and expected == 3 else ""
+    more = "; choose three of them by name or number with --columns (columns=...)"
+    more = more if len(cells) > 3 and expected == 3 else ""
     return f"{message}{more}"
 
 

@@ -26,7 +26,8 @@ def chosen_columns(schema: Any, options: ReadOptions, where: Path) -> tuple[str,
         known = well_known(schema.names)
         if known is None and len(schema.names) != 3:
             names = ", ".join(map(repr, schema.names))
-            raise GraphFileError(f"the columns are {names}: choose head, relation and tail by name or number", where)
+            way = "choose head, relation and tail by name or number with --columns (columns=...)"
+            raise GraphFileError(f"the columns are {names}: {way}", where)
         places = known or (0, 1, 2)
     for place in places:
         _check_type(schema.field(place), where)
