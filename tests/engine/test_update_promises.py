@@ -6,7 +6,9 @@ By the clock, as both are boxes of time: on a machine full of other work the upd
 from __future__ import annotations
 
 import time
-from pathlib import Path
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pytest
@@ -19,32 +21,48 @@ from pathformer.kg.knowledge import KnowledgeGraph
 pytestmark = pytest.mark.slow
 
 MINUTES = 2.0
+GRAPHS = ("world", pytest.param("codex-s", marks=pytest.mark.data))
 
 
-MISSED = pytest.mark.xfail(
-    reason="old held-out questions of world fell from 39.1 to 35.4: see docs/fit.md", strict=False
-)
+@dataclass(frozen=True)
+class Renewed:
+    """A fit, and an update of it by one percent more."""
+
+    name: str
+    first: float  # seconds of the fit
+    second: float  # seconds of the update
+    change: Mapping[str, Any]  # what the engine says of the update
 
 
-@pytest.mark.parametrize("name", [pytest.param("world", marks=MISSED), pytest.param("codex-s", marks=pytest.mark.data)])
-def test_one_percent_more_is_learned_in_a_fifth_of_the_time(
-    name: str, tmp_path: Path, request: pytest.FixtureRequest
-) -> None:
+@pytest.fixture(scope="module", params=GRAPHS)
+def renewed(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Renewed:
+    name, folder = request.param, tmp_path_factory.mktemp("update") / "engine"
     seen, later = divided(load(name, None if name == "world" else request.getfixturevalue("data_dir")))
-    share = later.triple_count / seen.triple_count
-    assert 0.009 < share < 0.02
+    assert 0.009 < later.triple_count / seen.triple_count < 0.02
     start = time.monotonic()
-    fit(seen, MINUTES, out=tmp_path / "engine", device="cpu", progress=False)
+    fit(seen, MINUTES, out=folder, device="cpu", progress=False)
     first = time.monotonic() - start
     start = time.monotonic()
-    renewed = update_engine(tmp_path / "engine", later, device="cpu", progress=False)
+    engine = update_engine(folder, later, device="cpu", progress=False)
     second = time.monotonic() - start
-    [change] = renewed.about["updates"]
+    [change] = engine.about["updates"]
     figures = {key: change[key] for key in ("entities", "triples", "before", "after", "new", "counting")}
     print(f"{name}: {second:.1f} of {first:.1f} s ({second / first:.0%}), {figures}")  # for docs/fit.md: pytest -s
-    assert second <= 0.2 * first
-    assert change["after"] >= change["before"] - 0.01
-    assert change["new"] > change["counting"]
+    return Renewed(name, first, second, change)
+
+
+def test_one_percent_more_is_learned_in_a_fifth_of_the_time(renewed: Renewed) -> None:
+    assert renewed.second <= 0.2 * renewed.first
+
+
+def test_new_entities_are_above_counting(renewed: Renewed) -> None:
+    assert renewed.change["new"] > renewed.change["counting"]
+
+
+def test_old_questions_fall_by_a_point_at_most(renewed: Renewed, request: pytest.FixtureRequest) -> None:
+    if renewed.name == "world":  # this promise alone is missed, on this graph alone; strict, so that a cure is noticed
+        request.applymarker(pytest.mark.xfail(reason="world fell from 39.1 to 35.4: docs/fit.md", strict=True))
+    assert renewed.change["after"] >= renewed.change["before"] - 0.01
 
 
 def divided(kg: KnowledgeGraph) -> tuple[KnowledgeGraph, KnowledgeGraph]:
