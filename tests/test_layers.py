@@ -33,6 +33,7 @@ LAYERS = (
     ("cli",),
 )
 RANK = {name: rank for rank, names in enumerate(LAYERS) for name in names}
+WITHOUT_GRAPH = ("plan", "nn", "spaces", "models")  # a query becomes a point without one
 WITHOUT_TORCH = ("kg", "query", "symbolic", "plan", "cli")
 
 
@@ -76,6 +77,18 @@ def test_every_part_has_its_place_in_the_drawing() -> None:
 def test_imports_point_left() -> None:
     found = [fault for name, path in modules() for fault in violations(path.read_text(encoding="utf-8"), name)]
     assert not found, "\n".join(found)
+
+
+def test_what_makes_a_point_of_a_query_knows_no_graph() -> None:
+    found = [
+        f"{module}:{line} imports {name}"
+        for module, path in modules()
+        if module.split(".")[1] in WITHOUT_GRAPH
+        for line, name in imports(path.read_text(encoding="utf-8"), module)
+        if name.startswith(("pathformer.kg", "pathformer.symbolic"))
+    ]
+    assert not found, "\n".join(found)
+    assert any(module == "pathformer.models.pathformer" for module, _ in modules())
 
 
 @pytest.mark.parametrize(

@@ -17,6 +17,7 @@ from pathformer.experiments.run import gather, new_model, train_run, training_se
 from pathformer.experiments.settings import read_run
 from pathformer.experiments.shelf import Shelf
 from pathformer.kg import KnowledgeGraph
+from pathformer.query.structures import EFOL_TRAINED
 from pathformer.symbolic.queries import Queries
 from pathformer.training import checkpoint
 from pathformer.training.data import Drawn, TrainingSet
@@ -88,6 +89,8 @@ def test_every_set_is_contested_and_says_what_is_taken_away(
     assert len(walked) == len(contested) == 3
     names = {"2in", "3in", "inp", "pin", "pni"}
     for plain, drawn in zip(walked, contested, strict=True):
+        for queries in (plain, drawn):  # at first and anew, the ten trained structures and no other
+            assert [part.structure.name for part in queries] == list(EFOL_TRAINED)
         assert set(taken(plain)) == set(taken(drawn)) == names
         assert sum(taken(drawn).values()) > sum(taken(plain).values())
         assert [len(part) for part in drawn] == [len(part) for part in plain]
