@@ -11,9 +11,9 @@
     --data DIR      the folder that holds datasets
     --cpu           on the processor
 
-A RUN is a run file (`fb15k-237-epfo-betae`), with its own minutes after `@` (`nell995-epfo@1.25`), other runs that the
-same weights serve after `+` (`fb15k-237-epfo+fb15k-237-q2b`), and settings after commas
-(`fb15k-237-epfo,training.turns=false`). `table:N` means all rows of a table, `table:N:DATASET` those of one dataset.
+A RUN is a run file (`fb15k-237-epfo-betae`), with its own minutes after `@` (`nell995-epfo@1.25`), its own variant after
+`#` (`fast-fb15k-237#seed1`), other runs that the same weights serve after `+` (`fb15k-237-epfo+fb15k-237-q2b`), and
+settings after commas (`fb15k-237-epfo,training.turns=false`). `table:N` means all rows of a table, `table:N:DATASET` those of one dataset.
 Each leaves `OUT/RUN@BUDGET.json`, which `pathformer tables --results OUT` shows and `experiments/results` takes. A run
 whose file is there is passed over. Data are read once; kernels are compiled before a run's clock starts. With --jobs a
 row's own output is in `OUT/work/RUN@BUDGET.log`, and where all rows stand is told here every 20 seconds.
@@ -34,6 +34,7 @@ def boxes(words: str, minutes: float, settings: list[str], variant: str) -> list
     """The boxes that one argument means."""
     head, *own = words.split(",")
     head, *also = head.split("+")
+    head, _, word = head.partition("#")
     head, _, given = head.partition("@")
     names = [head]
     if head.startswith("table:"):
@@ -44,7 +45,7 @@ def boxes(words: str, minutes: float, settings: list[str], variant: str) -> list
             raise SystemExit(f"no dataset {dataset[0]!r} in table {number}; there are {', '.join(DATASETS)}")
     changes = (*settings, *own)
     return [
-        Box(run=name, minutes=float(given or minutes), settings=changes, variant=variant, also=tuple(also))
+        Box(run=name, minutes=float(given or minutes), settings=changes, variant=word or variant, also=tuple(also))
         for name in names
     ]
 
