@@ -1,6 +1,6 @@
 """The benchmarks in minutes on one card: a link predictor as the base, a path transformer that adds to it.
 
-ComplEx is trained for a minute on single links and kept as it is; paths are its products by hops, forks weigh what they
+ComplEx is trained for two minutes on single links and kept as it is; paths are its products by hops, forks weigh what they
 add, and one layer of a transformer adds to whole paths what links cannot know. Which part gave what is in
 docs/recipe.md. The run files `fast-fb15k-237`, `fast-nell995` and their `-efol` forms are this recipe.
 """
@@ -29,10 +29,10 @@ MODEL = {
 NEGATION = {"fork": "both", "fork_dropout": 0.3}  # to deny a branch, a fork must see what it is denied to
 
 
-def fast(*, minutes: float = 8.0, negation: bool = False, seed: int = 0) -> Recipe:
+def fast(*, minutes: float = 6.0, negation: bool = False, seed: int = 0) -> Recipe:
     """For graphs of 10,000 to 100,000 entities on a card; negation: whether ten structures are trained, not five.
 
-    minutes: besides the one that the link predictor has.
+    minutes: besides the two that the link predictor has.
     """
     return Recipe(
         method="pathformer",
