@@ -11,12 +11,13 @@
     --data DIR      the folder that holds datasets
     --cpu           on the processor
 
-A RUN is a run file (`fb15k-237-epfo-betae`), with its own minutes after `@` (`nell995-epfo@1.25`), its own variant after
-`#` (`fast-fb15k-237#seed1`), other runs that the same weights serve after `+` (`fb15k-237-epfo+fb15k-237-q2b`), and
-settings after commas (`fb15k-237-epfo,training.turns=false`). `table:N` means all rows of a table, `table:N:DATASET` those of one dataset.
-Each leaves `OUT/RUN@BUDGET.json`, which `pathformer tables --results OUT` shows and `experiments/results` takes. A run
-whose file is there is passed over. Data are read once; kernels are compiled before a run's clock starts. With --jobs a
-row's own output is in `OUT/work/RUN@BUDGET.log`, and where all rows stand is told here every 20 seconds.
+A RUN is a run file (`fb15k-237-epfo-betae`), with its own minutes after `@` (`nell995-epfo@1.25`), its own variant
+after `#` (`fast-fb15k-237#seed1`), other runs that the same weights serve after `+` (`fb15k-237-epfo+fb15k-237-q2b`),
+and settings after commas (`fb15k-237-epfo,training.turns=false`). `table:N` means all rows of a table,
+`table:N:DATASET` those of one dataset. Each leaves `OUT/RUN@BUDGET.json`, which `pathformer tables --results OUT` shows
+and `experiments/results` takes. A run whose file is there is passed over. Data are read once; kernels are compiled
+before a run's clock starts. With --jobs a row's own output is in `OUT/work/RUN@BUDGET.log`, and where all rows stand is
+told here every 20 seconds.
 """
 
 from __future__ import annotations

@@ -13,7 +13,8 @@ import pytest
 def script() -> ModuleType:
     path = Path(__file__).parents[2] / "benchmarks" / "boxes.py"
     spec = importlib.util.spec_from_file_location("boxes_script", path)
-    assert spec is not None and spec.loader is not None
+    assert spec is not None
+    assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
