@@ -161,10 +161,14 @@ def test_the_command_line_trains_continues_and_evaluates(run_path: Path, tmp_pat
     assert "6 steps in" in done.output
     assert "avg" in done.output
     assert "paper" in done.output
+    assert "test queries: drawn by the protocol, seed 0" in done.output
     before = (out / "last.safetensors").stat().st_mtime_ns
     assert shell.invoke(app, arguments, catch_exceptions=False).exit_code == 0
     assert (out / "last.safetensors").stat().st_mtime_ns == before
-    assert shell.invoke(app, [*arguments, "--fresh", "--no-test"], catch_exceptions=False).exit_code == 0
+    untested = shell.invoke(app, [*arguments, "--fresh", "--no-test"], catch_exceptions=False)
+    assert untested.exit_code == 0
+    assert "valid queries: drawn by the protocol, seed 0" in untested.output
+    assert "test queries" not in untested.output
     assert (out / "last.safetensors").stat().st_mtime_ns != before
     shown = shell.invoke(app, ["evaluate", str(out), "--device", "cpu", "--format", "json", "-s", "2u"])
     assert list(json.loads(shown.stdout)["scores"]) == ["2u"]

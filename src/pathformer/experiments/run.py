@@ -57,13 +57,12 @@ class Material:
     sets: QuerySets
 
 
-def gather(run: Run, data: str | Path | None = None) -> Material:
-    """Load a run's graph and put its queries together."""
+def gather(run: Run, data: str | Path | None = None, *, test: bool = True) -> Material:
+    """Load a run's graph and put its queries together; test: those of the test, too."""
     kg = load(run.dataset, data)
-    return Material(
-        kg,
-        query_sets(kg, run.queries, trained=run.trained_structures, evaluated=run.evaluated_structures, data=data),
-    )
+    trained, evaluated = run.trained_structures, run.evaluated_structures
+    splits = ("train", "valid", "test") if test else ("train", "valid")
+    return Material(kg, query_sets(kg, run.queries, trained=trained, evaluated=evaluated, data=data, splits=splits))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -93,7 +92,7 @@ def train_run(
     display = display or Display()
     place = choose_device(device)
     check_settings(folder / "last.safetensors", run)
-    kg, sets = _told(material or gather(run, data), place, display)
+    kg, sets = _told(material or gather(run, data, test=test), place, display, test)
     check_graph(folder / "last.safetensors", kg)
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "settings.toml").write_text(config.to_toml(run), encoding="utf-8")
@@ -181,11 +180,11 @@ def _with_removed(run: Run, kg: KnowledgeGraph, queries: Iterable[Queries]) -> l
     return [with_removed(part, graphs) if part.structure.negated and part.removed is None else part for part in queries]
 
 
-def _told(material: Material, device: torch.device, display: Display) -> tuple[KnowledgeGraph, QuerySets]:
-    """Say what is trained on."""
+def _told(material: Material, device: torch.device, display: Display, test: bool) -> tuple[KnowledgeGraph, QuerySets]:
+    """Say what is trained on, and what it is to be judged by."""
     kg, sets = material.kg, material.sets
     display.say(f"{kg} on {device}")
-    for split in sets.splits:
+    for split in (split for split in sets.splits if test or split != "test"):
         display.say(f"{split} queries: {sets.origin_of(split)}")
     return kg, sets
 
