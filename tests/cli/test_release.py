@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -111,6 +112,10 @@ def test_a_run_becomes_an_engine(trained: Path, tmp_path: Path) -> None:
                  "It never saw a negation", "pathformer train mine/settings.toml", "training.batch = 16"):  # fmt: skip
         assert fact in page, fact
     assert "machine: not known" not in page
+    report_page = (tmp_path / "small" / "report.md").read_text()
+    assert report_page.startswith("# mine\n\nTest queries, in percent.\n\n| structure |")
+    assert (trained / "test-best.md").read_text() in report_page
+    assert "## In released form" in report_page
 
 
 def test_the_card_of_the_run_itself_says_the_same_of_it(trained: Path) -> None:
@@ -136,6 +141,12 @@ def test_a_checkpoint_is_taken_as_it_is_named(trained: Path) -> None:
     assert last.about["card"]["weights"] == "last, step 6"
     assert not last.calibration.fitted
     assert last.about["ece"] is None
+    assert (trained / "test-last.md").read_bytes() in last.files["report.md"]
+
+
+def test_a_run_without_a_test_has_no_report(trained: Path, tmp_path: Path) -> None:
+    shutil.copy(trained / "best.safetensors", tmp_path)
+    assert engine_of_run(tmp_path, asked=0).files == {}
 
 
 def test_a_graph_without_held_out_parts_has_nothing_to_measure(tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ graph/                the graph as given (`kg.storage`)
 model.safetensors     weights alone (`training.checkpoint`)
 index/                the nearest entities
 calibration.json      how distances become probabilities
-report.json report.md calibration.svg     what fitting wrote about itself, kept as it is
+report.json report.md calibration.svg     what fitting wrote about itself, kept as it is; of a run its test figures
 MODEL_CARD.md release.json                of a release: what it is, and what its form costs
 ```
 

@@ -50,7 +50,16 @@ def engine_of_run(
     }
     bare = Engine(kg, model, build_index("exact", model.entities.weight.detach().cpu(), model.space), about=about)
     calibration, error = _probabilities(bare, facts["evaluated"], asked)
-    return Engine(kg, model, bare.index, calibration, {**about, "ece": error})
+    return Engine(kg, model, bare.index, calibration, {**about, "ece": error}, _report(file, told["name"]))
+
+
+def _report(file: Path, name: str) -> dict[str, bytes]:
+    """The test figures of a checkpoint as the report of its engine, where they were ranked."""
+    found = file.parent / f"test-{file.stem}.md"
+    if not found.is_file():
+        return {}
+    page = f"# {name}\n\nTest queries, in percent.\n\n{found.read_text(encoding='utf-8')}"
+    return {"report.md": page.encode()}
 
 
 def _checkpoint(path: Path) -> Path:
