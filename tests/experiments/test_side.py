@@ -88,7 +88,9 @@ side.run_box = wordy
 found["wordy"] = scene("wordy", [box("gqe", 3)], seconds=60.0, device="cpu")
 
 side.run_box, side._END, side.GRACE = stubborn, 1.0, 0.0
+read, side._Side._read = side._Side._read, lambda self, one: True  # on a busy machine reading alone takes the second
 found["late"] = scene("late", [box("gqe", 3)], seconds=5.0, device="cpu")
+side._Side._read = read
 
 def stop_when_both_train(self):
     if all((folder / "cut/work" / f"{m}@5min" / "log.jsonl").is_file() for m in ("gqe", "q2b")):
