@@ -240,9 +240,30 @@ def test_a_run_of_our_own_recipe_stands_below_the_table_it_is_compared_with() ->
     assert own.paper == line(1, "Pathformer", records).paper
     assert any("(Pathformer, recipe fast): 9 min" in note for note in table.notes)
     assert len(grid(1, records[1:]).lines) == 20
+    assert len(grid(1, records, Choice(variant="short")).lines) == 20
     assert {like for number in EXTRAS for _, like in EXTRAS[number]} <= {
         p.run for t in (1, 3) for p in MEASURED[t].places
     }
+
+
+def test_below_a_table_stands_whose_recipe_it_is_and_what_other_seeds_gave() -> None:
+    seeds = [
+        made("fast-fb15k-237", 8.0, value, variant=word, before=59.8, settings={"training.seed": seed},
+             changes={"training.seed": seed} if seed else {}, seconds=480.0 + seed)
+        for seed, word, value in ((0, "", 27.0), (1, "seed1", 26.5), (2, "seed2", 26.9))
+    ]  # fmt: skip
+    other = made("fast-fb15k-237", 8.0, 9.0, variant="wide", settings={"training.seed": 3}, changes={"model.dim": 4})
+    table = grid(1, [*seeds, other])
+    assert table.lines[-1].ours is not None
+    assert table.lines[-1].ours["avg"] == pytest.approx(27.0)
+    whose = "Rows of the paper are trained by its recipe; 'Pathformer, recipe fast' is our own (docs/recipe.md)"
+    assert f"{whose}; no result of it here for NELL995." in table.notes
+    assert "FB15k-237, Pathformer, recipe fast, avg: 27.0 (seed 0), 26.5 (seed 1), 26.9 (seed 2)." in table.notes
+    assert any("8 min of training each after 60 s of a link predictor on card" in note for note in table.notes)
+    alone = grid(1, [seeds[0]]).notes
+    assert not any("(seed 0)" in note for note in alone)
+    assert f"{whose}; no result of it here for FB15k-237, NELL995." in grid(1, []).notes
+    assert not any("our own" in note for note in grid(2, seeds).notes)
 
 
 def test_without_data_the_papers_figures_stand_alone() -> None:

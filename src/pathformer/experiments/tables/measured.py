@@ -17,8 +17,9 @@ from typing import Any
 
 from pathformer.errors import InputError, closest
 from pathformer.experiments.records import Record
-from pathformer.experiments.tables.catalogue import EXTRAS, MEASURED, TITLES, Place
+from pathformer.experiments.tables.catalogue import MEASURED, TITLES, Place
 from pathformer.experiments.tables.order import order_notes
+from pathformer.experiments.tables.recipes import recipe_notes, recipe_rows
 from pathformer.experiments.tables.shares import share_notes
 from pathformer.experiments.tables.view import Grid, Line
 
@@ -63,15 +64,15 @@ def grid(number: int, records: Sequence[Record], choice: Choice | None = None) -
     table, choice = MEASURED[number], choice or Choice()
     found = {place: _record(place, number, records, choice) for place in table.places}
     lines = tuple(_line(place, table.columns, record, choice) for place, record in found.items())
-    extra = {place: (_longest(place.run, records), like) for place, like in EXTRAS.get(number, ())}
-    shown = {place: record for place, (record, _) in extra.items() if record is not None}
+    extra, average = recipe_rows(number, records, choice.variant), _average(table.columns)
     notes = [
-        *_budget_notes({**found, **shown}, choice),
+        *_budget_notes({**found, **{place: record for place, (record, _) in extra.items()}}, choice),
         *_gaps(found, records, choice),
-        *order_notes(lines, _average(table.columns)),
+        *recipe_notes(number, records, extra, average, choice.weights),
+        *order_notes(lines, average),
         *(share_notes(one_hop(number, records, choice)) if number in _SHARED else ()),
     ]
-    lines += tuple(_line(place, table.columns, record, choice, extra[place][1]) for place, record in shown.items())
+    lines += tuple(_line(place, table.columns, record, choice, like) for place, (record, like) in extra.items())
     title = TITLES[number] + (f"; variant {choice.variant}" if choice.variant else "")
     return Grid(number=number, title=title, columns=table.columns, lines=lines, notes=tuple(notes))
 
@@ -136,10 +137,6 @@ def _shared(dataset: str, number: int, records: Sequence[Record], choice: Choice
     return max(counts, key=lambda minutes: (counts[minutes], minutes or float("inf")), default=None)
 
 
-def _longest(run: str, records: Sequence[Record]) -> Record | None:
-    return max((record for record in records if record.run == run), key=lambda record: record.seconds, default=None)
-
-
 def _line(place: Place, columns: Sequence[str], record: Record | None, choice: Choice, like: str | None = None) -> Line:
     """like: the run whose figures of the paper a row is compared with, if not its own."""
     paper = {column: value for column, value in printed(like or place.run).items() if column in columns}
@@ -179,7 +176,8 @@ def _budget(record: Record) -> str:
     """How long a row trained, where, and with how many others."""
     where = record.machine.get("device", "unknown device")
     place = f" on {where}" if record.beside == 1 else f", {record.beside} rows side by side on one {where}"
-    return f"{record.budget} of training each{place}"
+    first = f" after {record.before:.0f} s of a link predictor" if record.before else ""
+    return f"{record.budget} of training each{first}{place}"
 
 
 def _weights(record: Record, choice: Choice) -> str:
