@@ -25,13 +25,14 @@ def test_the_bundled_graph_is_learned_probabilities_hold_and_more_can_be_learned
     engine = fit(seen, scale=scale, out=tmp_path / "engine", progress=False)
     report = FitReport.from_json(engine.files["report.json"].decode())
     assert report.scores is not None
-    assert report.scores.mrr > 0.17  # 0.22 where it was tried; counting gets 0.03
+    assert report.scores.mrr > 0.25  # 0.33 where it was tried; counting gets 0.03
     assert report.worse == ()
     assert report.calibration is not None
     assert report.everyday is not None
     assert report.calibration.ece < 0.05
     assert report.calibration.brier < report.calibration.base_brier
     assert report.everyday.ece < 0.05
+    assert report.everyday.brier < report.everyday.base_brier
     assert report.reasons is not None
     assert report.reasons.share > 2 * report.reasons.random_share
 
