@@ -82,16 +82,9 @@ LEVERS = {  # what was expected: the words of those who proposed them, before an
         (*HOPS, OPERATORS, "model.alone=1", f"{UPDATE}table_rate=2.0", N3, f"{UPDATE}softmax.relation=1.0"),
         "more on 3i than slow tables, less on 1p",
     ),
-    "hops-composed": Lever(
-        (*HOPS, OPERATORS, "model.joined=composed", "model.alone=1", FROZEN), "a relation of the path's own; not said"
-    ),
     "hops-weighed": Lever(
         (*HOPS, OPERATORS, "model.fork=weighed", "model.alone=1", FROZEN),
         "one weight a branch in place of a network: pi better by 3, 3i lower by 1",
-    ),
-    "hops-noise": Lever(
-        (*HOPS, OPERATORS, "model.alone=1", FROZEN, "model.start_dropout=0.2"),
-        "links that are known by heart are trusted less: pi and 2p gain 1",
     ),
     "hops-read-all": Lever(
         (*HOPS, OPERATORS, FROZEN), "links read by the transformer too: 1p lower, nothing else moves"
@@ -158,7 +151,6 @@ LEVERS = {  # what was expected: the words of those who proposed them, before an
         "a link predictor that counts hubs more: 2u and up gain, 1p loses a little",
     ),
     "expected": Lever(("model.variable=expected",), "the recipe's ip better; nothing else moves"),
-    "query-dropout": Lever(("model.query_dropout=0.2",), "learns by heart more slowly"),
     "mix-negation": Lever(
         (*MIXED, 'training.mix={"2in"=2.0,"3in"=2.0,"inp"=2.0,"pin"=2.0,"pni"=2.0}'),
         "of ten structures the negated ones count twice: negation gains a little, EPFO loses",

@@ -45,9 +45,9 @@ VARIANTS: dict[str, list[dict[str, Any]]] = {
         {"space": "box", "layers": 1, "margin": 30.0},
         {"space": "beta", "layers": 1, "margin": 60.0},
         {"space": "sphere"},
-        {"space": "sphere", "variable": "expected", "query_dropout": 0.1},
+        {"space": "sphere", "variable": "expected"},
         {"space": "hermitian", "base": "product", "fork": "sum", "gain": "small"},
-        {"space": "hermitian", "base": "product", "read": "operators", "joined": "composed", "fork": "weighed"},
+        {"space": "hermitian", "base": "product", "read": "operators", "fork": "weighed"},
         {
             "space": "hermitian",
             "base": "expected",

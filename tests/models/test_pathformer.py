@@ -49,8 +49,6 @@ def encode(made: Pathformer, query: Path | Fork, root: bool = True) -> Tensor:
     read = made.widen(made.paths(tokens, Packing.of([len(tokens)])).mean(dim=0))  # E_pq
     if made.product is None:
         return read
-    if made.config.joined == "composed":
-        read = times(start, read)
     base = product(made, start, query.operators)
     silent = len(operators) <= made.config.alone or (made.config.adds == "roots" and not root)
     return base if silent else base + read
@@ -102,7 +100,7 @@ RECURSIONS: list[dict[str, object]] = [
     {"base": "product", "tokens": "own", "width": 12, "variable": "expected", **HERMITIAN},
     {"base": "expected", "variable": "expected", **HERMITIAN},
     {"base": "expected", "alone": 9, "variable": "expected", **HERMITIAN},
-    {"base": "expected", "read": "operators", "joined": "composed", "sharpness": 3.0, **HERMITIAN},
+    {"base": "expected", "read": "operators", "sharpness": 3.0, **HERMITIAN},
 ]
 
 
@@ -192,8 +190,8 @@ def test_settings_are_checked() -> None:
         from_mapping(Config, {"layers": 0})
     with pytest.raises(ConfigError, match=r"dropout 1.0 is not in \[0, 1\)"):
         from_mapping(Config, {"dropout": 1.0})
-    with pytest.raises(ConfigError, match=r"query_dropout -0.1 is not in \[0, 1\)"):
-        from_mapping(Config, {"query_dropout": -0.1})
+    with pytest.raises(ConfigError, match=r"fork_dropout -0.1 is not in \[0, 1\)"):
+        from_mapping(Config, {"fork_dropout": -0.1})
     with pytest.raises(ConfigError, match=r"sharpness 0.0 is not above 0"):
         from_mapping(Config, {"sharpness": 0.0})
     with pytest.raises(ConfigError, match="width 12 does not divide into 8 heads"):
@@ -211,16 +209,17 @@ def test_settings_are_checked() -> None:
     assert made.config.fork == "set"
 
 
-def test_dropout_of_the_query_leaves_its_encoding_at_rest_alone() -> None:
-    plan = build_plan([(STRUCTURES["2i"], np.array([[1, 2, 3, 4]]))])
-    made = model(dropout=0.0, query_dropout=0.5)
-    batch, ids = Batch.of(plan.layout), torch.from_numpy(plan.ids)
-    exact = made.encode(batch, ids)
-    assert torch.equal(exact, model(dropout=0.0).encode(batch, ids))
-    noisy = made.train().encode(batch, ids)
-    kept = noisy != 0
-    assert 2 < int(kept.sum()) < 22  # of 24
-    torch.testing.assert_close(noisy[kept], 2 * exact[kept])
+def test_settings_that_were_taken_away_are_read_where_they_say_what_holds_now() -> None:
+    stored = {**SMALL, "joined": "added", "start_dropout": 0.0, "query_dropout": 0.0}
+    assert build("pathformer", stored, entities=5, relations=2).config == Config(**SMALL)  # type: ignore[arg-type]
+    with pytest.raises(
+        ConfigError, match="setting 'joined' was taken away: everything has 'added' now, found 'composed'"
+    ):
+        build("pathformer", {**stored, "joined": "composed"}, entities=5, relations=2)
+    with pytest.raises(
+        ConfigError, match=r"setting 'query_dropout' was taken away: everything has 0\.0 now, found 0\.2"
+    ):
+        build("pathformer", {**stored, "query_dropout": 0.2}, entities=5, relations=2)
 
 
 def test_at_first_a_link_beside_its_product_has_the_score_of_the_link_predictor_it_starts_from() -> None:

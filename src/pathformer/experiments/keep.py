@@ -12,6 +12,7 @@ from typing import Any
 
 import torch
 
+from pathformer.config import dropped
 from pathformer.errors import InputError
 from pathformer.evaluation.metrics import HITS
 from pathformer.evaluation.report import Report
@@ -19,7 +20,7 @@ from pathformer.experiments.machine import commit as commit_here
 from pathformer.experiments.machine import device_facts
 from pathformer.experiments.records import Record
 from pathformer.experiments.settings import Run, flat, read_run, run_names
-from pathformer.models import build
+from pathformer.models import build, find
 from pathformer.training import checkpoint
 
 __all__ = [
@@ -162,9 +163,11 @@ def _step(report: Report) -> int:
 
 
 def changes_of(file: str, stored: Mapping[str, Any]) -> dict[str, Any]:
-    """What differs from the run file, minutes apart: those are the budget."""
-    before = checkpoint.as_stored(plain_settings(read_run(file).plain()))
-    return {key: value for key, value in stored.items() if value != before.get(key) and key != _MINUTES}
+    """What differs from the run file, less the minutes, which are the budget, and settings that were taken away."""
+    run = read_run(file)
+    before = checkpoint.as_stored(plain_settings(run.plain()))
+    apart = {_MINUTES, *(f"model.{name}" for name in dropped(find(run.method).config_type))}
+    return {key: value for key, value in stored.items() if value != before.get(key) and key not in apart}
 
 
 def plain_settings(settings: Mapping[str, Any]) -> dict[str, Any]:

@@ -16,6 +16,7 @@ from pathformer.errors import CheckpointError, ConfigError
 from pathformer.evaluation.evaluate import ModelRanker, evaluate
 from pathformer.evaluation.report import Report
 from pathformer.experiments.cards import card_of_run
+from pathformer.experiments.keep import plain_settings
 from pathformer.experiments.machine import commit, device_facts
 from pathformer.experiments.queries import QuerySets, query_sets
 from pathformer.experiments.settings import Run, read_run
@@ -210,11 +211,9 @@ def check_settings(last: Path, run: Run) -> None:
     """Refuse to continue a run with other settings."""
     if not last.is_file():
         return
-    facts = checkpoint.read_facts(last)
-    now = checkpoint.as_stored(run.plain())
-    for unimportant in ("note", "paper"):
-        now.pop(unimportant), facts["settings"].pop(unimportant, None)
-    different = config.changed(facts["settings"], now)
+    stored = read_run(base=checkpoint.read_facts(last)["settings"])  # as they read today: one version may know more
+    before, now = (checkpoint.as_stored(plain_settings(one.plain())) for one in (stored, run))
+    different = config.changed(before, now)
     if different:
         raise CheckpointError(
             f"{last.parent} holds a run with other settings: {'; '.join(different)}. "
