@@ -222,7 +222,7 @@ def _notes(
     alone = int(np.count_nonzero(np.diff(kg.graph("train").head_ptr) == 0))
     if alone:
         standing = _counted(alone, "entity stands", "entities stand")
-        notes.append(f"{standing} in no triple: nothing can be predicted there.")
+        notes.append(f"{standing} in no triple to learn from: what is predicted there is arbitrary.")
     missing = [name for name in EFOL_TRAINED if name not in questions.train]
     if missing:
         notes.append(f"The graph holds no questions of the shapes {', '.join(missing)} to learn from.")

@@ -117,10 +117,11 @@ class FitReport:
     def _head(self) -> list[str]:
         parts = ", ".join(f"{part} {count:,}" for part, count in self.triples.items())
         triples = sum(self.triples.values())
+        relations = f"{self.relations:,} relation{'' if self.relations == 1 else 's'}"
         return [
             f"# {self.graph}",
             "",
-            f"{self.entities:,} entities, {self.relations:,} relations, {triples:,} triples ({parts}).",
+            f"{self.entities:,} entities, {relations}, {triples:,} triples ({parts}).",
             f"A model of {self.parameters:,} numbers, {self.steps:,} steps on {self.device}.",
             "",
             *([*(f"- {note}" for note in self.notes), ""] if self.notes else []),
