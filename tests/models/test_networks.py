@@ -71,6 +71,23 @@ def test_mixer_operators_are_mixers() -> None:
     assert not made.negation
 
 
+def test_mixers_start_for_numbers_of_the_tables_size() -> None:
+    def spread(start: str) -> tuple[float, float]:
+        """The first distance of 1p queries to entities, and of one query to the next."""
+        torch.manual_seed(0)
+        made = build("mlp-mixer", {"dim": 400, "start": start}, entities=64, relations=RELATIONS)
+        with torch.no_grad():
+            queries = made.project(made.entities.weight[:16], made.relations.weight[:1].expand(16, -1))
+            away = made.space.distance(queries[:, None], made.entities.weight)
+            return float(away.mean()), float((queries[1:] - queries[:-1]).abs().sum(dim=1).mean())
+
+    far, alike = spread("reference")
+    near, apart = spread("table")
+    assert far > 30.0  # against a margin of 24
+    assert 12.0 < near < 24.0
+    assert apart > 3 * alike
+
+
 def fuzzqe(**settings: object) -> FuzzQE:
     torch.manual_seed(0)
     made = FuzzQE(Config(**{"dim": 5, "bases": 3, **settings}), ENTITIES, RELATIONS)  # type: ignore[arg-type]
