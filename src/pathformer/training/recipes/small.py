@@ -1,4 +1,6 @@
-"""Small graphs on a processor: what `pathformer fit` should use on two cores (docs/recipe.md).
+"""Small graphs on a processor, from random numbers (docs/recipe.md).
+
+`pathformer fit` has its shares of structures from here; where it can, it starts from a link predictor (`engine.scale`).
 
 Measured on CoDEx-S, d = 64, at equal processor time: weights that do not disfavour queries of many answers, the
 order-free fork, a straight fall of the rate, averaged weights and no dropout each gained over the settings without
