@@ -65,6 +65,7 @@ def test_it_learns_measures_asks_checks_and_draws() -> None:
     assert output.count("predicted  ") == 15
     assert "assuming" in output
     assert output.count("true: the hidden facts say so") + output.count("not in the hidden facts") == 15
+    assert ("%? " in output) == ("a probability with ? was not measured" in output)
     assert "└─ Western Africa" in output
     assert "pathformer fit your-triples.tsv --out yours" in output
 

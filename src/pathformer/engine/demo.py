@@ -13,7 +13,7 @@ from pathformer.engine.engine import Engine
 from pathformer.engine.fit import fit
 from pathformer.engine.report import FitReport
 from pathformer.engine.scale import scale_for
-from pathformer.engine.show import KNOWN, PREDICTED, percent
+from pathformer.engine.show import KNOWN, PREDICTED, notes, percent
 from pathformer.kg.datasets import load
 from pathformer.kg.knowledge import KnowledgeGraph
 from pathformer.query.bind import bind
@@ -120,6 +120,8 @@ def _show(question: Question, engine: Engine, world: KnowledgeGraph, console: Co
     for guess in answers.predicted:
         for line in _guess(guess, guess.entity in truth):
             console.print(line)
+    if said := notes(answers):
+        console.print(Padding(Text(said, "dim"), (0, 0, 0, 2)))
     missed = truth - {found.entity for found in answers}
     if missed:
         console.print(Padding(Text(f"hidden and not among these: {_listed(missed, world)}", "dim"), (0, 0, 0, 2)))
