@@ -50,7 +50,7 @@ def folder(graph: KnowledgeGraph, tmp_path: Path, made: Path) -> Path:
 
 @pytest.fixture(scope="module")
 def made(graph: KnowledgeGraph, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    usual = scale_for(entities=50, triples=460, minutes=1.0, inner=False).stepped(3)
+    usual = scale_for(entities=50, triples=460, minutes=1.0, hops=False).stepped(3)
     training = replace(usual.training, batch=32, validations=1)
     scale = replace(usual, training=training, drawn=50, asked=10, model={**usual.model, "dim": 16, "heads": 2})
     out = tmp_path_factory.mktemp("made") / "engine"

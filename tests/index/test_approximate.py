@@ -89,7 +89,7 @@ def test_entities_that_are_all_alike_are_hashed_too() -> None:
 
 
 @pytest.mark.parametrize("backend", APPROXIMATE)
-@pytest.mark.parametrize("metric", ["l1", "cosine"])
+@pytest.mark.parametrize("metric", ["l1", "cosine", "inner"])
 @pytest.mark.parametrize("target", [0.5, 0.95])
 def test_the_target_is_reached_on_other_points(
     backend: str, metric: str, target: float, vectors: Tensor, points: Tensor
@@ -209,7 +209,7 @@ def test_without_points_a_sample_is_made_up(vectors: Tensor) -> None:
 
 @pytest.mark.parametrize("backend", APPROXIMATE)
 def test_what_cannot_be_is_refused(backend: str, vectors: Tensor) -> None:
-    with pytest.raises(InputError, match=f"{backend} knows the L1 norm and the cosine only; Box has its own distance"):
+    with pytest.raises(InputError, match=f"{backend} knows the L1 norm, the cosine and inner products; Box has its"):
         build(backend, vectors, BOX(32, 24.0))
     with pytest.raises(ConfigError, match=r"recall 0.0 is not in \(0, 1\]"):
         build(backend, vectors, recall=0.0)

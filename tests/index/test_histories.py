@@ -17,6 +17,7 @@ from pathformer.index import build, load
 
 WIDTH = 6
 OPTIONS = {"exact": {}, "lsh": {"bits": 128}, "hnsw": {"links": 8}}
+METRICS = ("l1", "cosine", "inner")
 SEEDS = st.integers(0, 2**31)
 
 
@@ -29,7 +30,9 @@ class History(RuleBasedStateMachine):
         super().__init__()
         self.found, self.wanted = 0, 0  # of the truly nearest
 
-    @initialize(seed=SEEDS, count=st.integers(1, 200), metric=st.sampled_from(["l1", "cosine"]), half=st.booleans())
+    @initialize(
+        seed=SEEDS, count=st.integers(1, 200), metric=st.sampled_from(["l1", "cosine", "inner"]), half=st.booleans()
+    )
     def start(self, seed: int, count: int, metric: str, half: bool) -> None:
         self.metric = metric
         self.dtype = torch.bfloat16 if half else torch.float32
@@ -95,6 +98,8 @@ class History(RuleBasedStateMachine):
         p, e = points.double()[:, None], self.rows.double()
         if self.metric == "l1":
             return (p - e).abs().sum(-1)
+        if self.metric == "inner":
+            return -(p * e).sum(-1)
         return 1.0 - torch.nn.functional.cosine_similarity(p, e, dim=-1, eps=1e-12)
 
     @rule()

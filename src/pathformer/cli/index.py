@@ -96,10 +96,6 @@ def _facts(index: Index) -> list[str]:
 
 
 def _distance(index: Index) -> str:
-    match index.measure.metric:
-        case "l1":
-            return "the L1 norm"
-        case "cosine":
-            return "the cosine"
-        case _:
-            return f"the distance of {index.measure.facts['space']}"
+    names = {"l1": "the L1 norm", "cosine": "the cosine", "inner": "the inner product"}
+    space = index.measure.facts["space"]
+    return names[index.measure.metric] if space is None else f"the distance of {space}"

@@ -86,7 +86,6 @@ def fit(
         minutes=minutes,
         cuda=place.type == "cuda",
         seed=seed,
-        inner=index == "exact",
     )
     stages, box = Stages(Console(stderr=True, quiet=not progress), count=_STAGES), Box.of(sizes.minutes)
     with (

@@ -4,10 +4,10 @@ N entities, T triples, d embedding size.
 
 Where all entities can be ranked at every step (up to twenty thousand on a processor), a ComplEx learns the links first
 and the model starts from it: a path is what the ComplEx makes of it hop by hop, and the transformer adds to that.
-Larger graphs, and approximate indexes, which know no inner product, have the recipe of `training.recipes.small`:
-cosine distances, tables at three times the network's rate. In both almost half of a step are single links, queries of
-more than a thousand answers are left out (a hundred in large graphs, for the memory), and disjuncts of a union are
-weighed by probability, in training's validations as in the engine's search. What was tried is in `docs/fit.md`.
+Larger graphs have the recipe of `training.recipes.small`: cosine distances, tables at three times the network's rate.
+In both almost half of a step are single links, queries of more than a thousand answers are left out (a hundred in large
+graphs, for the memory), and disjuncts of a union are weighed by probability, in training's validations as in the
+engine's search. What was tried is in `docs/fit.md`.
 """
 
 from __future__ import annotations
@@ -72,13 +72,12 @@ def scale_for(
     minutes: float | None = None,
     cuda: bool = False,
     seed: int = 0,
-    inner: bool = True,
     hops: bool | None = None,
 ) -> Scale:
     """The settings for a graph of this size.
 
-    minutes: for everything, a box chosen by the size if not given; inner: whether distances may be inner products;
-    hops: whether every hop looks at all entities, as a model that is there may do whatever the size now is.
+    minutes: for everything, a box chosen by the size if not given; hops: whether every hop looks at all entities, as a
+    model that is there may do whatever the size now is.
     """
     if minutes is not None and not 0 < minutes < float("inf"):
         raise InputError(f"minutes is a time above 0, got {minutes:g}")
@@ -129,7 +128,7 @@ def scale_for(
         asked=max(20, min(200, _RANKED // (14 * max(entities, 1)))),
         minutes=whole,
     )
-    chosen = inner and entities <= _HOPS["cuda" if cuda else "cpu"] if hops is None else hops
+    chosen = entities <= _HOPS["cuda" if cuda else "cpu"] if hops is None else hops
     return _hops(usual, cuda) if chosen else usual
 
 

@@ -102,11 +102,11 @@ def open_parts(folder: Path, device: torch.device | str = "cpu") -> Parts:
 def searched_rows(model: Model, form: str) -> Tensor:
     """The entity table as an index holds it: a release's in bf16, half to keep and half to read; (N, e).
 
-    A space with a distance of its own is given what it knows, float32.
+    A space whose distance is neither L1 nor the cosine is given what it knows, float32.
     """
     rows = model.entities.weight.detach()
-    own = Measure.of(model.space).metric == "space"
-    return rows if form == FULL or own else rows.to(torch.bfloat16)
+    halved = Measure.of(model.space).metric in ("l1", "cosine")
+    return rows if form == FULL or not halved else rows.to(torch.bfloat16)
 
 
 def _kept(parts: Parts) -> dict[str, Tensor]:

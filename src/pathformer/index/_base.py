@@ -1,6 +1,6 @@
 """What every index gives: the nearest entities of a point, by exact distances, nearest first.
 
-b points, k wanted, N entities; e, q numbers of an entity, a point.
+b points, k wanted, N entities; e, q numbers of an entity, a point; f of both as they are compared (`Measure`).
 
 A backend is a file with one class, named by `INDEX = ...`, and a frozen `Config` of its options. It chooses candidates
 in its own way; the distances that it returns are always the true ones. An entity's id is its row: those added later
@@ -24,6 +24,7 @@ from torch import Tensor
 from pathformer import plugins
 from pathformer.config import from_mapping
 from pathformer.errors import DivergedError, InputError
+from pathformer.index._asked import chosen_points
 from pathformer.index._measure import Measure
 from pathformer.kg.atomic import new_folder
 from pathformer.spaces import Space
@@ -50,12 +51,13 @@ class Index(ABC):
 
     name: ClassVar[str]
     config_type: ClassVar[type[Any]]
-    chosen: ClassVar[tuple[str, ...]] = ()  # options of it that 0 leaves to the index
+    chosen: ClassVar[tuple[str, ...]] = ()  # options of an approximate one that 0 leaves to it
 
     def __init__(self, measure: Measure, config: Any, width: int, alive: Keep) -> None:
         self.measure, self.config = measure, config
         self.given = config  # the options as they were asked for, before the index chose any
-        self._width, self._alive = width, alive  # e; which ids are still there
+        self._width, self._alive = width, alive  # f; which ids are still there
+        self._asked: Tensor | None = None  # (some, f), points that were given to tune by
         self._tuned = len(alive)  # how many entities there were when its settings were chosen
         self.about: dict[str, Any] = {}  # what was chosen and measured when it was built
 
@@ -65,12 +67,18 @@ class Index(ABC):
     ) -> Self:
         """Index entity rows (N, e), kept in bf16 if they are given so, else in float32.
 
-        metric: "l1", "cosine", or a space: its own distance, with its scale; points (some, q): such as will be asked,
-        for a backend that measures its recall when it is built; options: the backend's `Config`.
+        metric: "l1", "cosine", "inner", or a space: its own distance, with its scale; points (some, q): such as will be
+        asked, for a backend that measures its recall when it is built; options: the backend's `Config`.
         """
-        config = from_mapping(cls.config_type, options)
+        config, measure = from_mapping(cls.config_type, options), Measure.of(metric)
         _check_rows(vectors)
-        return cls._build(vectors.detach(), Measure.of(metric), config, points)
+        _check_width(vectors, measure.entity_width(vectors.shape[1]), "entities", "those of the space")
+        if cls.chosen:
+            measure.check_vector_metric(cls.name)
+        asked = chosen_points(vectors.detach(), measure, points) if cls.chosen else None
+        index = cls._build(measure.rows(vectors.detach()), measure, config, asked)
+        index._asked = asked
+        return index
 
     def search(self, points: Tensor, k: int, allowed: Entities | None = None) -> Found:
         """The k nearest entities of points (b, q), among `allowed` (ids, or a bool an entity) if given.
@@ -81,6 +89,9 @@ class Index(ABC):
         keep = self._alive if allowed is None else self._alive & self._mask(allowed)
         with torch.no_grad():
             ids, distances = self._search(self.measure.points(points.detach()), k, keep)
+            constants = self.measure.constants(points.detach())
+            if constants is not None:
+                distances = distances + constants.to(distances.device)[:, None]
             return Found(ids.to(points.device), distances.to(points.device))
 
     def add(self, vectors: Tensor) -> npt.NDArray[np.int64]:
@@ -90,10 +101,9 @@ class Index(ABC):
         were asked for stay.
         """
         _check_rows(vectors)
-        if vectors.shape[1] != self._width:
-            raise InputError(f"new entities have {vectors.shape[1]} numbers, those of the index {self._width}")
+        _check_width(vectors, self.measure.entity_width(self._width), "new entities", "those of the index")
         before = self.rows
-        self._add(vectors.detach())
+        self._add(self.measure.rows(vectors.detach()))
         self._alive = np.concatenate([self._alive, np.ones(len(vectors), np.bool_)])
         if self.rows > 2 * self._tuned:
             self._tune_anew()
@@ -120,7 +130,8 @@ class Index(ABC):
     def save(self, folder: str | Path, *, force: bool = False) -> Path:
         """Write the index to a new folder, all or nothing; an existing one is refused, or replaced with `force`."""
         with new_folder(Path(folder), _HEADER, force=force) as target:
-            for name, array in {"alive": self._alive, **self._arrays()}.items():
+            asked = {} if self._asked is None else {"asked": self._asked.cpu().numpy()}
+            for name, array in {"alive": self._alive, **asked, **self._arrays()}.items():
                 np.save(target / f"{name}.npy", array, allow_pickle=False)
             header = {
                 "format": _FORMAT,
@@ -153,6 +164,7 @@ class Index(ABC):
         if index.rows != header["rows"] or index._width != header["width"]:
             raise InputError(f"{path} is not a whole index: {index.rows:,} rows where {header['rows']:,} were saved")
         index.about, index._tuned = header["about"], header.get("tuned", header["rows"])
+        index._asked = torch.from_numpy(np.array(arrays["asked"])) if "asked" in set(arrays) else None
         unknown = header["config"] | dict.fromkeys(cls.chosen, 0)  # before they were written down
         index.given = from_mapping(cls.config_type, header.get("given", unknown))
         return index
@@ -161,16 +173,16 @@ class Index(ABC):
 
     @classmethod
     @abstractmethod
-    def _build(cls, vectors: Tensor, measure: Measure, config: Any, points: Tensor | None) -> Self:
-        """Index finite rows; points: to tune by."""
+    def _build(cls, rows: Tensor, measure: Measure, config: Any, asked: Tensor | None) -> Self:
+        """Index finite rows (N, f); asked (some, f): to tune by."""
 
     @abstractmethod
     def _search(self, points: Tensor, k: int, keep: Keep) -> tuple[Tensor, Tensor]:
         """As `search`, for points as `Measure.points` gives them."""
 
     @abstractmethod
-    def _add(self, vectors: Tensor) -> None:
-        """Append rows."""
+    def _add(self, rows: Tensor) -> None:
+        """Append rows (m, f)."""
 
     def _tune_anew(self) -> None:  # noqa: B027 (a backend without settings of that kind has nothing to do)
         """Choose what depends on the entities for those that are there now."""
@@ -258,6 +270,11 @@ def _check_rows(vectors: Tensor) -> None:
     ends = torch.stack(torch.aminmax(vectors.detach()))  # no nan gets lost, at a fortieth of the time
     if not bool(torch.isfinite(ends).all()):
         raise DivergedError("the entities hold numbers that are not finite: the weights diverged")
+
+
+def _check_width(vectors: Tensor, width: int, which: str, others: str) -> None:
+    if vectors.shape[1] != width:
+        raise InputError(f"{which} have {vectors.shape[1]} numbers, {others} {width}")
 
 
 def _read_header(folder: Path) -> dict[str, Any]:

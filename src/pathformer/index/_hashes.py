@@ -1,4 +1,4 @@
-"""Codes whose differing bits estimate a distance: thresholds for L1, planes for the angle.
+"""Codes whose differing bits estimate a distance: thresholds for L1, planes for the angle and for inner products.
 
 N rows, d dimensions, B bits in words of 64.
 """
@@ -14,9 +14,10 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
+from pathformer.index._completed import completed, completed_points, longest
 from pathformer.nn.kernels.hamming import pack, threshold_codes
 
-__all__ = ["Planes", "Thresholds"]
+__all__ = ["Hashes", "Lifted", "Planes", "Thresholds"]
 
 _ROWS = 4096  # rows in float32 at once
 _SAMPLE = 8192  # rows that a dimension's range is taken from
@@ -59,6 +60,10 @@ class Thresholds:
         ]
         return np.concatenate([np.empty((0, len(self.thresholds) // 64), np.uint64), *parts])
 
+    def codes_of_points(self, points: Tensor) -> npt.NDArray[np.uint64]:
+        """The same."""
+        return self.codes(points)
+
     def arrays(self) -> dict[str, npt.NDArray[Any]]:
         """What is saved."""
         return {"dimensions": self.dimensions, "thresholds": self.thresholds}
@@ -86,15 +91,24 @@ class Planes:
 
     @classmethod
     def drawn(cls, vectors: Tensor, bits: int, seed: int) -> Self:
-        """Normals in every direction alike."""
-        rng = np.random.default_rng(seed)
-        return cls(rng.standard_normal((vectors.shape[1], bits), np.float32))
+        """Normals in every direction alike, in groups of d at right angles to each other.
+
+        Each alone is as random as before, so a bit differs with the same probability, but a group leaves no direction
+        out: the number of differing bits scatters less (Ji et al. 2012).
+        """
+        draws, width = torch.Generator().manual_seed(seed), vectors.shape[1]
+        groups = [_turned(width, draws) for _ in range(-(-bits // width))]
+        return cls(torch.cat(groups, dim=1)[:, :bits].contiguous().numpy())
 
     def codes(self, rows: Tensor) -> npt.NDArray[np.uint64]:
         """(N, d) -> (N, B / 64)."""
         normals = torch.from_numpy(self.normals)
         parts = [pack((part.float().cpu() @ normals > 0).numpy()) for part in rows.split(_ROWS)]
         return np.concatenate([np.empty((0, self.normals.shape[1] // 64), np.uint64), *parts])
+
+    def codes_of_points(self, points: Tensor) -> npt.NDArray[np.uint64]:
+        """The same."""
+        return self.codes(points)
 
     def arrays(self) -> dict[str, npt.NDArray[Any]]:
         """What is saved."""
@@ -104,3 +118,44 @@ class Planes:
     def open(cls, arrays: Mapping[str, npt.NDArray[Any]]) -> Self:
         """What `arrays` gave."""
         return cls(np.array(arrays["normals"]))
+
+
+def _turned(width: int, draws: torch.Generator) -> Tensor:
+    """An orthogonal matrix, each as likely as any other: (d, d)."""
+    turn, upper = torch.linalg.qr(torch.randn(width, width, generator=draws, dtype=torch.float64))
+    signed: Tensor = turn * upper.diagonal().sign()
+    return signed.float()
+
+
+@dataclass(frozen=True, eq=False)
+class Lifted:
+    """Planes through completed rows, whose angles follow inner products (`_completed`)."""
+
+    planes: Planes  # of d + 1 dimensions
+    length: float  # M
+
+    @classmethod
+    def drawn(cls, vectors: Tensor, bits: int, seed: int) -> Self:
+        """Planes as they are drawn for angles, and the longest row's length."""
+        return cls(Planes.drawn(completed_points(vectors[:1]), bits, seed), longest(vectors))
+
+    def codes(self, rows: Tensor) -> npt.NDArray[np.uint64]:
+        """Of entities: (N, d) -> (N, B / 64)."""
+        parts = [self.planes.codes(completed(part.cpu(), self.length)) for part in rows.split(_ROWS)]
+        return np.concatenate([np.empty((0, self.planes.normals.shape[1] // 64), np.uint64), *parts])
+
+    def codes_of_points(self, points: Tensor) -> npt.NDArray[np.uint64]:
+        """Of points: (b, d) -> (b, B / 64)."""
+        return self.planes.codes(completed_points(points))
+
+    def arrays(self) -> dict[str, npt.NDArray[Any]]:
+        """What is saved."""
+        return {**self.planes.arrays(), "length": np.array(self.length)}
+
+    @classmethod
+    def open(cls, arrays: Mapping[str, npt.NDArray[Any]]) -> Self:
+        """What `arrays` gave."""
+        return cls(Planes.open(arrays), float(arrays["length"]))
+
+
+Hashes = Thresholds | Planes | Lifted

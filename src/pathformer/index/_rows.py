@@ -23,7 +23,7 @@ Choose = Callable[[Tensor], npt.NDArray[np.int64]]  # points (b, d) -> candidate
 
 
 class Rows:
-    """A table (N, d) as it was given, and for cosine what the rows' lengths are divided out by."""
+    """A table (N, d) as it is compared, and what its inner products are multiplied by, where they are distances."""
 
     def __init__(self, stored: npt.NDArray[Any], measure: Measure, factors: npt.NDArray[np.float32] | None) -> None:
         self._stored, self._measure, self._factors = stored, measure, factors
@@ -38,7 +38,7 @@ class Rows:
     @classmethod
     def open(cls, arrays: Mapping[str, npt.NDArray[Any]], measure: Measure) -> Self:
         """What `arrays` gave."""
-        return cls(arrays["rows"], measure, arrays["factors"] if measure.metric == "cosine" else None)
+        return cls(arrays["rows"], measure, None if measure.metric == "l1" else arrays["factors"])
 
     def arrays(self) -> dict[str, npt.NDArray[Any]]:
         """What is saved."""

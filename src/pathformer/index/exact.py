@@ -1,10 +1,10 @@
 """Every entity is looked at: the reference that all other backends are measured by, and the default.
 
-b points, k wanted, N entities; e, q numbers of an entity, a point.
+b points, k wanted, N entities; f numbers of an entity's row.
 
-On the processor the L1 norm and the cosine take one pass over the table that keeps only the best
-(`nn.kernels.scan`), so memory is the table's. On a card, and for every other space, distances are computed in blocks of
-at most `memory` bytes, and each block's best compete with those before.
+On the processor the L1 norm, the cosine and the inner product take one pass over the table that keeps only the best
+(`nn.kernels.scan`), so memory is the table's. On a card, and for what a space makes of its entities, distances are
+computed in blocks of at most `memory` bytes, and each block's best compete with those before.
 """
 
 from __future__ import annotations
@@ -50,18 +50,23 @@ class Exact(Index):
         self._table = table
 
     @classmethod
-    def _build(cls, vectors: Tensor, measure: Measure, config: Config, points: Tensor | None) -> Self:
-        alive = np.ones(len(vectors), np.bool_)
-        if vectors.is_cuda or measure.metric == "space":
-            return cls(measure, config, _Dense(vectors.clone(), measure, config.memory), alive)
-        return cls(measure, config, _Blocks.of(vectors, measure), alive)
+    def _build(cls, rows: Tensor, measure: Measure, config: Config, asked: Tensor | None) -> Self:
+        alive = np.ones(len(rows), np.bool_)
+        if rows.is_cuda or measure.space is not None:
+            return cls(measure, config, _Dense(rows.clone(), measure, config.memory), alive)
+        return cls(measure, config, _Blocks.of(rows, measure), alive)
+
+    @classmethod
+    def over(cls, rows: Tensor, measure: Measure) -> Self:
+        """An index over rows (N, f) as they are compared."""
+        return cls._build(rows, measure, Config(), None)
 
     def _search(self, points: Tensor, k: int, keep: Keep) -> tuple[Tensor, Tensor]:
         ids, distances = self._table.nearest(points, k, keep)
         return ids, self.measure.from_products(distances) if isinstance(self._table, _Blocks) else distances
 
-    def _add(self, vectors: Tensor) -> None:
-        self._table.append(vectors, self.measure)
+    def _add(self, rows: Tensor) -> None:
+        self._table.append(rows, self.measure)
 
     def _arrays(self) -> Arrays:
         return self._table.arrays()
@@ -71,17 +76,17 @@ class Exact(Index):
         cls, arrays: Mapping[str, npt.NDArray[Any]], measure: Measure, config: Config, device: torch.device
     ) -> Self:
         alive = np.array(arrays["alive"])
-        if measure.metric == "space":
+        if measure.space is not None:
             return cls(measure, config, _Dense(as_tensor(arrays["rows"]).to(device), measure, config.memory), alive)
         if device.type == "cpu":
-            factors = arrays["factors"] if measure.metric == "cosine" else None
+            factors = None if measure.metric == "l1" else arrays["factors"]
             return cls(measure, config, _Blocks(arrays["blocks"], len(alive), factors), alive)
         rows = as_tensor(_unblocked(arrays["blocks"], len(alive)))
         return cls(measure, config, _Dense(rows.to(device), measure, config.memory), alive)
 
 
 class _Blocks:
-    """A table laid out for the processor's pass, of L1 or (with factors) of cosine."""
+    """A table laid out for the processor's pass, of L1 or (with factors) of inner products."""
 
     def __init__(self, blocks: npt.NDArray[Any], count: int, factors: npt.NDArray[np.float32] | None) -> None:
         self._blocks, self._count, self._factors = blocks, count, factors
@@ -150,7 +155,7 @@ class _Dense:
 
     def arrays(self) -> Arrays:
         """As the processor's pass wants them, where there is one."""
-        if self._measure.metric == "space":
+        if self._measure.space is not None:
             return {"rows": as_stored(self._rows)}
         return _Blocks.of(self._rows, self._measure).arrays()
 

@@ -1,6 +1,6 @@
 """Locality-sensitive hashing: codes of bits whose differences follow the distance, then true distances of the nearest.
 
-b points, N entities, d dimensions, C candidates.
+b points, N entities, d dimensions of their rows, C candidates.
 
 **L1** (Indyk and Motwani 1998). A bit asks whether one coordinate lies above one threshold. Were thresholds drawn
 uniformly from the coordinates' whole range, two rows would differ in a bit with a probability proportional to
@@ -10,7 +10,12 @@ scatters less. Ranges leave out a hundredth of the values at either end. A point
 the same for all entities inside it.
 
 **Cosine** (Charikar 2002). A bit asks on which side of a random plane a row lies; two rows differ in a bit with the
-probability angle / pi.
+probability angle / pi. As many planes as there are dimensions are drawn at right angles to each other (Ji et al. 2012),
+which spares a third to a half of the candidates.
+
+**Inner product** (Bachrach et al. 2014; Neyshabur and Srebro 2015). Entities are completed to one length by one more
+number, points by 0: the angle then follows the inner product. An entity that is added and longer than all before makes
+all angles smaller, so the index is tuned anew.
 
 Building chooses the code's length and the number of candidates so that recall@10 reaches its target at the least cost
 (`_tuning`): the rank that each truly near entity has by its code tells how many candidates are needed.
@@ -30,7 +35,8 @@ import torch
 from torch import Tensor
 
 from pathformer.index._base import Arrays, Index, Keep
-from pathformer.index._hashes import Planes, Thresholds
+from pathformer.index._completed import longest
+from pathformer.index._hashes import Hashes, Lifted, Planes, Thresholds
 from pathformer.index._measure import Measure
 from pathformer.index._rows import Rows
 from pathformer.index._tuning import WANTED, Trial, aim, check_recall
@@ -71,24 +77,21 @@ class LSH(Index):
     config_type: ClassVar[type[Config]] = Config
     chosen: ClassVar[tuple[str, ...]] = ("bits", "rerank", "growth")
 
-    def __init__(
-        self, measure: Measure, config: Config, hashes: Thresholds | Planes, codes: Words, rows: Rows, alive: Keep
-    ) -> None:
+    def __init__(self, measure: Measure, config: Config, hashes: Hashes, codes: Words, rows: Rows, alive: Keep) -> None:
         super().__init__(measure, config, rows.width, alive)
         self._hashes, self._codes, self._rows = hashes, codes, rows  # codes in blocks (ceil(N / 128), W, 128)
 
     @classmethod
-    def _build(cls, vectors: Tensor, measure: Measure, config: Config, points: Tensor | None) -> Self:
-        measure.check_vector_metric(cls.name)
-        rows, trial = Rows.of(vectors, measure), Trial.of(vectors, measure, points, config.seed)
+    def _build(cls, rows: Tensor, measure: Measure, config: Config, asked: Tensor | None) -> Self:
+        kept, trial = Rows.of(rows, measure), Trial.of(rows, measure, asked, config.seed)
         lengths = (config.bits,) if config.bits else _LENGTHS
-        best = _Choice.of(vectors, measure, trial, lengths[0], config, rows.row_bytes)
+        best = _Choice.of(rows, measure, trial, lengths[0], config, kept.row_bytes)
         for bits in lengths[1:]:
-            other = _Choice.of(vectors, measure, trial, bits, config, rows.row_bytes)
+            other = _Choice.of(rows, measure, trial, bits, config, kept.row_bytes)
             if other.cost > best.cost:
                 break  # longer codes cost more than the candidates that they spare
             best = other
-        index = cls(measure, config, best.hashes, best.codes, rows, np.ones(len(vectors), np.bool_))
+        index = cls(measure, config, best.hashes, best.codes, kept, np.ones(len(rows), np.bool_))
         index._take(best)
         return index
 
@@ -101,9 +104,9 @@ class LSH(Index):
     def _tune_anew(self) -> None:
         """Thresholds over the ranges of now, and as many candidates as they need; codes stay as long as they are."""
         asked = {"rerank": self.given.rerank, "growth": self.given.growth}
-        vectors, free = self._rows.vectors(), dataclasses.replace(self.config, **asked)
-        trial = Trial.of(vectors, self.measure, None, free.seed)
-        self._take(_Choice.of(vectors, self.measure, trial, free.bits, free, self._rows.row_bytes))
+        rows, free = self._rows.vectors(), dataclasses.replace(self.config, **asked)
+        trial = Trial.of(rows, self.measure, self._asked, free.seed)
+        self._take(_Choice.of(rows, self.measure, trial, free.bits, free, self._rows.row_bytes))
 
     def _search(self, points: Tensor, k: int, keep: Keep) -> tuple[Tensor, Tensor]:
         more = max(1.0, k / WANTED) ** self.config.growth
@@ -115,14 +118,16 @@ class LSH(Index):
         """Ids (b, C): those whose codes differ least, or all that may be found where they are not more."""
         if kept <= count:
             return np.broadcast_to(np.flatnonzero(keep), (len(points), kept))
-        return candidates(self._hashes.codes(points), self._codes, keep, count)
+        return candidates(self._hashes.codes_of_points(points), self._codes, keep, count)
 
-    def _add(self, vectors: Tensor) -> None:
+    def _add(self, rows: Tensor) -> None:
         full = self.rows // BLOCK
         rest = self._codes[full:].transpose(0, 2, 1).reshape(-1, self._codes.shape[1])[: self.rows - full * BLOCK]
-        new = lay_out(np.concatenate([rest, self._hashes.codes(vectors)]))
+        new = lay_out(np.concatenate([rest, self._hashes.codes(rows)]))
         self._codes = np.concatenate([self._codes[:full], new])
-        self._rows.append(vectors, self.measure)
+        self._rows.append(rows, self.measure)
+        if isinstance(self._hashes, Lifted) and longest(rows) > self._hashes.length:
+            self._tune_anew()
 
     def _arrays(self) -> Arrays:
         return {"codes": self._codes, **self._rows.arrays(), **self._hashes.arrays()}
@@ -140,7 +145,7 @@ class _Choice:
     """Codes of one length, and what they would cost."""
 
     bits: int
-    hashes: Thresholds | Planes
+    hashes: Hashes
     codes: Words  # in blocks
     rerank: int
     growth: float
@@ -148,23 +153,29 @@ class _Choice:
     cost: float  # of a search for 10 or 100, in bytes read one after the other
 
     @classmethod
-    def of(cls, vectors: Tensor, measure: Measure, trial: Trial, bits: int, config: Config, row_bytes: int) -> Self:
+    def of(cls, rows: Tensor, measure: Measure, trial: Trial, bits: int, config: Config, row_bytes: int) -> Self:
         """Hash everything and see where the truly near entities of the sample stand."""
-        hashes = _family(measure).drawn(vectors, bits, config.seed)
-        codes = lay_out(hashes.codes(vectors))
-        ranks = _ranks(hashes.codes(trial.points), codes, len(vectors), trial.nearest)
+        hashes = _family(measure).drawn(rows, bits, config.seed)
+        codes = lay_out(hashes.codes(rows))
+        ranks = _ranks(hashes.codes_of_points(trial.points), codes, len(rows), trial.nearest)
         target, ten = aim(config.recall), ranks[:, :WANTED]
         few, many = (max(WANTED, int(np.quantile(part, target, method="higher"))) for part in (ten, ranks))
         times = trial.nearest.shape[1] / WANTED  # as many more are `many` for: 10, less where the graph is small
         growth = config.growth or (round(math.log(many / few, times), 3) if times > 1 else 1.0)
         rerank = config.rerank or few
         recall = round(float((ten <= rerank).mean()), 4)
-        cost = len(vectors) * bits / 8 + _SCATTERED * row_bytes * (few + many) / 2
+        cost = len(rows) * bits / 8 + _SCATTERED * row_bytes * (few + many) / 2
         return cls(bits, hashes, codes, rerank, growth, recall, cost)
 
 
-def _family(measure: Measure) -> type[Thresholds] | type[Planes]:
-    return Thresholds if measure.metric == "l1" else Planes
+def _family(measure: Measure) -> type[Thresholds] | type[Planes] | type[Lifted]:
+    match measure.metric:
+        case "l1":
+            return Thresholds
+        case "cosine":
+            return Planes
+        case _:
+            return Lifted
 
 
 def _ranks(codes: Words, blocks: Words, count: int, nearest: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
