@@ -10,10 +10,11 @@ from torch import Tensor
 from pathformer.config import from_mapping
 from pathformer.errors import ConfigError
 from pathformer.models import Batch
+from pathformer.models._parts import space_of
 from pathformer.models.pathformer import Config, Pathformer
 from pathformer.nn.packing import Packing
 from pathformer.nn.side_by_side import SideBySide
-from pathformer.plan import plan_trees
+from pathformer.plan import Block, build_layout, plan_trees
 from pathformer.query.dnf import to_dnf
 from pathformer.query.paths import Fork, Path, to_paths
 from pathformer.query.structures import STRUCTURES, structure
@@ -88,3 +89,24 @@ def test_in_a_space_of_one_parameter_there_is_one_encoder_and_negation() -> None
     assert not isinstance(made.paths, SideBySide)
     assert made.negation
     assert Pathformer.negation
+
+
+@pytest.mark.parametrize(("space", "dim", "margin"), [("point", 200, 24.0), ("box", 200, 30.0), ("beta", 200, 60.0)])
+def test_first_distances_lie_beside_the_margin(space: str, dim: int, margin: float) -> None:
+    torch.manual_seed(0)
+    config = Config(dim=dim, layers=1, space=space, margin=margin)  # type: ignore[arg-type]
+    made = Pathformer(config, 64, RELATIONS).eval()
+    batch = Batch.of(build_layout([Block(STRUCTURES["1p"], 16)], made.union))
+    with torch.no_grad():
+        queries = made.encode(batch, torch.randint(RELATIONS, (32,)))
+        away = float(made.space.distance_to_all(queries, made.entities.weight).mean())
+    assert margin / 3 < away < 1.5 * margin
+
+
+def test_how_far_numbers_may_deviate_is_a_matter_of_the_space() -> None:
+    assert space_of(Config(dim=800)).beside_margin == pytest.approx(24 / 800)
+    assert space_of(Config(dim=400, space="box", margin=30.0)).beside_margin == pytest.approx(30 / 400)
+    assert space_of(Config(dim=400, space="beta", margin=60.0)).beside_margin == pytest.approx((60 / 400) ** 0.5)
+    assert space_of(Config(dim=800, space="hermitian")).beside_margin == pytest.approx(
+        24 / 800
+    )  # d / 2 complex numbers

@@ -38,7 +38,7 @@ def space_of(config: Config) -> Space:
     return SPACES[config.space](width, config.margin, **own)
 
 
-def encoder_of(config: Config) -> TransformerEncoder:
+def encoder_of(config: Config, space: Space) -> TransformerEncoder:
     """TrmE_k1 of one parameter, as wide as the points or of its own width."""
     c, d = config, config.width or config.dim
     return TransformerEncoder(
@@ -53,7 +53,7 @@ def encoder_of(config: Config) -> TransformerEncoder:
         causal=c.attention == "causal",
         bias=c.bias,
         scale=c.scale,
-        gain={"margin": c.margin / c.dim, "one": 1.0, "small": _SMALL}[c.gain],
+        gain={"margin": space.beside_margin, "one": 1.0, "small": _SMALL}[c.gain],
     )
 
 

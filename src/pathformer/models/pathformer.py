@@ -130,7 +130,7 @@ class Pathformer(Model):
     gain: a path vector is a mean of LayerNorm outputs, each about 1 in size, while entities start within +-R = 26/800.
     With the usual gain of 1 every entity lies about 600 (L1) from every query at first, against a margin of 24, and
     thousands of updates go into shrinking that gain. It starts at margin / d instead, which puts the first distances
-    beside the margin; the parameter is trained as before.
+    beside the margin (at sqrt(margin / d) among Beta distributions: `Space.beside_margin`); it is trained as before.
     """
 
     name: ClassVar[str] = "pathformer"
@@ -150,7 +150,7 @@ class Pathformer(Model):
             self.token_entities = Table(entities, width, -reach, reach)
             self.token_operators = Table(relations + 1, width, -reach, reach)
         self.widen = nn.Linear(c.width, c.dim) if c.width else nn.Identity()
-        encoders = [encoder_of(c) for _ in range(self.space.parts)]
+        encoders = [encoder_of(c, self.space) for _ in range(self.space.parts)]
         self.paths: nn.Module = encoders[0] if len(encoders) == 1 else SideBySide(encoders)
         own = self.space.intersection()
         self.forks = fork_of(c) if own is None else own

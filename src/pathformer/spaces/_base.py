@@ -38,6 +38,11 @@ class Space(nn.Module, ABC):
         """R = (gamma + 2) / d, the initial range of the reference code."""
         return (self.margin + 2.0) / self.dim
 
+    @property
+    def beside_margin(self) -> float:
+        """How far the numbers of a query may deviate, for first distances beside the margin: gamma / d under L1."""
+        return self.margin * self.parts / self.query_width
+
     def entity_table(self, count: int) -> Table:
         """`count` entities, uniform +-R; the paper is silent, BetaE's and ConE's code do this."""
         return Table(count, self.entity_width, -self.range, self.range)

@@ -13,6 +13,7 @@ the two: the rest is a number of the entity and a number of the query (`Bilinear
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import torch
@@ -33,6 +34,11 @@ class Beta(Bilinear):
         super().__init__(dim, margin)
         self.entity_width = self.query_width = 2 * dim
         self.relation_width = dim
+
+    @property
+    def beside_margin(self) -> float:
+        """sqrt(gamma / d): near alpha = beta = 1 the divergence grows with the square of a deviation."""
+        return math.sqrt(self.margin / self.dim)
 
     def anchor(self, entities: Tensor) -> Tensor:
         """reg(x): (..., 2d) -> (..., 2d)."""
