@@ -13,13 +13,13 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
-import numpy.typing as npt
 
 from pathformer.query.parts import positive_part
 from pathformer.query.structures import Structure
 from pathformer.symbolic.answer import answer_rows
 from pathformer.symbolic.pairs import GraphPair
 from pathformer.symbolic.queries import Queries, Ragged
+from pathformer.symbolic.rows import difference
 from pathformer.symbolic.sample import Rules, sample
 
 __all__ = ["contested", "with_removed"]
@@ -34,7 +34,7 @@ def with_removed(queries: Queries, graphs: GraphPair) -> Queries:
         return replace(queries, removed=Ragged.empty(len(queries)))
     structure, columns = part
     without, _ = answer_rows(structure, queries.ids[:, list(columns)], graphs)
-    return replace(queries, removed=_difference(without, queries.easy))
+    return replace(queries, removed=difference(without, queries.easy))
 
 
 def contested(
@@ -59,19 +59,3 @@ def contested(
     rng = np.random.default_rng(list(f"{seed}/{stream}/{structure.name}".encode()))
     keys = rng.random(len(drawn)) ** (1.0 / np.maximum(weights, 1e-3))
     return drawn.take(np.sort(np.argsort(-keys, kind="stable")[:count]))
-
-
-def _difference(rows: Ragged, others: Ragged) -> Ragged:
-    """What each row holds and its counterpart does not; both are ascending."""
-    size = 1 + max(int(part.values.max(initial=0)) for part in (rows, others))
-    left, right = (_keys(part, size) for part in (rows, others))
-    place = np.searchsorted(right, left)
-    kept = np.append(right, -1)[place] != left
-    counts = np.bincount(left[kept] // size, minlength=len(rows))
-    return Ragged(np.concatenate([np.zeros(1, np.int64), np.cumsum(counts)]), rows.values[kept])
-
-
-def _keys(rows: Ragged, size: int) -> npt.NDArray[np.int64]:
-    """One number for each value of each row, ascending."""
-    owners: npt.NDArray[np.int64] = np.repeat(np.arange(len(rows), dtype=np.int64), rows.counts)
-    return owners * size + rows.values
