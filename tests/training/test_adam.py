@@ -42,6 +42,25 @@ def test_rates_of_single_weights_and_weights_without_gradient() -> None:
     assert torch.equal(before["b"], ours["b"])
 
 
+def test_rates_of_single_rows() -> None:
+    """A row moves as it would in a weight that has its rate as a whole, and one that has none stays, decay or not."""
+    factors = [1.0, 0.1, 0.0, 3.0]
+    ours, twins = weights(), [weights() for _ in factors]
+    adam = Adam(ours, ours, rate=1e-2, decay=0.1, factors={"a": torch.tensor(factors)[:, None]})
+    others = [
+        Adam(twin, twin, rate=1e-2, decay=0.1, factors={"a": one}) for twin, one in zip(twins, factors, strict=True)
+    ]
+    for update in range(3):
+        grad = torch.randn(4, 3, generator=torch.Generator().manual_seed(update))
+        for weight, optimiser in zip((ours, *twins), (adam, *others), strict=True):
+            weight["a"].grad = grad.clone()
+            optimiser.update()
+    for row, twin in enumerate(twins):
+        torch.testing.assert_close(ours["a"][row], twin["a"][row])
+    assert ours["a"][2].equal(weights()["a"][2])
+    assert not ours["a"][1].equal(weights()["a"][1])
+
+
 def test_low_precision_copies_follow_their_masters() -> None:
     masters = weights()
     working = {name: nn.Parameter(weight.detach().bfloat16()) for name, weight in masters.items()}

@@ -162,6 +162,21 @@ def test_tables_that_only_an_encoder_reads_have_a_rate_of_their_own(data: Traini
             assert moved == (token_rate > 0)
 
 
+def test_rows_that_are_to_move_do_and_nothing_else(data: TrainingSet) -> None:
+    torch.manual_seed(0)
+    model = Pathformer(CONFIG, 40, 6)
+    before = copy.deepcopy(model.state_dict())
+    rates = torch.zeros(40, 1)
+    rates[[3, 39]] = 1.0
+    step = StepConfig(negatives=8, rate=3e-3, decay=0.1)
+    made = TrainingStep(model, data, COMPOSITION, step, moved={"entities.weight": rates})
+    assert [slot.name for slot in made.adam.slots] == ["entities.weight"]
+    made.run(3)
+    after = model.state_dict()
+    assert (after["entities.weight"] != before["entities.weight"]).any(dim=1).nonzero().flatten().tolist() == [3, 39]
+    assert all(torch.equal(before[name], weight) for name, weight in after.items() if name != "entities.weight")
+
+
 def test_an_update_of_links_that_are_their_product_leaves_kept_tables_alone(data: TrainingSet) -> None:
     torch.manual_seed(0)
     model = Pathformer(Config(dim=16, layers=1, heads=2, space="hermitian", base="product", alone=1), 40, 6)

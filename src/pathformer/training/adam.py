@@ -36,7 +36,7 @@ class Slot:
     working: nn.Parameter  # `master` itself where the network runs in float32
     first: Tensor  # m
     second: Tensor  # v
-    rate: float  # factor of the learning rate
+    rate: float | Tensor  # factor of the learning rate, one for all its rows or one for each, (N, 1)
     decay: float
 
 
@@ -52,10 +52,10 @@ class Adam:
         betas: tuple[float, float] = (0.9, 0.999),
         epsilon: float = 1e-8,
         decay: float = 0.0,
-        factors: Mapping[str, float] | None = None,
+        factors: Mapping[str, float | Tensor] | None = None,
         spared: Collection[str] = (),
     ) -> None:
-        """`working` has the names of `masters`; `factors` multiplies the rate of the weights it names.
+        """`working` has the names of `masters`; `factors` multiplies the rate of the weights it names, or of each row.
 
         spared: weights that do not decay, by name. A working weight that requires no gradient is kept.
         """
@@ -83,6 +83,8 @@ class Adam:
     def _new_kernel(self) -> AdamKernel | None:
         if not self.slots or not fused(self.slots[0].master):
             return None
+        if any(isinstance(slot.rate, Tensor) for slot in self.slots):
+            return None  # it has one rate a weight
         from pathformer.nn.kernels.adam import AdamKernel
 
         return AdamKernel(self.slots, self._rate, self.steps, self.betas, self.epsilon)

@@ -59,7 +59,8 @@ class _Run:
         self.task, self.config, self.folder, self.display = task, config, folder, display
         torch.manual_seed(config.seed)
         names = tuple(structure.name for structure in task.data.structures)
-        self.step = Turns(task.model, task.data, config.composition(names), config.update, config.turns)
+        composition = config.composition(names)
+        self.step = Turns(task.model, task.data, composition, config.update, config.turns, task.moved)
         self.fresh = None if task.draw is None or not config.fresh else Fresh(task.data, task.draw, config.fresh)
         self.clock = Clock(config.steps, config.minutes)
         self.logs: list[Log] = []

@@ -52,12 +52,14 @@ class TrainingStep:
         composition: Mapping[str, int],
         config: StepConfig,
         beside: TrainingStep | None = None,
+        moved: Mapping[str, Tensor] | None = None,
     ) -> None:
         """composition: queries an update of each structure, by name, e.g. {"1p": 512, "2i": 512}.
 
-        beside: another step of the same model, whose weights and optimiser are shared, so that the two can take turns.
+        beside: another step of the same model, whose weights and optimiser are shared, so that the two can take turns;
+        moved: as in `Task`.
         """
-        self.model, self.config = model, config
+        self.model, self.config, self._moved = model, config, moved
         self.device = data.ids.device
         self.objective: Objective = build(config, model)
         needs = self.objective.needs
@@ -179,6 +181,7 @@ class TrainingStep:
 
     def _optimiser(self) -> Adam:
         config, tables = self.config, _table_weights(self.model)
+        rates = {name: config.token_rate if _of_tokens(name) else config.table_rate for name in tables}
         return Adam(
             dict(self.model.named_parameters()),
             dict(self.network.named_parameters()),
@@ -186,17 +189,23 @@ class TrainingStep:
             betas=config.betas,
             epsilon=config.epsilon,
             decay=config.decay,
-            factors={name: config.token_rate if _of_tokens(name) else config.table_rate for name in tables},
+            factors=rates if self._moved is None else self._moved,
             spared=[name for name, weight in self.model.named_parameters() if weight.ndim < 2 or name in tables],
         )
 
     def _working_copy(self) -> Model:
         low = self.config.precision == "bf16" or (self.config.precision == "auto" and self.device.type == "cuda")
         network = copy.deepcopy(self.model).to(torch.bfloat16) if low else self.model
-        for name in _table_weights(network):
-            if self.config.table_rate == 0.0 and not _of_tokens(name):
-                network.get_parameter(name).requires_grad_(False)  # what is not moved costs no gradient
+        for name in self._kept(network):
+            network.get_parameter(name).requires_grad_(False)  # what is not moved costs no gradient
         return network
+
+    def _kept(self, network: Model) -> list[str]:
+        if self._moved is not None:
+            return [name for name, _ in network.named_parameters() if name not in self._moved]
+        if self.config.table_rate == 0.0:
+            return [name for name in _table_weights(network) if not _of_tokens(name)]
+        return []
 
 
 def _table_weights(model: Model) -> list[str]:

@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
+from torch import Tensor
+
 from pathformer.evaluation.report import Report
 from pathformer.models import Model
 from pathformer.symbolic.queries import Queries
@@ -78,6 +80,7 @@ class Task:
     facts: Mapping[str, Any]  # settings, method, dataset, fingerprint: what a checkpoint says of itself
     validate: Callable[[], Report] | None = None
     draw: Callable[[int], Sequence[Queries]] | None = None  # the n-th set of training queries, for `Training.fresh`
+    moved: Mapping[str, Tensor] | None = None  # by weight, what each of its rows has of the rate, (N, 1); others stay
 
 
 @dataclass(frozen=True, kw_only=True)

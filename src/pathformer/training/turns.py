@@ -31,10 +31,13 @@ class Turns:
         composition: Mapping[str, int],
         config: StepConfig,
         turns: bool = True,
+        moved: Mapping[str, Tensor] | None = None,
     ) -> None:
-        """composition: queries a step of each structure; turns: whether each structure has an update of its own."""
+        """composition: queries a step of each structure; turns: whether each structure has an update of its own;
+        moved: as in `Task`.
+        """
         rounds = [{name: size} for name, size in composition.items()] if turns else [composition]
-        first = TrainingStep(model, data, rounds[0], config)
+        first = TrainingStep(model, data, rounds[0], config, moved=moved)
         self._parts = [first, *(TrainingStep(model, data, part, config, beside=first) for part in rounds[1:])]
 
     @property
