@@ -141,6 +141,53 @@ def test_an_update_without_a_step_knows_what_it_knew(folder: Path) -> None:
     assert engine.about["updates"][0]["steps"] == 0
 
 
+def test_an_update_of_links_leaves_alone_what_new_triples_do_not_name(graph: KnowledgeGraph, tmp_path: Path) -> None:
+    usual = scale_for(entities=50, triples=460, minutes=1.0)
+    small = replace(usual.stepped(3), drawn=50, asked=10, model={**usual.model, "dim": 16, "heads": 2})
+    assert small.links is not None
+    small = replace(small, links=replace(small.links, model={**small.links.model, "rank": 8}))
+    old = fit(graph, out=tmp_path / "engine", scale=small, progress=False)
+    new = update_engine(tmp_path / "engine", KnowledgeGraph.from_triples(NEW), minutes=0.03, progress=False)
+    assert new.about["updates"][0]["steps"] > 0
+    before, after = old.model.state_dict(), new.model.state_dict()
+    tables = {"entities.weight": 50, "operators.weight": 8}
+    assert all(torch.equal(tensor, after[name]) for name, tensor in before.items() if name not in tables)
+    changed = {
+        name: {row for row in range(rows) if not torch.equal(before[name][row], after[name][row])}
+        for name, rows in tables.items()
+    }
+    named = {graph.vocabulary.entities.find(name)[0] for name in ("e1", "e2", "e3", "e4", "e5")}
+    assert changed == {"entities.weight": named, "operators.weight": set()}
+    assert torch.equal(before["operators.weight"][-1], after["operators.weight"][-1])  # the token of a negation
+    notes = FitReport.from_json(new.files["report.json"].decode()).notes
+    assert not [note for note in notes if "no questions of the shapes" in note]  # it did not ask for others
+
+
+def test_rows_move_as_fast_as_they_are_new(graph: KnowledgeGraph) -> None:
+    grown = grow(graph, KnowledgeGraph.from_triples(NEW))
+    config = {"dim": 16, "heads": 2, "layers": 1, "space": "hermitian", "base": "product", "tokens": "own"}
+    small = build("pathformer", config, entities=50, relations=8)
+    moved = update._moved(grow_model(small, grown.kg), grown)
+    find = grown.kg.vocabulary.entities.find
+    for name in ("entities.weight", "token_entities.weight"):
+        rates = moved[name].flatten().tolist()
+        assert [rates[find(entity)[0]] for entity in ("e1", "e2", "e3", "e4", "e5")] == pytest.approx([0.1] * 5)
+        assert rates[-2:] == [1.0, 1.0]
+        assert sum(rate > 0 for rate in rates) == 7
+    for name in ("operators.weight", "token_operators.weight"):
+        assert moved[name].flatten().tolist() == [*[0.0] * 8, 1.0, 1.0, 0.0]
+
+
+def test_tables_of_an_encoder_s_own_grow_like_the_others(graph: KnowledgeGraph) -> None:
+    config = {"dim": 16, "heads": 2, "layers": 1, "space": "hermitian", "base": "product", "tokens": "own"}
+    small = build("pathformer", config, entities=50, relations=8)
+    large = grow_model(small, grow(graph, KnowledgeGraph.from_triples(NEW)).kg)
+    before, after = small.state_dict(), large.state_dict()
+    assert after["token_entities.weight"][:50].equal(before["token_entities.weight"])
+    assert after["token_operators.weight"][:8].equal(before["token_operators.weight"][:8])
+    assert after["token_operators.weight"][-1].equal(before["token_operators.weight"][-1])
+
+
 def test_a_release_is_not_updated(folder: Path, tmp_path: Path) -> None:
     small = Engine.of(released(pathformer.load(folder).parts, "int8")).save(tmp_path / "small")
     before = {path: path.read_bytes() for path in small.rglob("*") if path.is_file()}
@@ -170,9 +217,10 @@ def test_an_update_trains_as_the_engine_s_own_model_was(
         model = build("pathformer", {"dim": 16, "heads": 2, "layers": 1, "space": space}, entities=50, relations=8)
         engines.append(Engine(graph, model, build_index("exact", model.entities.weight.detach(), model.space)))
     monkeypatch.setattr(type(grown.kg.vocabulary), "entity_count", entities)
-    for old, space, table_rate in zip(engines, ("hermitian", "sphere"), (1.0, 3.0), strict=True):
+    for old, space, rate in zip(engines, ("hermitian", "sphere"), (1e-2, 2e-3), strict=True):
         scale = update._scale(old, grown, 1.0, torch.device("cpu"), 0)
-        assert scale.training.update.table_rate == table_rate, space
+        assert scale.training.update.rate == rate, space
+        assert (scale.training.update.softmax.n3 > 0) == (space == "hermitian")
         assert scale.links is None
         assert scale.model["space"] == space
 

@@ -224,7 +224,7 @@ def _notes(
         standing = _counted(alone, "entity stands", "entities stand")
         notes.append(f"{standing} in no triple to learn from: what is predicted there is arbitrary.")
     missing = [name for name in EFOL_TRAINED if name not in questions.train]
-    if missing:
+    if missing and not grown:  # what an update asks is its own choice
         notes.append(f"The graph holds no questions of the shapes {', '.join(missing)} to learn from.")
     if not questions.test or not questions.valid:
         notes.append("Nothing could be held out without losing a name: no figures, and probabilities are a mere habit.")

@@ -9,7 +9,7 @@ itself; everything else is made again from the same seed in seconds. The folder 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 import torch
 from rich.console import Console
+from torch import Tensor
 
 from pathformer import __version__
 from pathformer.engine.assess import MEASURES, assess, with_times
@@ -145,8 +146,12 @@ def train_in(
     scale: Scale,
     device: torch.device,
     display: Display,
+    moved: Mapping[str, Tensor] | None = None,
 ) -> Result:
-    """Train in a folder, or continue there, and leave the best weights in the model; Ctrl-C goes on to the caller."""
+    """Train in a folder, or continue there, and leave the best weights in the model; Ctrl-C goes on to the caller.
+
+    moved: rows that are trained, as in `Task`; without it, all of them.
+    """
     facts = {
         "version": __version__,
         "method": METHOD,
@@ -168,6 +173,7 @@ def train_in(
         facts=facts,
         validate=_validation(model, questions) if questions.valid else None,
         draw=partial(draw_again, kg, questions.train, scale, scale.training.seed),
+        moved=moved,
     )
     result = train(task, scale.training, folder / "training", display)
     if not result.finished:

@@ -26,9 +26,10 @@ from pathformer.symbolic.answer import answer_rows
 from pathformer.symbolic.benchmark import graph_pair
 from pathformer.symbolic.pairs import GraphPair
 from pathformer.symbolic.queries import Queries
+from pathformer.symbolic.rows import common, difference, select, union
 from pathformer.symbolic.sample import Rules, sample
 
-__all__ = ["Questions", "draw_again", "draw_held_out", "draw_questions", "hold_out"]
+__all__ = ["Questions", "among", "asked_again", "draw_again", "draw_held_out", "draw_questions", "hold_out"]
 
 Advance = Callable[[str], None]  # called with what was drawn
 
@@ -67,12 +68,20 @@ def hold_out(kg: KnowledgeGraph, share: float, seed: int = 0) -> KnowledgeGraph:
 
 
 def draw_questions(
-    kg: KnowledgeGraph, scale: Scale, seed: int = 0, advance: Advance | None = None, box: Box | None = None
+    kg: KnowledgeGraph,
+    scale: Scale,
+    seed: int = 0,
+    advance: Advance | None = None,
+    box: Box | None = None,
+    learned: tuple[str, ...] = EFOL_TRAINED,
 ) -> Questions:
-    """Draw what a fit trains on and is judged by; fewer of them where its box leaves no time for all."""
+    """Draw what a fit trains on and is judged by; fewer of them where its box leaves no time for all.
+
+    learned: the structures that it trains on.
+    """
     told, box = advance or (lambda _: None), box or Box()
-    hurry = _Hurry(box.end(DRAWN), len(EFOL_TRAINED))
-    train = _drawn(GraphPair.of(kg.graph("train")), EFOL_TRAINED, scale.drawn, "train", scale.limit, seed, told, hurry)
+    hurry = _Hurry(box.end(DRAWN), len(learned))
+    train = _drawn(GraphPair.of(kg.graph("train")), learned, scale.drawn, "train", scale.limit, seed, told, hurry)
     if not {"valid", "test"} <= kg.splits.keys() or not min(len(kg.splits["valid"]), len(kg.splits["test"])):
         return Questions(train, {}, {}, {})
     names = tuple(STRUCTURES)
@@ -101,6 +110,28 @@ def draw_held_out(kg: KnowledgeGraph, split: str, count: int, seed: int = 0) -> 
     if not len(kg.splits.get(split, ())):
         return {}
     return _drawn(graph_pair(kg, split), tuple(STRUCTURES), count, split, _MOST, seed, lambda _: None, _Hurry())
+
+
+def asked_again(queries: Mapping[str, Queries], kg: KnowledgeGraph) -> dict[str, Queries]:
+    """Held-out questions of a graph that has grown to be `kg`, with the answers that they were to find.
+
+    What the new triples make true is an answer like any other: others are not ranked against it. What they make untrue
+    by a negation is no answer any more, and a question that has none left is not asked.
+    """
+    whole, found = GraphPair.of(kg.graph("test")), {}
+    for name, asked in queries.items():
+        true, _ = answer_rows(asked.structure, asked.ids, whole)
+        hard = common(asked.hard, true)
+        again = Queries(asked.structure, asked.ids, difference(union(asked.easy, true), hard), hard)
+        some = np.flatnonzero(hard.counts)
+        if len(some):
+            found[name] = again.take(some)
+    return found
+
+
+def among(queries: Mapping[str, Queries], entities: int) -> dict[str, Queries]:
+    """The same questions to a model of the first `entities` alone, none of whose missing answers is newer."""
+    return {name: replace(q, easy=select(q.easy, q.easy.values < entities)) for name, q in queries.items()}
 
 
 class _Hurry:

@@ -35,7 +35,7 @@ def grow_model(model: Model, kg: KnowledgeGraph) -> Model:
     grown = build(model.name, asdict(model.config), entities=names.entity_count, relations=names.relation_count)
     state = grown.state_dict()
     for name, tensor in model.state_dict().items():
-        known = model.entity_count if name == "entities.weight" else model.relation_count
+        known = model.entity_count if name.endswith("entities.weight") else model.relation_count
         state[name] = tensor if state[name].shape == tensor.shape else _spliced(state[name], tensor, known)
     grown.load_state_dict(state)
     return grown

@@ -1,8 +1,12 @@
 """A graph that grew: an engine learns more triples without starting over.
 
-Old entities and relations keep their ids and weights. A new entity starts where the model itself expects it: at the
-mean of what it predicts for the questions that the entity's own triples answer. Then a short training at a lower rate
-goes over the whole graph, new links more often than old ones, so that the new is learned and the old is not forgotten.
+Old entities and relations keep their ids. A new entity starts where the model itself expects it: at the mean of what it
+predicts for the questions that the entity's own triples answer. Then a short training goes over the whole graph, new
+links more often than old ones, so that the new is learned and the old is not forgotten.
+
+A model that started from a link predictor is taught links alone: rows of new entities and relations move, those of
+entities that new triples name a tenth as fast, and everything else stays as it is. One that learned from random numbers
+has no such part that can be taught by itself; all of it is trained, at a tenth of the rate.
 """
 
 from __future__ import annotations
@@ -15,6 +19,7 @@ from pathlib import Path
 import numpy as np
 import torch
 from rich.console import Console
+from torch import Tensor
 
 from pathformer.engine.assess import MEASURES, with_times
 from pathformer.engine.box import Box
@@ -22,7 +27,7 @@ from pathformer.engine.drawn import drawn_once
 from pathformer.engine.engine import Engine
 from pathformer.engine.fit import DRAWINGS, assembled, train_in
 from pathformer.engine.forms import FULL
-from pathformer.engine.heldout import Questions, draw_held_out, draw_questions
+from pathformer.engine.heldout import Questions, among, asked_again, draw_held_out, draw_questions
 from pathformer.engine.place import grow_model, place_new
 from pathformer.engine.reindex import reindex
 from pathformer.engine.scale import Scale, scale_for
@@ -34,7 +39,8 @@ from pathformer.evaluation.frequency import Frequency
 from pathformer.kg.grow import Grown, grow
 from pathformer.kg.knowledge import KnowledgeGraph
 from pathformer.models import Model
-from pathformer.query.structures import STRUCTURES
+from pathformer.nn.table import Table
+from pathformer.query.structures import EFOL_TRAINED, STRUCTURES
 from pathformer.spaces.hermitian import Hermitian
 from pathformer.symbolic.benchmark import graph_pair
 from pathformer.symbolic.queries import Queries
@@ -44,8 +50,9 @@ from pathformer.training.device import choose_device, free_threads
 __all__ = ["Change", "update_engine"]
 
 _SHARE = 0.15  # of the first fit's time
-_RATE = 0.1  # of its learning rate
-_TABLES = 1.0  # of that rate, for tables that a fit leaves as they are
+_RATE = 0.1  # of its learning rate, where everything is trained
+_ROWS = 1e-2  # the learning rate where rows of tables are
+_NAMED = 0.1  # of it, for rows of old entities that new triples name
 _N3, _RELATION = 0.01, 0.5  # weights of the link predictor's own terms, for the same
 _DRAWN = 5_000  # training queries of a structure
 _ASKED = 40  # held-out queries of a structure
@@ -59,7 +66,7 @@ class Change:
     triples: int  # new ones
     entities: int  # new ones
     relations: int  # new ones
-    before: float | None  # MRR of the old held-out questions, old weights
+    before: float | None  # MRR of the old held-out questions, new answers left out; old weights
     after: float | None  # the same, new weights
     new: float | None  # MRR of held-out links of new entities, none where none could be held out
     counting: float | None  # what counting gives for them
@@ -108,16 +115,18 @@ def update_engine(
     box = Box.of(scale.minutes)
     with stages.stoppable(kept=True), workshop(target, grown.kg, scale, fresh=fresh) as folder, free_threads():
         stages.keep(folder)
-        with stages.stage("drawing questions", DRAWINGS) as advance:
-            drawn = drawn_once(folder, grown.kg, lambda: draw_questions(grown.kg, scale, seed, advance, box))
+        learned = ("1p",) if _has_hops(old) else EFOL_TRAINED
+        with stages.stage("drawing questions", DRAWINGS - len(EFOL_TRAINED) + len(learned)) as advance:
+            drawn = drawn_once(folder, grown.kg, lambda: draw_questions(grown.kg, scale, seed, advance, box, learned))
             questions = _focused(drawn, grown)
-            held = draw_held_out(old.kg, "test", scale.asked, seed)
-        before = evaluate(ModelRanker(old.model), held).mrr if held else None
+            held = asked_again(draw_held_out(old.kg, "test", scale.asked, seed), grown.kg)
+        before = evaluate(ModelRanker(old.model), among(held, old.model.entity_count)).mrr if held else None
         model = grow_model(old.model, grown.kg).to(place)
         place_new(model, grown.kg.graph("train"), old.kg.vocabulary.entity_count)
         with stages.training() as display:
             timed = scale.timed(box.training(scale.training, folder))
-            result = train_in(folder, model, grown.kg, questions, timed, place, display)
+            moved = _moved(model, grown) if _has_hops(old) else None
+            result = train_in(folder, model, grown.kg, questions, timed, place, display, moved)
         with stages.stage("measuring and calibrating", MEASURES) as advance:
             learnt = assembled(grown.kg, model, questions, scale, result, stages, advance, box.measuring, grown=True)
             after = evaluate(ModelRanker(model), held).mrr if held else None
@@ -163,12 +172,12 @@ def _scale(old: Engine, grown: Grown, minutes: float | None, device: torch.devic
         minutes=whole,
         cuda=device.type == "cuda",
         seed=seed,
-        hops=isinstance(old.model.space, Hermitian),  # as the model was made, however large the graph has become
+        hops=_has_hops(old),  # as the model was made, however large the graph has become
     )
     training = usual.training
     update = replace(training.update, rate=_RATE * training.update.rate)
-    if usual.links is not None:  # where a fit keeps the tables of its link predictor, an update must move them
-        update = replace(update, table_rate=_TABLES, softmax=replace(update.softmax, n3=_N3, relation=_RELATION))
+    if usual.links is not None:
+        update = replace(update, rate=_ROWS, softmax=replace(update.softmax, n3=_N3, relation=_RELATION))
     return replace(
         usual,
         model=asdict(old.model.config),
@@ -177,6 +186,26 @@ def _scale(old: Engine, grown: Grown, minutes: float | None, device: torch.devic
         asked=min(usual.asked, _ASKED),
         training=replace(training, validations=1, warmup=0.2, update=update),
     )
+
+
+def _has_hops(old: Engine) -> bool:
+    """Whether the model started from a link predictor, whose hops its paths are made of."""
+    return isinstance(old.model.space, Hermitian)
+
+
+def _moved(model: Model, grown: Grown) -> dict[str, Tensor]:
+    """By table, what each row has of the learning rate, (N, 1): the new, what new triples name, and nothing else."""
+    entities, relations = np.zeros(model.entity_count, np.float32), np.zeros(model.relation_count, np.float32)
+    entities[grown.triples[:, [0, 2]]] = _NAMED
+    entities[model.entity_count - grown.entities :] = 1.0
+    relations[model.relation_count - 2 * grown.relations :] = 1.0
+    moved = {}
+    for name, module in model.named_modules():
+        if isinstance(module, Table):
+            rates = entities if name.endswith("entities") else relations
+            others = np.zeros(len(module) - len(rates), np.float32)  # a token of negation, say
+            moved[f"{name}.weight"] = torch.from_numpy(np.concatenate([rates, others])[:, None]).to(module.weight)
+    return moved
 
 
 def _focused(questions: Questions, grown: Grown) -> Questions:
@@ -197,9 +226,7 @@ def _new_links(model: Model, grown: Grown) -> tuple[float | None, float | None]:
         return None, None
     links = sample(STRUCTURES["1p"], graph_pair(grown.kg, "test"), None, stream="test")
     first = grown.kg.vocabulary.entity_count - grown.entities
-    newest = links.hard.values[
-        links.hard.ptr[1:] - 1
-    ]  # answers ascend, and each of these links has one that is missing
+    newest = links.hard.values[links.hard.ptr[1:] - 1]  # answers ascend, and each link has one that is missing
     chosen = np.flatnonzero((links.ids[:, 0] >= first) | (newest >= first))
     if not len(chosen):
         return None, None
