@@ -12,7 +12,7 @@ import torch
 
 import pathformer as pf
 from pathformer.engine.card import Card, Kept, with_averages
-from pathformer.engine.card_facts import licence_of
+from pathformer.engine.card_facts import card_of, licence_of
 from pathformer.engine.compare import cost_of, held_out_queries
 from pathformer.engine.cost import Cost
 from pathformer.engine.engine import Engine
@@ -179,6 +179,40 @@ def test_a_release_says_what_it_costs_in_card_report_and_file(split_engine: Engi
     assert kept["cost"]["full"] == cost.full
     assert kept["bytes"]["int8"] < 0.5 * kept["bytes"]["full"]
     assert "was not measured" in small.files["MODEL_CARD.md"].decode()
+
+
+def test_a_fitted_engine_says_how_to_fit_it_again(split_engine: Engine) -> None:
+    def commands(kg: KnowledgeGraph, **about: object) -> list[str]:
+        names = kg.vocabulary
+        sizes = {"entities": names.entity_count, "relations": names.relation_count}
+        model = build("pathformer", {"dim": 8, "layers": 1, "heads": 2}, **sizes)
+        made = Engine(kg, model, build_index("exact", model.entities.weight.detach(), model.space), about=about)
+        return [line for line in card_of(made.parts).markdown().splitlines() if line.startswith("pathformer fit")]
+
+    small = split_engine.kg
+    assert commands(small, minutes=2.5, seed=7) == ["pathformer fit TRIPLES --minutes 2.5 --seed 7 --out FOLDER"]
+    assert commands(small, minutes=0.5, seed=0, updates=[{"triples": 1234}, {"triples": 5}])[1:] == [
+        "pathformer fit --update FOLDER NEW  # 1,234 triples",
+        "pathformer fit --update FOLDER NEW  # 5 triples",
+    ]
+    assert commands(load("world"), minutes=1.0, seed=0) == ["pathformer fit world --minutes 1 --seed 0 --out FOLDER"]
+    assert commands(small, seed=0) == commands(small, minutes=None, seed=0) == []  # by settings of somebody's own
+    lsh = build_index("lsh", split_engine.model.entities.weight.detach(), split_engine.model.space)
+    indexed = Engine(small, split_engine.model, lsh, about={"minutes": 1.0, "seed": 0})
+    assert "pathformer fit TRIPLES --index lsh --minutes 1 " in card_of(indexed.parts).markdown()
+
+
+@pytest.mark.parametrize(
+    ("about", "line"),
+    [
+        ({"commit": "abc1234+"}, "- commit: abc1234+\n"),
+        ({"commit": "unknown", "version": "0.3"}, "- commit: none: not made from a checkout\n- version: 0.3\n"),
+        ({}, "- commit: not known\n"),  # of an engine from before it was written down
+    ],
+)
+def test_a_fitted_engine_says_what_program_made_it(split_engine: Engine, about: dict[str, str], line: str) -> None:
+    made = Engine(split_engine.kg, split_engine.model, split_engine.index, about=about)
+    assert line in card_of(made.parts).markdown()
 
 
 def test_equal_engines_cost_nothing(split_engine: Engine) -> None:

@@ -107,7 +107,7 @@ def test_fresh_questions_are_others_of_the_same_shapes(graph: KnowledgeGraph) ->
 
 
 def test_the_report_says_what_was_learned(graph: KnowledgeGraph, made: tuple[pathformer.Engine, Path]) -> None:
-    engine, _ = made
+    engine, out = made
     report = FitReport.from_json(engine.files["report.json"].decode())
     assert report.scores is not None
     assert report.frequency is not None
@@ -128,8 +128,12 @@ def test_the_report_says_what_was_learned(graph: KnowledgeGraph, made: tuple[pat
         "reasons hold",
     ):
         assert words in text
-    assert list(report.seconds) == ["holding out", "drawing questions", "training", "measuring and calibrating"]
+    stages = ["holding out", "drawing questions", "training", "measuring and calibrating", "writing"]
+    assert list(report.seconds) == stages
     assert "| measuring and calibrating |" in text
+    assert "| writing |" in text
+    assert out.joinpath("report.md").read_bytes() == engine.files["report.md"]
+    assert pathformer.load(out).about == engine.about
     assert engine.about["seconds"] == pytest.approx(sum(report.seconds.values()))
     assert report.markdown() == text
     assert report.worse  # after three steps

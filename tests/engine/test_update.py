@@ -130,6 +130,12 @@ def test_an_update_knows_the_new_and_keeps_the_old(graph: KnowledgeGraph, folder
     [change] = opened.about["updates"]
     assert (change["triples"], change["entities"], change["relations"]) == (5, 2, 1)
     assert change["before"] is not None
+    assert opened.about == engine.about
+    for name in ("seconds", "minutes", "seed"):
+        assert opened.about[name] == before.about[name]  # the first fit's: what an update had is told in `updates`
+    report = FitReport.from_json(opened.files["report.json"].decode())
+    assert list(report.seconds)[-1] == "writing"
+    assert change["seconds"] >= sum(report.seconds.values())
     again = update_engine(folder, KnowledgeGraph.from_triples(NEW), progress=False)
     assert again.about["updates"] == [change]  # nothing new, nothing done
 

@@ -29,6 +29,7 @@ from pathformer.kg.knowledge import KnowledgeGraph
 from pathformer.models import Model
 from pathformer.query.computation import Tree
 from pathformer.query.structures import EFOL_TRAINED
+from pathformer.training.checkout import commit
 from pathformer.training.loop import Result
 
 __all__ = ["MEASURES", "Assessed", "assess", "with_times"]
@@ -129,6 +130,7 @@ def assess(
         "mrr": None if scores is None else scores.mrr,
         "ece": None if judged is None else judged.ece,
         "version": __version__,
+        "commit": commit(),
         "date": datetime.now(UTC).date().isoformat(),
     }
     files = _texts(report)
@@ -138,7 +140,7 @@ def assess(
 
 
 def with_times(engine: Engine, seconds: Mapping[str, float]) -> Engine:
-    """An engine whose report holds these times, by stage: that of measuring is known after it is made."""
+    """An engine whose report holds these times, by stage: that of a stage is known when it is over."""
     report = replace(FitReport.from_json(engine.files["report.json"].decode()), seconds=dict(seconds))
     about, files = {**engine.about, "seconds": sum(seconds.values())}, {**engine.files, **_texts(report)}
     return Engine(engine.kg, engine.model, engine.index, engine.calibration, about, files, engine.form)

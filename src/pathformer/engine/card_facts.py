@@ -62,6 +62,8 @@ def _of_fit(parts: Parts) -> dict[str, Any]:
             name: about[name] for name in ("seed", "steps", "seconds", "version", "date") if about.get(name) is not None
         },
         "machine": about.get("device", ""),
+        "commit": _commit(about),
+        "commands": _again(parts),
     }
     if REPORT not in parts.files:
         return told
@@ -74,6 +76,26 @@ def _of_fit(parts: Parts) -> dict[str, Any]:
         "weights": "the best on the part valid",
         **(_figures(report) if report.scores is not None else {}),
     }
+
+
+def _commit(about: Mapping[str, Any]) -> str:
+    """Of an installed package there is none: its version says what it was."""
+    made = about.get("commit", "")
+    return "none: not made from a checkout" if made == "unknown" else made
+
+
+def _again(parts: Parts) -> list[str]:
+    """How to fit it again; nothing where it was fitted by settings that no command has."""
+    about = parts.about
+    if about.get("minutes") is None:
+        return []
+    graph = parts.kg.name if licence_of(parts.kg) else "TRIPLES"
+    index = "" if parts.index.name == "exact" else f" --index {parts.index.name}"
+    first = f"pathformer fit {graph}{index} --minutes {about['minutes']:g} --seed {about.get('seed', 0)} --out FOLDER"
+    return [
+        first,
+        *(f"pathformer fit --update FOLDER NEW  # {n['triples']:,} triples" for n in about.get("updates", ())),
+    ]
 
 
 def _figures(report: FitReport) -> dict[str, Any]:

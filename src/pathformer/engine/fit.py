@@ -29,7 +29,7 @@ from pathformer.engine.links import start_from_links
 from pathformer.engine.reindex import reindex
 from pathformer.engine.scale import Scale, scale_for
 from pathformer.engine.stages import Stages
-from pathformer.engine.storage import HEADER
+from pathformer.engine.storage import HEADER, retell
 from pathformer.engine.workshop import workshop
 from pathformer.evaluation.evaluate import ModelRanker, evaluate
 from pathformer.index import build as build_index
@@ -110,6 +110,8 @@ def fit(
         if target is not None:
             with stages.stage("writing"):
                 engine.save(target, force=force)
+            engine = with_times(engine, stages.seconds)  # that of writing among them
+            retell(engine.parts, target)
     return engine
 
 

@@ -37,7 +37,18 @@ from pathformer.kg.knowledge import KnowledgeGraph
 from pathformer.models import Model, build
 from pathformer.training.checkpoint import check_graph, read, write
 
-__all__ = ["CARD", "EXTRAS", "HEADER", "RELEASE", "Parts", "is_engine", "open_parts", "save_parts", "searched_rows"]
+__all__ = [
+    "CARD",
+    "EXTRAS",
+    "HEADER",
+    "RELEASE",
+    "Parts",
+    "is_engine",
+    "open_parts",
+    "retell",
+    "save_parts",
+    "searched_rows",
+]
 
 CARD, RELEASE = "MODEL_CARD.md", "release.json"
 EXTRAS = ("report.json", "report.md", "calibration.svg", CARD, RELEASE)
@@ -69,16 +80,24 @@ def save_parts(parts: Parts, folder: Path, *, force: bool = False) -> Path:
     """Write an engine to a new folder, all or nothing; an existing one is refused, or replaced with `force`."""
     with new_folder(folder, HEADER, force=force) as target:
         parts.kg.save(target / _GRAPH)
-        facts = _facts(parts)
-        write(target / _WEIGHTS, facts, _kept(parts))
+        write(target / _WEIGHTS, _facts(parts), _kept(parts))
         if not _is_remade(parts):
             parts.index.save(target / _INDEX)
         (target / _CALIBRATION).write_text(json.dumps(parts.calibration.to_json(), indent=2) + "\n", "utf-8")
-        for name, content in parts.files.items():
+        for name, content in _told(parts).items():
             (target / name).write_bytes(content)
-        header = {"format": _FORMAT, "version": _VERSION, **facts, "trained": dict(parts.about)}
-        (target / HEADER).write_text(json.dumps(header, indent=2, ensure_ascii=False) + "\n", "utf-8")
     return folder
+
+
+def retell(parts: Parts, folder: Path) -> None:
+    """Replace what an engine's folder says of itself: how it was trained, and the files beside it.
+
+    For what is known only when all else is written. Each file is there whole at any moment, the old or the new one.
+    """
+    for name, content in _told(parts).items():
+        new = folder / f".{name}.part"
+        new.write_bytes(content)
+        new.replace(folder / name)
 
 
 def open_parts(folder: Path, device: torch.device | str = "cpu") -> Parts:
@@ -107,6 +126,12 @@ def searched_rows(model: Model, form: str) -> Tensor:
     rows = model.entities.weight.detach()
     halved = Measure.of(model.space).metric in ("l1", "cosine")
     return rows if form == FULL or not halved else rows.to(torch.bfloat16)
+
+
+def _told(parts: Parts) -> dict[str, bytes]:
+    """The extra files, and the header last."""
+    header = {"format": _FORMAT, "version": _VERSION, **_facts(parts), "trained": dict(parts.about)}
+    return {**parts.files, HEADER: (json.dumps(header, indent=2, ensure_ascii=False) + "\n").encode()}
 
 
 def _kept(parts: Parts) -> dict[str, Tensor]:

@@ -15,6 +15,7 @@ import time
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
@@ -32,6 +33,7 @@ from pathformer.engine.place import grow_model, place_new
 from pathformer.engine.reindex import reindex
 from pathformer.engine.scale import Scale, scale_for
 from pathformer.engine.stages import Stages
+from pathformer.engine.storage import retell
 from pathformer.engine.workshop import workshop
 from pathformer.errors import InputError
 from pathformer.evaluation.evaluate import ModelRanker, evaluate
@@ -131,19 +133,27 @@ def update_engine(
             learnt = assembled(grown.kg, model, questions, scale, result, stages, advance, box.measuring, grown=True)
             after = evaluate(ModelRanker(model), held).mrr if held else None
             new, counting = _new_links(model, grown)
-        learnt = with_times(learnt, stages.seconds)
-        seconds = max(time.monotonic() - start, sum(stages.seconds.values()))  # the latter after several sittings
-        change = Change(
-            len(grown.triples), grown.entities, grown.relations, before, after, new, counting, seconds, result.step
-        )
-        updates = [*old.about.get("updates", []), asdict(change)]
-        about = {**learnt.about, "seconds": old.about.get("seconds"), "updates": updates}
-        renewed = Engine(grown.kg, model, learnt.index, learnt.calibration, about, learnt.files)
-        renewed = _indexed_as(old, renewed)
+        index = _indexed_as(old, learnt).index
+
+        def told() -> tuple[Engine, Change]:
+            timed = with_times(learnt, stages.seconds)
+            seconds = max(time.monotonic() - start, sum(stages.seconds.values()))  # the latter after several sittings
+            figures = before, after, new, counting
+            change = Change(len(grown.triples), grown.entities, grown.relations, *figures, seconds, result.step)
+            about = {**timed.about, **_of_the_first(old), "updates": [*old.about.get("updates", []), asdict(change)]}
+            return Engine(grown.kg, model, index, learnt.calibration, about, timed.files), change
+
         with stages.stage("writing"):
-            renewed.save(target, force=True)
+            told()[0].save(target, force=True)
+        renewed, change = told()  # with the time of writing
+        retell(renewed.parts, target)
     stages.say(change.sentence())
     return renewed
+
+
+def _of_the_first(old: Engine) -> dict[str, Any]:
+    """What the first fit was asked, and how long it took: an update leaves that as it is."""
+    return {name: old.about.get(name) for name in ("seconds", "minutes", "seed")}
 
 
 def _refuse_release(old: Engine, folder: str | Path) -> None:

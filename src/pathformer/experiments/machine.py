@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import os
 import platform
-import subprocess
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from pathformer.training.checkout import commit
 
 if TYPE_CHECKING:
     import torch
 
 __all__ = ["commit", "device_facts", "machine", "version_of"]
-
-_ROOT = Path(__file__).parents[3]
 
 
 def machine() -> dict[str, Any]:
@@ -32,27 +31,12 @@ def device_facts(device: torch.device) -> dict[str, Any]:
     return {"device": name, **machine(), "python": platform.python_version(), "torch": str(torch.__version__)}
 
 
-def commit(root: Path = _ROOT) -> str:
-    """The commit of a checkout, with `+` after it when package or benchmarks differ from it; "unknown" outside one."""
-    hash_ = _git(root, "rev-parse", "--short=12", "HEAD")
-    changed = _git(root, "status", "--porcelain", "--untracked-files=no", "--", "src", "benchmarks/*.py")
-    return f"{hash_ or 'unknown'}{'+' if changed else ''}"
-
-
 def version_of(library: str) -> str | None:
     """The installed version of a library."""
     try:
         return version(library)
     except PackageNotFoundError:
         return None
-
-
-def _git(root: Path, *arguments: str) -> str:
-    try:
-        done = subprocess.run(["git", *arguments], cwd=root, capture_output=True, text=True, check=False)
-    except OSError:  # a bare node has no git
-        return ""
-    return done.stdout.strip()
 
 
 def _cpu_model() -> str:
