@@ -38,8 +38,8 @@ def space_of(config: Config) -> Space:
     return SPACES[config.space](width, config.margin, **own)
 
 
-def encoder_of(config: Config, space: Space) -> TransformerEncoder:
-    """TrmE_k1 of one parameter, as wide as the points or of its own width."""
+def encoder_of(config: Config, beside: float) -> TransformerEncoder:
+    """TrmE_k1 of one parameter, as wide as the points or of its own width; beside: see `Space.beside_margin`."""
     c, d = config, config.width or config.dim
     return TransformerEncoder(
         d,
@@ -53,7 +53,7 @@ def encoder_of(config: Config, space: Space) -> TransformerEncoder:
         causal=c.attention == "causal",
         bias=c.bias,
         scale=c.scale,
-        gain={"margin": space.beside_margin, "one": 1.0, "small": _SMALL}[c.gain],
+        gain={"margin": beside, "one": 1.0, "small": _SMALL}[c.gain],
     )
 
 

@@ -150,7 +150,7 @@ class Pathformer(Model):
             self.token_entities = Table(entities, width, -reach, reach)
             self.token_operators = Table(relations + 1, width, -reach, reach)
         self.widen = nn.Linear(c.width, c.dim) if c.width else nn.Identity()
-        encoders = [encoder_of(c, self.space) for _ in range(self.space.parts)]
+        encoders = [encoder_of(c, beside) for beside in self.space.beside_margin]
         self.paths: nn.Module = encoders[0] if len(encoders) == 1 else SideBySide(encoders)
         own = self.space.intersection()
         self.forks = fork_of(c) if own is None else own

@@ -39,9 +39,9 @@ class Space(nn.Module, ABC):
         return (self.margin + 2.0) / self.dim
 
     @property
-    def beside_margin(self) -> float:
-        """How far the numbers of a query may deviate, for first distances beside the margin: gamma / d under L1."""
-        return self.margin * self.parts / self.query_width
+    def beside_margin(self) -> tuple[float, ...]:
+        """How far each part of a query may deviate, for first distances beside the margin: gamma / d under L1."""
+        return (self.margin * self.parts / self.query_width,) * self.parts
 
     def entity_table(self, count: int) -> Table:
         """`count` entities, uniform +-R; the paper is silent, BetaE's and ConE's code do this."""

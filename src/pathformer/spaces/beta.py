@@ -36,9 +36,9 @@ class Beta(Bilinear):
         self.relation_width = dim
 
     @property
-    def beside_margin(self) -> float:
+    def beside_margin(self) -> tuple[float, ...]:
         """sqrt(gamma / d): near alpha = beta = 1 the divergence grows with the square of a deviation."""
-        return math.sqrt(self.margin / self.dim)
+        return (math.sqrt(self.margin / self.dim),) * 2
 
     def anchor(self, entities: Tensor) -> Tensor:
         """reg(x): (..., 2d) -> (..., 2d)."""

@@ -35,6 +35,11 @@ class Box(Space):
         self.entity_width = dim
         self.relation_width = self.query_width = 2 * dim
 
+    @property
+    def beside_margin(self) -> tuple[float, ...]:
+        """gamma / d, and a tenth of it for offsets: what is inside a box is no distance away."""
+        return self.margin / self.dim, 0.1 * self.margin / self.dim
+
     def relation_table(self, count: int) -> Table:
         """Centres uniform +-R, offsets uniform 0 .. R."""
         table = super().relation_table(count)
