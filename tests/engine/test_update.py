@@ -83,8 +83,8 @@ def predicted(model: Model, *links: tuple[int, int]) -> torch.Tensor:
         return ModelRanker(model).points(asked)[0].mean(dim=0)
 
 
-def toy(space: str) -> tuple[Model, Graph]:
-    torch.manual_seed(0)
+def toy(space: str, seed: int = 0) -> tuple[Model, Graph]:
+    torch.manual_seed(seed)
     kg = KnowledgeGraph.from_triples(TRIPLES)
     assert list(kg.vocabulary.entities) == ["a", "b", "c", "new", "later"]
     model = build("pathformer", {"dim": 8, "heads": 2, "layers": 1, "space": space}, entities=5, relations=2).eval()
@@ -104,15 +104,16 @@ def test_a_new_entity_starts_at_the_mean_of_what_its_links_predict() -> None:
     assert model.entities.weight[4].detach().allclose(follows, atol=1e-6)
 
 
-def test_on_a_sphere_it_lies_as_far_from_its_mean_as_old_ones_do() -> None:
-    model, graph = toy("sphere")
+def test_on_a_sphere_it_lies_further_from_its_mean_than_old_ones_do() -> None:
+    model, graph = toy("sphere", 2)  # of those in which old entities lie near what their links predict
     links = {0: [(1, 1)], 1: [(0, 0), (2, 1)], 2: [(1, 0)]}  # of the old entities to old ones
     old = model.entities.weight.detach().clone()
     cosines = [torch.cosine_similarity(old[e], predicted(model, *known), dim=0) for e, known in links.items()]
     expected = predicted(model, (0, 0), (2, 1))
     place_new(model, graph, 3, rounds=1)
     placed = model.entities.weight[3].detach()
-    typical = max(0.0, float(torch.stack(cosines).mean()))
+    typical = 0.3 * max(0.0, float(torch.stack(cosines).mean()))
+    assert typical > 0.1
     assert float(torch.cosine_similarity(placed, expected, dim=0)) == pytest.approx(typical, abs=1e-5)
     assert float(placed.norm()) == pytest.approx(float(old[:3].norm(dim=1).mean()), rel=1e-5)
 
@@ -177,7 +178,7 @@ def test_rows_move_as_fast_as_they_are_new(graph: KnowledgeGraph) -> None:
     find = grown.kg.vocabulary.entities.find
     for name in ("entities.weight", "token_entities.weight"):
         rates = moved[name].flatten().tolist()
-        assert [rates[find(entity)[0]] for entity in ("e1", "e2", "e3", "e4", "e5")] == pytest.approx([0.1] * 5)
+        assert [rates[find(entity)[0]] for entity in ("e1", "e2", "e3", "e4", "e5")] == pytest.approx([0.05] * 5)
         assert rates[-2:] == [1.0, 1.0]
         assert sum(rate > 0 for rate in rates) == 7
     for name in ("operators.weight", "token_operators.weight"):
@@ -223,7 +224,7 @@ def test_an_update_trains_as_the_engine_s_own_model_was(
         model = build("pathformer", {"dim": 16, "heads": 2, "layers": 1, "space": space}, entities=50, relations=8)
         engines.append(Engine(graph, model, build_index("exact", model.entities.weight.detach(), model.space)))
     monkeypatch.setattr(type(grown.kg.vocabulary), "entity_count", entities)
-    for old, space, rate in zip(engines, ("hermitian", "sphere"), (1e-2, 2e-3), strict=True):
+    for old, space, rate in zip(engines, ("hermitian", "sphere"), (1e-2, 1e-1), strict=True):
         scale = update._scale(old, grown, 1.0, torch.device("cpu"), 0)
         assert scale.training.update.rate == rate, space
         assert (scale.training.update.softmax.n3 > 0) == (space == "hermitian")

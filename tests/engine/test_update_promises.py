@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 from pathformer.engine.fit import fit
+from pathformer.engine.scale import scale_for
 from pathformer.engine.update import update_engine
 from pathformer.kg.datasets import load
 from pathformer.kg.knowledge import KnowledgeGraph
@@ -21,34 +22,38 @@ from pathformer.kg.knowledge import KnowledgeGraph
 pytestmark = pytest.mark.slow
 
 MINUTES = 2.0
-GRAPHS = ("world", pytest.param("codex-s", marks=pytest.mark.data))
+RECIPES = ("world", pytest.param("codex-s", marks=pytest.mark.data), "world, large")  # the last: that of large graphs
 
 
 @dataclass(frozen=True)
 class Renewed:
     """A fit, and an update of it by one percent more."""
 
-    name: str
     first: float  # seconds of the fit
     second: float  # seconds of the update
     change: Mapping[str, Any]  # what the engine says of the update
 
 
-@pytest.fixture(scope="module", params=GRAPHS)
+@pytest.fixture(scope="module", params=RECIPES)
 def renewed(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Renewed:
-    name, folder = request.param, tmp_path_factory.mktemp("update") / "engine"
+    folder = tmp_path_factory.mktemp("update") / "engine"
+    name, _, large = request.param.partition(", ")
     seen, later = divided(load(name, None if name == "world" else request.getfixturevalue("data_dir")))
     assert 0.009 < later.triple_count / seen.triple_count < 0.02
     start = time.monotonic()
-    fit(seen, MINUTES, out=folder, device="cpu", progress=False)
+    sizes = {"entities": seen.vocabulary.entity_count, "triples": seen.triple_count}
+    scale = scale_for(**sizes, minutes=MINUTES, hops=False if large else None)
+    fit(seen, out=folder, device="cpu", progress=False, scale=scale)
     first = time.monotonic() - start
     start = time.monotonic()
     engine = update_engine(folder, later, device="cpu", progress=False)
     second = time.monotonic() - start
     [change] = engine.about["updates"]
     figures = {key: change[key] for key in ("entities", "triples", "before", "after", "new", "counting")}
-    print(f"{name}: {second:.1f} of {first:.1f} s ({second / first:.0%}), {figures}")  # for docs/fit.md: pytest -s
-    return Renewed(name, first, second, change)
+    print(
+        f"{request.param}: {second:.1f} of {first:.1f} s ({second / first:.0%}), {figures}"
+    )  # for docs/fit.md: pytest -s
+    return Renewed(first, second, change)
 
 
 def test_one_percent_more_is_learned_in_a_fifth_of_the_time(renewed: Renewed) -> None:

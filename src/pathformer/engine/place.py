@@ -26,6 +26,7 @@ from pathformer.symbolic.queries import Queries, Ragged
 __all__ = ["grow_model", "place_new"]
 
 _SHORTER = 0.5  # where an inner product grows with a row's length: of few links, it must not outrank what is known well
+_LOOSER = 0.3  # on a sphere: of the cosine that old entities have; nearer than that it is in the way of long questions
 _LOOKED_AT = 500  # old entities, for how far one lies from what its links predict
 
 
@@ -54,9 +55,9 @@ def place_new(model: Model, graph: Graph, first: int, rounds: int = 2, seed: int
     """Put entities from id `first` on at the mean of what the model predicts for their links; in rounds, so that one
     that is linked to new entities alone follows those.
 
-    Where directions count it is put beside that mean, as far from it as old entities lie from theirs, and made as long
-    (half as long where scores grow with it): at the very place it would be nearer to every such question than the
-    entities that answer it, and push them down.
+    Where directions count it is put beside that mean and made as long as others are: at the very place it would be
+    nearer to every such question than the entities that answer it, and push them down. Where scores grow with length it
+    lies as far from the mean as old entities lie from theirs, and is half as long; on a sphere it lies further away.
     """
     table, space = model.entities.weight, model.space
     if space.entity_width != space.query_width:
@@ -74,14 +75,15 @@ def place_new(model: Model, graph: Graph, first: int, rounds: int = 2, seed: int
 
 
 def _beside(model: Model, graph: Graph, first: int, seed: int) -> Callable[[Tensor], Tensor]:
-    """A function that turns means of predictions into rows such as old entities have: their length, their cosine."""
+    """A function that turns means of predictions into rows whose length and cosine old entities decide."""
     table = model.entities.weight.detach()
     draw = np.random.default_rng(seed)
     some = np.zeros(graph.entities, np.bool_)
     some[draw.permutation(first)[:_LOOKED_AT]] = True
     rows, means = _mean_predictions(model, graph, some, np.arange(graph.entities) < first)
-    length = table[:first].norm(dim=1).mean() * (_SHORTER if isinstance(model.space, Hermitian) else 1.0)
-    cosine = F.cosine_similarity(table[rows], means.to(table.dtype), dim=1).mean().clamp(0.0, 1.0)
+    shorter, looser = (_SHORTER, 1.0) if isinstance(model.space, Hermitian) else (1.0, _LOOSER)
+    length = shorter * table[:first].norm(dim=1).mean()
+    cosine = looser * F.cosine_similarity(table[rows], means.to(table.dtype), dim=1).mean().clamp(0.0, 1.0)
 
     def beside(points: Tensor) -> Tensor:
         unit = F.normalize(points, dim=1)
