@@ -41,8 +41,8 @@ def renewed(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
     seen, later = divided(load(name, None if name == "world" else request.getfixturevalue("data_dir")))
     assert 0.009 < later.triple_count / seen.triple_count < 0.02
     start = time.monotonic()
-    sizes = {"entities": seen.vocabulary.entity_count, "triples": seen.triple_count}
-    scale = scale_for(**sizes, minutes=MINUTES, hops=False if large else None)
+    entities, hops = seen.vocabulary.entity_count, False if large else None
+    scale = scale_for(entities=entities, triples=seen.triple_count, minutes=MINUTES, hops=hops)
     fit(seen, out=folder, device="cpu", progress=False, scale=scale)
     first = time.monotonic() - start
     start = time.monotonic()

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 import torch
 
 from pathformer.errors import InputError
 
-__all__ = ["choose_device", "free_threads"]
+__all__ = ["busy_elsewhere", "choose_device", "free_threads"]
+
+_STAT = Path("/proc/stat")
+_WATCHED = 0.15  # seconds, fifteen ticks of the system's clock
 
 
 def choose_device(name: str = "auto") -> torch.device:
@@ -36,9 +41,32 @@ def free_threads() -> Iterator[int]:
     Threads of one operation wait for each other: two of them beside a busy neighbour are many times slower than one.
     """
     before = torch.get_num_threads()
-    busy = os.getloadavg()[0] if hasattr(os, "getloadavg") else 0.0
-    torch.set_num_threads(max(1, min(before, round(before - busy))))
+    torch.set_num_threads(max(1, min(before, round(before - busy_elsewhere()))))
     try:
         yield torch.get_num_threads()
     finally:
         torch.set_num_threads(before)
+
+
+def busy_elsewhere() -> float:
+    """Cores that other processes keep busy.
+
+    The system's load is the mean of a minute and counts this process, which may have read a large graph just now; what
+    the processors did in a moment can be told from what this process did, but a moment may be anything. Cores are taken
+    for busy where both say so.
+    """
+    load = os.getloadavg()[0] if hasattr(os, "getloadavg") else 0.0
+    if round(load) == 0 or (before := _worked()) is None:
+        return load
+    own, start = time.process_time(), time.monotonic()
+    time.sleep(_WATCHED)
+    worked = (_worked() or before) - before - (time.process_time() - own)
+    return min(load, max(0.0, worked / (time.monotonic() - start)))
+
+
+def _worked() -> float | None:
+    """Seconds that all processors have worked since the system started, where it tells."""
+    if not _STAT.is_file():
+        return None
+    user, nice, system, _, _, interrupts, soft, stolen = map(int, _STAT.read_text().split(maxsplit=9)[1:9])
+    return (user + nice + system + interrupts + soft + stolen) / os.sysconf("SC_CLK_TCK")
