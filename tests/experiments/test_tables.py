@@ -256,7 +256,8 @@ def test_below_a_table_stands_whose_recipe_it_is_and_what_other_seeds_gave() -> 
     table = grid(1, [*seeds, other])
     assert table.lines[-1].ours is not None
     assert table.lines[-1].ours["avg"] == pytest.approx(27.0)
-    whose = "Rows of the paper are trained by its recipe; 'Pathformer, recipe fast' is our own (docs/recipe.md)"
+    theirs = "Rows of the paper have its recipe but for settings named above"
+    whose = f"{theirs}; 'Pathformer, recipe fast' is our own (docs/recipe.md)"
     assert f"{whose}; no result of it here for NELL995." in table.notes
     assert "FB15k-237, Pathformer, recipe fast, avg: 27.0 (seed 0), 26.5 (seed 1), 26.9 (seed 2)." in table.notes
     assert any("8 min of training each after 60 s of a link predictor on card" in note for note in table.notes)

@@ -34,7 +34,8 @@ def recipe_notes(
     missing = [place.dataset for place, _ in EXTRAS[number] if place not in rows]
     name = EXTRAS[number][0][0].model
     lacking = f"; no result of it here for {', '.join(missing)}" if missing else ""
-    told = [f"Rows of the paper are trained by its recipe; {name!r} is our own (docs/recipe.md){lacking}."]
+    theirs = "Rows of the paper have its recipe but for settings named above"
+    told = [f"{theirs}; {name!r} is our own (docs/recipe.md){lacking}."]
     for place, (shown, _) in rows.items():
         seeds = {
             int(one.settings[_SEED]): one.figures(weights)[column]
