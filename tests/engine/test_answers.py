@@ -82,6 +82,13 @@ def test_a_cut_at_a_precision_expects_it_of_the_predicted_ones(answers: Answers,
         answers.at_precision(-0.1)
 
 
+def test_a_cut_at_a_precision_leaves_out_what_nobody_has_measured(answers: Answers) -> None:
+    marked = replace(answers, items=tuple(replace(a, calibrated=a.entity != "cleo") for a in answers))
+    assert names(marked.at_precision(0.8)) == ["ada", "bob", "dan"]
+    assert names(marked.at_precision(0.0)) == ["ada", "bob", "dan", "eve"]
+    assert names(marked.at_least(0.8)) == ["ada", "bob", "cleo", "dan"]
+
+
 def test_json_has_the_fields_that_are_promised(answers: Answers) -> None:
     read = json.loads(answers.to_json())
     assert read["question"] == "?x : r(a, ?x)"

@@ -223,6 +223,8 @@ def test_messages(engine: Engine, films: KnowledgeGraph) -> None:
         engine.ask(3.5)
     with pytest.raises(InputError, match="top is a number of predicted answers, 0 or more, got -1"):
         engine.ask(FELLINI, top=-1)
+    with pytest.raises(InputError, match=r"top is a number of predicted answers, 0 or more, got 1\.5"):
+        engine.ask(FELLINI, top=1.5)  # type: ignore[call-overload]
     with pytest.raises(InputError, match=r"a probability lies between 0 and 1, got 1\.5"):
         engine.ask(FELLINI, min_probability=1.5)
     other = KnowledgeGraph.from_triples([("a", "r", "b")])

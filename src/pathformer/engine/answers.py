@@ -105,10 +105,12 @@ class Answers(Sequence[Answer]):
         """As many as can be taken so that this share of the predicted ones is expected to be right.
 
         All known ones stay; of the predicted ones, the longest run of the most likely whose mean probability is at
-        least `precision`. Known answers do not make room for unlikely ones.
+        least `precision`. Known answers do not make room for unlikely ones, and a prediction whose probability nobody
+        has measured (`calibrated` is false) goes: it would make the promise an empty one.
         """
         _check_share("a precision", precision)
-        likely = sorted(self.predicted, key=lambda answer: -answer.probability)
+        measured = self.predicted.where(lambda answer: answer.calibrated)
+        likely = sorted(measured, key=lambda answer: -answer.probability)
         total, count = 0.0, 0
         for number, answer in enumerate(likely, 1):
             total += answer.probability
