@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from numbers import Integral
 
 import numpy as np
 import numpy.typing as npt
@@ -44,7 +43,7 @@ class Options:
     why: bool = True
 
     def __post_init__(self) -> None:
-        if not isinstance(self.top, Integral) or self.top < 0:
+        if not isinstance(self.top, int | np.integer) or self.top < 0:
             raise InputError(f"top is a number of predicted answers, 0 or more, got {self.top}")
         if self.min_probability is not None and not 0.0 <= self.min_probability <= 1.0:
             raise InputError(f"a probability lies between 0 and 1, got {self.min_probability}")
