@@ -1,11 +1,16 @@
 """Nearest entities by every backend on the same trained embeddings: recall beside latency, build time and memory.
 
     pathformer bench index [-- --embeddings runs/index-nell995 --backends exact,lsh --metric l1]
+    pathformer bench index -- --engine films
 
 The embeddings are those of `benchmarks/index_embeddings.py`: NELL995's 63,361 entities and points of test queries of
 all fourteen structures. Half of the points tune the approximate backends, the other half are asked. Beside ours stand
 faiss's exact search and torch (`cdist` and `topk`). All take turns, so that a busy moment of the machine falls on each
 of them. Processor time stands beside the clock's; ratios to `exact` are those of its medians over the same rounds.
+
+`--engine` takes an engine instead: its table, its space's own distance (inner products, say), the questions that
+`pathformer index` tunes by, and as many others of each of the fourteen structures, walked out of its graph. Such an
+engine of NELL995's size is what `benchmarks/index_engine.py` makes.
 
 `--made-up 63361x800` takes a table of that size that nobody trained, in groups: good for the time of the backends that
 look at everything, which depends on no value, not for anybody's recall.
@@ -17,10 +22,12 @@ import argparse
 import tempfile
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from statistics import median, quantiles
 from typing import Any
 
+import numpy as np
 import torch
 from _record import record
 from index_embeddings import Embeddings, read
@@ -29,26 +36,79 @@ from rich.table import Table
 from torch import Tensor
 
 from pathformer import plugins
+from pathformer.engine.engine import Engine
+from pathformer.engine.engine import load as load_engine
+from pathformer.engine.typical import typical_points
 from pathformer.errors import InputError
-from pathformer.index import Index, build, load
+from pathformer.index import Index, Measure, build, load
+from pathformer.query.structures import STRUCTURES
+from pathformer.spaces import Space
+from pathformer.symbolic.pairs import GraphPair
+from pathformer.symbolic.sample import sample
 
 WANTED = 10
+EACH = 48  # questions of a structure that an engine is asked
 Search = Callable[[Tensor], Any]
 
 
-def baselines(table: Tensor, metric: str) -> dict[str, Search]:
+@dataclass(frozen=True, eq=False)
+class Case:
+    """What is indexed, and asked."""
+
+    table: Tensor  # (N, e)
+    metric: str | Space
+    tune: Tensor  # (some, q), points for the approximate backends to tune by
+    asked: dict[str, Tensor]  # other points, by structure
+    mrr: dict[str, float]
+
+    @property
+    def measure(self) -> Measure:
+        return Measure.of(self.metric)
+
+    @classmethod
+    def of_embeddings(cls, embeddings: Embeddings, metric: str) -> Case:
+        """Half of the points tune, the others are asked."""
+        tune = torch.cat([points[0::2] for points in embeddings.points.values()])
+        asked = {name: points[1::2] for name, points in embeddings.points.items()}
+        return cls(embeddings.entities, metric, tune, asked, embeddings.about["mrr"])
+
+    @classmethod
+    def of_engine(cls, engine: Engine) -> Case:
+        """As `pathformer index` tunes it, asked questions of all structures that its method answers."""
+        graphs, asked = GraphPair.of(engine.kg.graph()), {}
+        for name, structure in STRUCTURES.items():
+            if structure.negated and not engine.model.negation:
+                continue
+            rows = sample(structure, graphs, EACH, seed=1).ids
+            rows = rows[np.random.default_rng(0).permutation(len(rows))[:EACH]]
+            if len(rows):
+                asked[name] = engine.encoder.points([structure.tree(row.tolist()) for row in rows]).rows
+        mrr = engine.about.get("mrr", {})
+        tune = typical_points(engine.kg, engine.encoder)
+        return cls(engine.model.entities.weight.detach(), engine.model.space, tune, asked, mrr)
+
+
+def baselines(case: Case) -> dict[str, Search]:
     """Exact searches of others, over the table in float32."""
-    rows = table.float()
-    if metric == "cosine":
+    measure = case.measure
+    if measure.metric == "space":
+        return {}
+    rows = measure.rows(case.table).float()
+    if measure.metric == "cosine":
         unit = torch.nn.functional.normalize(rows)
         return {"torch": lambda points: (points @ unit.t()).topk(WANTED)}
     import faiss
 
-    flat = faiss.IndexFlat(rows.shape[1], faiss.METRIC_L1)
+    l1 = measure.metric == "l1"
+    flat = faiss.IndexFlat(rows.shape[1], faiss.METRIC_L1 if l1 else faiss.METRIC_INNER_PRODUCT)
     flat.add(rows.numpy())
+    plain: dict[bool, Search] = {
+        True: lambda points: torch.cdist(points, rows, p=1).topk(WANTED, largest=False),
+        False: lambda points: (measure.points(points) @ rows.t()).topk(WANTED),
+    }
     return {
-        "faiss exact": lambda points: flat.search(points.numpy(), WANTED),
-        "torch": lambda points: torch.cdist(points, rows, p=1).topk(WANTED, largest=False),
+        "faiss exact": lambda points: flat.search(measure.points(points).contiguous().numpy(), WANTED),
+        "torch": plain[l1],
     }
 
 
@@ -63,12 +123,6 @@ def made_up(size: str) -> Embeddings:
     first = torch.randint(rows - 1, (512,), generator=generator)
     points = (table[order[first]].float() + table[order[first + 1]].float()) / 2
     return Embeddings(table, {"made up": points}, {"mrr": {}})
-
-
-def halves(embeddings: Embeddings) -> tuple[Tensor, dict[str, Tensor]]:
-    """Points to tune by, and others to ask, by structure."""
-    tune = torch.cat([points[0::2] for points in embeddings.points.values()])
-    return tune, {name: points[1::2] for name, points in embeddings.points.items()}
 
 
 def recalls(index: Index, truth: Index, asked: dict[str, Tensor]) -> dict[str, float]:
@@ -117,20 +171,19 @@ def stored_bytes(folder: Path) -> int:
     return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
 
 
-def measure(embeddings: Embeddings, backends: list[str], metric: str, rounds: int, batch: int) -> dict[str, Any]:
-    tune, asked = halves(embeddings)
-    table = embeddings.entities
+def measure(case: Case, backends: list[str], rounds: int, batch: int) -> dict[str, Any]:
+    table, metric, asked = case.table, case.metric, case.asked
     truth = build("exact", table, metric)
     figures: dict[str, Any] = {}
     searches: dict[str, Search] = {}
     for name in backends:
         begun, busy = time.perf_counter(), time.process_time()
-        index = build(name, table, metric, points=tune)
+        index = build(name, table, metric, points=case.tune)
         seconds, busy = time.perf_counter() - begun, time.process_time() - busy
         by_structure = recalls(index, truth, asked)
         with tempfile.TemporaryDirectory() as folder:
             saved = index.save(Path(folder) / "index")
-            opening, _ = timed(lambda saved=saved: load(saved))
+            opening, _ = timed(lambda saved=saved: load(saved, space=metric if isinstance(metric, Space) else None))
             size = stored_bytes(saved)
         figures[name] = {
             "recall": sum(by_structure.values()) / len(by_structure),
@@ -144,7 +197,7 @@ def measure(embeddings: Embeddings, backends: list[str], metric: str, rounds: in
         }
         searches[name] = lambda points, index=index: index.search(points, WANTED)
         print(f"{name}: built in {seconds:.1f} s, {index.about}", flush=True)
-    searches |= baselines(table, metric)
+    searches |= baselines(case)
     points = torch.cat(list(asked.values()))
     points = points[torch.randperm(len(points), generator=torch.Generator().manual_seed(0))]
     for name, found in latencies(searches, points, rounds, batch).items():
@@ -175,25 +228,29 @@ def show(figures: dict[str, Any], title: str) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--embeddings", type=Path, default=Path("runs/index-nell995"))
+    parser.add_argument("--engine", type=Path, help="an engine's table and questions of its graph, instead")
     parser.add_argument("--made-up", metavar="ROWSxWIDTH", help="a table that nobody trained, instead")
     parser.add_argument("--backends", default=",".join(plugins.names("pathformer.index")))
-    parser.add_argument("--metric", default="l1", choices=["l1", "cosine"])
+    parser.add_argument("--metric", default="l1", choices=["l1", "cosine", "inner"])
     parser.add_argument("--rounds", type=int, default=200, help="single points asked of each backend")
     parser.add_argument("--batch", type=int, default=256, help="points at once")
     given = parser.parse_args()
-    if given.made_up:
-        embeddings = made_up(given.made_up)
+    if given.engine:
+        case = Case.of_engine(load_engine(given.engine))
+    elif given.made_up:
+        case = Case.of_embeddings(made_up(given.made_up), given.metric)
     elif (given.embeddings / "about.json").is_file():
-        embeddings = read(given.embeddings)
+        case = Case.of_embeddings(read(given.embeddings), given.metric)
     else:
         raise InputError(f"no embeddings in {given.embeddings}: `python benchmarks/index_embeddings.py` makes some")
-    rows, width = embeddings.entities.shape
-    backends = ["exact", *(name for name in given.backends.split(",") if name != "exact")]
-    figures = measure(embeddings, backends, given.metric, given.rounds, given.batch)
-    show(figures, f"{rows:,} entities, d = {width}, {given.metric}, {torch.get_num_threads()} threads")
-    facts = {"entities": rows, "dim": width, "metric": given.metric, "threads": torch.get_num_threads()}
-    name = f"index-{width}-{given.metric}{'-made-up' if given.made_up else ''}"
-    path = record(name, {**facts, "mrr": embeddings.about["mrr"], "backends": figures})
+    rows, width = case.table.shape
+    metric, threads = case.measure.metric, torch.get_num_threads()
+    backends = ["exact", *(name for name in given.backends.split(",") if name != "exact" and metric != "space")]
+    figures = measure(case, backends, given.rounds, given.batch)
+    show(figures, f"{rows:,} entities, d = {width}, {metric}, {threads} threads")
+    facts = {"entities": rows, "dim": width, "metric": metric, "dtype": str(case.table.dtype), "threads": threads}
+    name = f"index-{width}-{metric}{'-made-up' if given.made_up else ''}"
+    path = record(name, {**facts, "mrr": case.mrr, "backends": figures})
     print(f"written to {path}")
 
 
