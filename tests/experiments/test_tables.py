@@ -242,7 +242,7 @@ def test_a_run_of_our_own_recipe_stands_below_the_table_it_is_compared_with() ->
     assert len(grid(1, records[1:]).lines) == 20
     assert len(grid(1, records, Choice(variant="short")).lines) == 20
     assert {like for number in EXTRAS for _, like in EXTRAS[number]} <= {
-        p.run for t in (1, 3) for p in MEASURED[t].places
+        p.run for t in (1, 2, 3) for p in MEASURED[t].places
     }
 
 
@@ -264,7 +264,7 @@ def test_below_a_table_stands_whose_recipe_it_is_and_what_other_seeds_gave() -> 
     alone = grid(1, [seeds[0]]).notes
     assert not any("(seed 0)" in note for note in alone)
     assert f"{whose}; no result of it here for FB15k-237, NELL995." in grid(1, []).notes
-    assert not any("our own" in note for note in grid(2, seeds).notes)
+    assert not any("our own" in note for note in grid(8, seeds).notes)
 
 
 def test_without_data_the_papers_figures_stand_alone() -> None:

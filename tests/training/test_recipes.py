@@ -13,6 +13,7 @@ from rich.console import Console
 from pathformer import plugins
 from pathformer.errors import UnknownPluginError
 from pathformer.evaluation.evaluate import ModelRanker, evaluate
+from pathformer.experiments.box import Box
 from pathformer.experiments.settings import read_run
 from pathformer.models import build
 from pathformer.query.structures import EFOL_TRAINED
@@ -42,6 +43,12 @@ def test_a_run_file_is_its_recipe(kind: str, name: str, negation: bool) -> None:
     assert asdict(run.training) == asdict(recipe.training)
     plain = asdict(build(recipe.method, dict(recipe.model), entities=3, relations=2).config)
     assert run.model_settings == plain
+
+
+@pytest.mark.parametrize("name", ["fb15k-237", "nell995"])
+def test_one_training_can_be_ranked_on_the_query2box_queries_too(name: str) -> None:
+    box = Box(run=f"fast-{name}", minutes=1.0, also=(f"fast-{name}-q2b",))
+    assert [run.queries for run in box.runs()] == ["betae", "q2b"]
 
 
 def test_a_small_graph_is_learned_by_the_small_recipe(tmp_path: Path) -> None:

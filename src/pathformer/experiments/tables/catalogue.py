@@ -121,6 +121,10 @@ MEASURED: dict[int, Layout] = {
 # Runs that are no row of the paper, shown below the row that they are compared with where they have a result.
 _RECIPE = "Pathformer, recipe fast"
 EXTRAS: dict[int, tuple[tuple[Place, str], ...]] = {
-    number: tuple((Place(words, _RECIPE, f"fast-{name}{ending}"), f"{name}-{kind}") for name, words in DATASETS.items())
-    for number, ending, kind in ((1, "", "epfo"), (3, "-efol", "efol"))
+    number: tuple((Place(words, _RECIPE, f"fast-{name}{ending}"), f"{name}-{kind}") for name, words in datasets.items())
+    for number, ending, kind, datasets in (
+        (1, "", "epfo", DATASETS),
+        (2, "-q2b", "q2b", _Q2B_SETS),
+        (3, "-efol", "efol", DATASETS),
+    )
 }
