@@ -56,7 +56,7 @@ __all__ = ["Change", "update_engine"]
 
 _SHARE = 0.15  # of the first fit's time
 _RATE = 0.1  # of its learning rate, where everything is trained
-_ROWS: Mapping[type[Space], float] = {Hermitian: 1e-2, Sphere: 1e-1}  # that of new rows, where only rows are
+_ROWS: Mapping[type[Space], float] = {Hermitian: 3e-2, Sphere: 1e-1}  # that of new rows, where only rows are
 _NAMED = 0.05  # of it, for rows of old entities that new triples name
 _N3, _RELATION = 0.01, 0.5  # weights of the link predictor's own terms, for the same
 _DRAWN = 5_000  # training queries of a structure
