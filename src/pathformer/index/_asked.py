@@ -14,7 +14,7 @@ from pathformer.index._measure import Measure
 __all__ = ["chosen_points", "made_up"]
 
 _POINTS = 256
-_BETWEEN = {"l1": 2, "cosine": 2, "inner": 16, "space": 2}  # entities; inner products with few of them are too easy
+_BETWEEN = {"l1": 2, "cosine": 2, "inner": 8, "space": 2}  # entities; inner products with few of them are too easy
 
 
 def chosen_points(entities: Tensor, measure: Measure, points: Tensor | None) -> Tensor | None:

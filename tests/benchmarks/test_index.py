@@ -1,0 +1,68 @@
+"""The benchmark of indexes measures an engine by its own distance, every backend beside the searches of others."""
+
+from __future__ import annotations
+
+import runpy
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from pathformer.engine.engine import Engine
+from pathformer.index import build as build_index
+from pathformer.kg.knowledge import KnowledgeGraph
+from pathformer.models import build
+
+BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
+
+
+@pytest.fixture(scope="module")
+def bench() -> dict[str, Any]:
+    sys.path.insert(0, str(BENCHMARKS))
+    return runpy.run_path(str(BENCHMARKS / "index.py"))
+
+
+@pytest.fixture
+def graph(small_graph_triples: dict[str, list[tuple[str, str, str]]]) -> KnowledgeGraph:
+    return KnowledgeGraph.from_triples(small_graph_triples["train"], name="small")
+
+
+def engine_in(space: str, graph: KnowledgeGraph) -> Engine:
+    torch.manual_seed(0)
+    names, settings = graph.vocabulary, {"dim": 16, "layers": 1, "heads": 2, "space": space}
+    model = build("pathformer", settings, entities=names.entity_count, relations=names.relation_count)
+    return Engine(graph, model, build_index("exact", model.entities.weight.detach(), model.space))
+
+
+@pytest.mark.parametrize(("space", "metric"), [("hermitian", "inner"), ("point", "l1"), ("sphere", "cosine")])
+def test_an_engine_is_measured_by_its_own_distance(
+    bench: dict[str, Any], graph: KnowledgeGraph, space: str, metric: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    case = bench["Case"].of_engine(engine_in(space, graph))
+    assert case.measure.metric == metric
+    assert len(case.asked) == 14
+    figures = bench["measure"](case, ["exact", "hnsw", "lsh"], 2, 4)
+    others = ["torch"] if metric == "cosine" else ["faiss exact", "torch"]
+    assert list(figures) == ["exact", "hnsw", "lsh", *others]
+    for name in ("exact", "hnsw", "lsh"):
+        assert figures[name]["recall"] >= 0.95
+        assert set(figures[name]["recall_by_structure"]) == set(case.asked)
+    bench["show"](figures, "small")
+    assert "recall@10" in capsys.readouterr().out
+
+
+def test_the_searches_of_others_find_the_same(bench: dict[str, Any], graph: KnowledgeGraph) -> None:
+    case = bench["Case"].of_engine(engine_in("hermitian", graph))
+    points = case.asked["2i"]
+    found = build_index("exact", case.table, case.metric).search(points, 10)
+    others = bench["baselines"](case)
+    assert torch.allclose(-others["torch"](points).values, found.distances, atol=1e-5)
+    assert torch.allclose(-torch.from_numpy(others["faiss exact"](points)[0]), found.distances, atol=1e-5)
+
+
+def test_a_space_that_only_exact_knows_has_nothing_beside_it(bench: dict[str, Any], graph: KnowledgeGraph) -> None:
+    case = bench["Case"].of_engine(engine_in("beta", graph))
+    assert case.measure.metric == "space"
+    assert list(bench["measure"](case, ["exact"], 2, 4)) == ["exact"]

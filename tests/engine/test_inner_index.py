@@ -1,0 +1,157 @@
+"""Engines whose scores are inner products, as `fit` makes them, over every index: recall, answers, probabilities.
+
+The fast tests fit the bundled graph in a few seconds; the slow one has an engine of NELL995's size, that of
+$PATHFORMER_ENGINE, a folder that `benchmarks/index_engine.py` wrote, or one that is trained here in a quarter of an
+hour.
+"""
+
+from __future__ import annotations
+
+import os
+import runpy
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from torch import Tensor
+from typer.testing import CliRunner
+
+import pathformer
+from pathformer.cli import app
+from pathformer.engine.engine import Engine
+from pathformer.engine.fit import fit
+from pathformer.engine.question import read_question
+from pathformer.engine.reindex import reindex
+from pathformer.engine.scale import scale_for
+from pathformer.index import Index, build
+from pathformer.kg.datasets import load as load_graph
+from pathformer.query.structures import STRUCTURES
+from pathformer.spaces.hermitian import Hermitian
+from pathformer.symbolic.pairs import GraphPair
+from pathformer.symbolic.sample import sample
+
+BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
+APPROXIMATE = ("hnsw", "lsh")
+
+
+@pytest.fixture(scope="module")
+def hashed() -> Engine:
+    """`fit --index lsh` on the bundled graph, with a small model and few steps."""
+    kg = load_graph("world")
+    usual = scale_for(entities=kg.vocabulary.entity_count, triples=kg.triple_count, minutes=1.0).stepped(6)
+    assert usual.links is not None
+    training = replace(usual.training, batch=48, validations=0)
+    links = replace(
+        usual.links,
+        model={**usual.links.model, "rank": 16},
+        training=replace(usual.links.training, steps=60, validations=0),
+    )
+    scale = replace(usual, drawn=100, asked=6, model={**usual.model, "dim": 32}, training=training, links=links)
+    return fit(kg, index="lsh", scale=scale, progress=False)
+
+
+@pytest.fixture(scope="module")
+def exact(hashed: Engine) -> Engine:
+    return reindex(hashed, "exact")
+
+
+def instances(engine: Engine, each: int) -> dict[str, list[Any]]:
+    """Questions of all fourteen structures, walked out of the graph, as nested tuples; other than those tuned by."""
+    graphs, drawn = GraphPair.of(engine.kg.graph()), {}
+    for name, structure in STRUCTURES.items():
+        rows = sample(structure, graphs, each, seed=5).ids
+        chosen = rows[np.random.default_rng(0).permutation(len(rows))[:each]]
+        drawn[name] = [structure.instance(row.tolist()) for row in chosen]
+        assert drawn[name], name
+    return drawn
+
+
+def points(engine: Engine, each: int) -> dict[str, Tensor]:
+    trees = {
+        name: [read_question(one, engine.kg).tree for one in some] for name, some in instances(engine, each).items()
+    }
+    return {name: engine.encoder.points(some).rows for name, some in trees.items()}
+
+
+def recalls(index: Index, truth: Index, asked: dict[str, Tensor]) -> dict[str, float]:
+    """Recall@10 a structure; at equal distances any entity counts. Distances are the exact index's, bit for bit."""
+    found = {}
+    for name, some in asked.items():
+        near, all_of_them = index.search(some, 10), truth.search(some, 10)
+        found[name] = (near.distances <= all_of_them.distances[:, -1:]).float().mean().item()
+        same = near.ids == all_of_them.ids
+        assert (near.distances == all_of_them.distances)[same].all()
+    return found
+
+
+def test_fit_with_an_approximate_index_keeps_the_usual_recipe(hashed: Engine) -> None:
+    assert isinstance(hashed.model.space, Hermitian)
+    assert (hashed.index.name, hashed.index.measure.metric) == ("lsh", "inner")
+    assert hashed.index.about["recall@10 on a sample"] >= 0.99
+    assert hashed.index.config.rerank < 0.2 * hashed.index.rows  # it does not measure everything
+
+
+@pytest.mark.parametrize("backend", APPROXIMATE)
+def test_recall_on_questions_of_all_structures(hashed: Engine, exact: Engine, backend: str) -> None:
+    found = recalls(reindex(hashed, backend).index, exact.index, points(hashed, 24))
+    assert np.mean(list(found.values())) >= 0.95, found
+    assert min(found.values()) >= 0.9, found  # of 240 entities each
+
+
+@pytest.mark.parametrize("backend", APPROXIMATE)
+def test_answers_and_probabilities_are_those_of_the_exact_index(hashed: Engine, exact: Engine, backend: str) -> None:
+    """Known answers one and all, predicted ones up to recall; what both give has the same score and probability."""
+    other = reindex(hashed, backend)
+    asked = [one for some in instances(hashed, 4).values() for one in some]
+    common = first = wanted = 0
+    for here, there in zip(other.ask(asked, why=False), exact.ask(asked, why=False), strict=True):
+        assert {a.entity for a in here.known} == {a.entity for a in there.known}
+        truth = {answer.entity: answer for answer in there.predicted}
+        shared = [answer for answer in here.predicted if answer.entity in truth]
+        margin = 1e-3 if len(shared) == 10 else 0.05  # a probability looks at the other answers too
+        for answer in shared:
+            assert answer.score == pytest.approx(truth[answer.entity].score, abs=1e-5)
+            assert answer.probability == pytest.approx(truth[answer.entity].probability, abs=margin)
+        assert len(here.predicted) == len(there.predicted) == 10
+        wanted, common = wanted + 10, common + len(shared)
+        first += here.predicted[0].entity == there.predicted[0].entity
+    assert common >= 0.95 * wanted
+    assert first >= 0.95 * len(asked)
+
+
+def test_such_an_engine_is_saved_opened_and_shown(hashed: Engine, tmp_path: Path) -> None:
+    folder = hashed.save(tmp_path / "engine")
+    opened = pathformer.load(folder)
+    asked = instances(hashed, 1)["2p"][0]
+    before, after = (engine.ask(asked, why=False) for engine in (hashed, opened))
+    assert [a.entity for a in before] == [a.entity for a in after]
+    assert [a.probability for a in before] == pytest.approx([a.probability for a in after], abs=1e-6)
+    shown = CliRunner().invoke(app, ["index", str(folder)]).output
+    assert shown.startswith(f"lsh over {hashed.index.rows:,} entities, by the inner product\n")
+
+
+@pytest.mark.slow
+@pytest.mark.data
+@pytest.mark.parametrize("tuned", [True, False])
+@pytest.mark.parametrize("backend", APPROXIMATE)
+def test_recall_of_every_structure_at_full_size(large: Engine, backend: str, tuned: bool) -> None:
+    """At the default setting, tuned on questions of the graph, as an engine's index is, or on nothing but the table."""
+    table, space = large.model.entities.weight.detach(), large.model.space
+    assert table.shape == (63_361, 256)
+    index = reindex(large, backend).index if tuned else build(backend, table, space)
+    found = recalls(index, build("exact", table, space), points(large, 60))
+    assert min(found.values()) >= 0.95, found
+
+
+@pytest.fixture(scope="module")
+def large(data_dir: Path) -> Engine:
+    given = os.environ.get("PATHFORMER_ENGINE")
+    if given:
+        return pathformer.load(given)
+    sys.path.insert(0, str(BENCHMARKS))
+    script = runpy.run_path(str(BENCHMARKS / "index_engine.py"))
+    engine: Engine = script["make"](load_graph("nell995", data_dir), 128, 15.0)
+    return engine
