@@ -11,12 +11,14 @@ import torch
 from rich.console import Console
 
 from pathformer.engine.fit import new_model, train_in
-from pathformer.engine.heldout import Questions, draw_questions, hold_out
+from pathformer.engine.heldout import Questions, draw_again, draw_questions, hold_out, to_learn
 from pathformer.engine.links import start_from_links
 from pathformer.engine.scale import Scale, scale_for
 from pathformer.evaluation.evaluate import ModelRanker
 from pathformer.kg.knowledge import KnowledgeGraph
 from pathformer.models import build
+from pathformer.symbolic.pairs import GraphPair
+from pathformer.symbolic.removed import with_removed
 from pathformer.training import checkpoint
 from pathformer.training.display import Display
 from pathformer.training.task import Training
@@ -78,6 +80,26 @@ def test_training_starts_with_the_links_and_is_interrupted_within_them(
             tmp_path / "cut", new_model(graph, scale, CPU), graph, questions, scale, CPU, Display(Console(quiet=True))
         )
     assert not (tmp_path / "cut/training").exists()
+
+
+def test_negations_bring_what_they_take_away_where_it_counts(
+    graph: KnowledgeGraph, scale: Scale, questions: Questions
+) -> None:
+    again = draw_again(graph, questions.train, scale, seed=0, number=1)
+    for learned in (to_learn(graph, questions.train.values(), scale), again):
+        assert [part.structure.name for part in learned] == list(questions.train)
+        for part in learned:
+            if not part.structure.negated:
+                assert part.removed is None
+                continue
+            expected = with_removed(part, GraphPair.of(graph.graph("train"))).removed
+            assert part.removed is not None
+            assert expected is not None
+            assert part.removed.values.tolist() == expected.values.tolist()
+            assert part.removed.ptr.tolist() == expected.ptr.tolist()
+    assert sum(part.removed is not None and len(part.removed.values) > 0 for part in again) > 1
+    plain = scale_for(entities=50, triples=460, minutes=1.0, hops=False)
+    assert all(part.removed is None for part in to_learn(graph, questions.train.values(), plain))
 
 
 def test_the_time_for_training_is_shared() -> None:

@@ -24,10 +24,11 @@ from pathformer.engine.assess import MEASURES, assess, with_times
 from pathformer.engine.box import Box
 from pathformer.engine.drawn import drawn_once
 from pathformer.engine.engine import Engine
-from pathformer.engine.heldout import Questions, draw_again, draw_questions, hold_out
+from pathformer.engine.heldout import Questions, draw_again, draw_questions, hold_out, to_learn
 from pathformer.engine.links import start_from_links
 from pathformer.engine.reindex import reindex
 from pathformer.engine.scale import Scale, scale_for
+from pathformer.engine.sizes import memory_of
 from pathformer.engine.stages import Stages
 from pathformer.engine.storage import HEADER, retell
 from pathformer.engine.workshop import workshop
@@ -86,6 +87,7 @@ def fit(
         triples=kg.triple_count,
         minutes=minutes,
         cuda=place.type == "cuda",
+        memory=memory_of(place),
         seed=seed,
     )
     stages, box = Stages(Console(stderr=True, quiet=not progress), count=_STAGES), Box.of(sizes.minutes)
@@ -169,9 +171,11 @@ def train_in(
             folder / "links", model, questions, scale.links, facts, device, display.labelled("single links")
         )
         display = display.labelled("questions")
+    learned = to_learn(kg, questions.train.values(), scale)
+    removed = scale.training.update.softmax.removed
     task = Task(
         model=model,
-        data=TrainingSet.of(list(questions.train.values()), kg.vocabulary.entity_count, device, room=ROOM),
+        data=TrainingSet.of(learned, kg.vocabulary.entity_count, device, ROOM, removed),
         facts=facts,
         validate=_validation(model, questions) if questions.valid else None,
         draw=partial(draw_again, kg, questions.train, scale, scale.training.seed),

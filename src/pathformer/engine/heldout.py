@@ -12,7 +12,7 @@ be judged: neither the figures nor the probabilities of the report would be thei
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -26,10 +26,11 @@ from pathformer.symbolic.answer import answer_rows
 from pathformer.symbolic.benchmark import graph_pair
 from pathformer.symbolic.pairs import GraphPair
 from pathformer.symbolic.queries import Queries
+from pathformer.symbolic.removed import all_with_removed
 from pathformer.symbolic.rows import common, difference, select, union
 from pathformer.symbolic.sample import Rules, sample
 
-__all__ = ["Questions", "among", "asked_again", "draw_again", "draw_held_out", "draw_questions", "hold_out"]
+__all__ = ["Questions", "among", "asked_again", "draw_again", "draw_held_out", "draw_questions", "hold_out", "to_learn"]
 
 Advance = Callable[[str], None]  # called with what was drawn
 
@@ -95,14 +96,21 @@ def draw_questions(
 
 
 def draw_again(kg: KnowledgeGraph, first: Mapping[str, Queries], scale: Scale, seed: int, number: int) -> list[Queries]:
-    """The n-th set of training questions: as many as at first, drawn anew; links are all there every time."""
+    """The n-th set of training questions, ready `to_learn`: as many as at first, drawn anew; all links every time."""
     graphs = GraphPair.of(kg.graph("train"))
     drawn = {"1p": first["1p"]}
     for name in first.keys() - drawn.keys():
         rules = Rules(forward=True, limit=scale.limit, attempts=_attempts(scale.drawn))
         others = sample(STRUCTURES[name], graphs, len(first[name]), seed=seed, stream=f"train {number}", rules=rules)
         drawn[name] = others if len(others) else first[name]
-    return [drawn[name] for name in first]
+    return to_learn(kg, (drawn[name] for name in first), scale)
+
+
+def to_learn(kg: KnowledgeGraph, queries: Iterable[Queries], scale: Scale) -> list[Queries]:
+    """Training questions with all that the objective asks for: what their negations take away, where that counts."""
+    if not scale.training.update.softmax.removed:
+        return list(queries)
+    return all_with_removed(queries, GraphPair.of(kg.graph("train")))
 
 
 def draw_held_out(kg: KnowledgeGraph, split: str, count: int, seed: int = 0) -> dict[str, Queries]:

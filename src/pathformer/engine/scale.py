@@ -2,12 +2,12 @@
 
 N entities, T triples, d embedding size.
 
-Where all entities can be ranked at every step (up to twenty thousand on a processor), a ComplEx learns the links first
-and the model starts from it: a path is what the ComplEx makes of it hop by hop, and the transformer adds to that.
-Larger graphs have the recipe of `training.recipes.small`: cosine distances, tables at three times the network's rate.
-In both almost half of a step are single links, queries of more than a thousand answers are left out (a hundred in large
-graphs, for the memory), and disjuncts of a union are weighed by probability, in training's validations as in the
-engine's search. What was tried is in `docs/fit.md`.
+Where every hop can look at all entities (`engine.sizes`: up to twenty thousand on a processor, a million on a card),
+the recipe is `training.recipes.fast` in its form for negation: a ComplEx learns the links first and the model starts
+from it, a path is what the ComplEx makes of it hop by hop, and the transformer adds to answers. Larger graphs have the
+recipe of `training.recipes.small`: cosine distances, tables at three times the network's rate, almost half of a step
+single links, unions by probability. Queries of more than a thousand answers are left out (a hundred in large graphs,
+for the memory). What was tried is in `docs/fit.md`.
 """
 
 from __future__ import annotations
@@ -16,16 +16,18 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+from pathformer.engine.sizes import Size, size_for
 from pathformer.errors import InputError
 from pathformer.training.loop import Training
 from pathformer.training.options import SoftmaxOptions, StepConfig
+from pathformer.training.recipes.fast import fast
 from pathformer.training.recipes.small import MIX
 
 __all__ = ["Links", "Scale", "scale_for"]
 
 _LOGITS = 1 << 25  # numbers of a batch's softmax over all entities, 128 MiB: beyond it entities are drawn
 _RANKED = 1 << 28  # distances that ranking the held-out queries may take
-_HOPS = {"cpu": 20_000, "cuda": 50_000}  # entities up to which every hop may look at all of them
+_KNOWN = 1e-3  # part of a step for links that the ComplEx has learned: in that form nothing that moves answers them
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -71,13 +73,14 @@ def scale_for(
     triples: int,
     minutes: float | None = None,
     cuda: bool = False,
+    memory: int | None = None,
     seed: int = 0,
     hops: bool | None = None,
 ) -> Scale:
     """The settings for a graph of this size.
 
-    minutes: for everything, a box chosen by the size if not given; hops: whether every hop looks at all entities, as a
-    model that is there may do whatever the size now is.
+    minutes: for everything, a box chosen by the size if not given; cuda, memory: whether there is a card, and its
+    bytes; hops: whether every hop looks at all entities, as a model that is there may do whatever the size now is.
     """
     if minutes is not None and not 0 < minutes < float("inf"):
         raise InputError(f"minutes is a time above 0, got {minutes:g}")
@@ -128,36 +131,39 @@ def scale_for(
         asked=max(20, min(200, _RANKED // (14 * max(entities, 1)))),
         minutes=whole,
     )
-    chosen = entities <= _HOPS["cuda" if cuda else "cpu"] if hops is None else hops
-    return _hops(usual, cuda) if chosen else usual
+    size = size_for(entities=entities, minutes=whole, cuda=cuda, memory=memory)
+    chosen = size is not None if hops is None else hops
+    return _hops(usual, size or Size(rank=64, batch=512), cuda) if chosen else usual
 
 
-def _hops(usual: Scale, cuda: bool) -> Scale:
-    """The same with a ComplEx to start from, and a base of its hops."""
-    rank = 128 if cuda else 64
-    changed = {
-        "dim": 2 * rank,
-        "heads": 8,
-        "space": "hermitian",
-        "fork": "sum",
-        "base": "expected",
-        "variable": "expected",
-        "sharpness": 1.6,  # a hop is read as its likelier entities
-        "alone": 1,  # a single link is what the ComplEx says
-        "read": "operators",  # what is added may depend on relations, and not on entities that are learned by heart
-        "gain": "small",  # it is hardly heard at first
-        "dropout": 0.3,
-    }
-    model = {name: value for name, value in usual.model.items() if name != "temperature"} | changed
-    update = replace(usual.training.update, rate=5e-3, table_rate=0.0)  # tables stay as the ComplEx left them
-    training = replace(usual.training, update=update)
-    return replace(usual, model=model, training=training, links=_links(usual.training, rank))
+def _hops(usual: Scale, size: Size, cuda: bool) -> Scale:
+    """The recipe `fast` in that size: its own settings on a card, on a processor a smaller network at a higher rate."""
+    recipe, known = fast(negation=True), usual.training
+    model, update = {**recipe.model, "dim": 2 * size.rank}, recipe.training.update
+    mix = dict.fromkeys(known.mix, 1.0) if cuda else dict(known.mix)
+    if not cuda:
+        model["hidden"] = 2
+        update = replace(
+            known.update, softmax=update.softmax, weighted=True, power=update.power, rate=5e-3, table_rate=0.0
+        )
+        if known.update.softmax.entities == "drawn":  # an update of what a card has fitted
+            update = replace(update, softmax=known.update.softmax)
+    training = replace(known, batch=size.batch, mix={**mix, "1p": _KNOWN}, update=update)
+    links = _links_on_card(known, size.rank) if cuda else _links(known, size.rank)
+    return replace(usual, model=model, training=training, links=links)
 
 
 def _links(usual: Training, rank: int) -> Links:
     update = StepConfig(objective="links", average="batch", weighted=False, rate=0.1)  # links bear ten times the usual
     training = replace(usual, mix={}, fresh=0, schedule="cosine", update=update)
     return Links(share=0.7, model={"rank": rank, "n3": 0.01, "relation": 0.5}, training=training)
+
+
+def _links_on_card(usual: Training, rank: int) -> Links:
+    """As in the run files `complex-...`: hundreds of updates a second, so a lower rate; links of hubs count more."""
+    update = StepConfig(objective="links", power=0.5, rate=5e-3)
+    training = replace(usual, batch=2000, mix={}, fresh=0, warmup=0.02, update=update)
+    return Links(share=0.5, model={"rank": rank, "relation": 1.0}, training=training)
 
 
 def _minutes(triples: int, cuda: bool) -> float:

@@ -190,7 +190,7 @@ def _scale(old: Engine, grown: Grown, minutes: float | None, device: torch.devic
     training = usual.training
     update = replace(training.update, rate=_ROWS.get(type(old.model.space), _RATE * training.update.rate))
     if _has_hops(old):
-        update = replace(update, softmax=replace(update.softmax, n3=_N3, relation=_RELATION))
+        update = replace(update, softmax=replace(update.softmax, n3=_N3, relation=_RELATION), weighted=False)
     return replace(
         usual,
         model=asdict(old.model.config),

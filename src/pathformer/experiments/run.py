@@ -26,7 +26,7 @@ from pathformer.models import Model, build
 from pathformer.symbolic.benchmark import graph_pair
 from pathformer.symbolic.protocol import protocol_for
 from pathformer.symbolic.queries import Queries
-from pathformer.symbolic.removed import contested, with_removed
+from pathformer.symbolic.removed import all_with_removed, contested
 from pathformer.symbolic.sample import Rules, sample
 from pathformer.training import checkpoint
 from pathformer.training.data import TrainingSet
@@ -177,8 +177,7 @@ def _with_removed(run: Run, kg: KnowledgeGraph, queries: Iterable[Queries]) -> l
     """Training queries, and what their negations take away where the objective asks for it."""
     if not run.training.update.softmax.removed:
         return list(queries)
-    graphs = graph_pair(kg, "train")
-    return [with_removed(part, graphs) if part.structure.negated and part.removed is None else part for part in queries]
+    return all_with_removed(queries, graph_pair(kg, "train"))
 
 
 def _told(material: Material, device: torch.device, display: Display, test: bool) -> tuple[KnowledgeGraph, QuerySets]:

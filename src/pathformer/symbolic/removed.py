@@ -10,6 +10,7 @@ to an edge that is not in the graph, take away ten times as many. `contested` dr
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 
 import numpy as np
@@ -22,7 +23,7 @@ from pathformer.symbolic.queries import Queries, Ragged
 from pathformer.symbolic.rows import difference
 from pathformer.symbolic.sample import Rules, sample
 
-__all__ = ["contested", "with_removed"]
+__all__ = ["all_with_removed", "contested", "with_removed"]
 
 OVER = 4  # queries that are drawn for each that is kept
 
@@ -35,6 +36,11 @@ def with_removed(queries: Queries, graphs: GraphPair) -> Queries:
     structure, columns = part
     without, _ = answer_rows(structure, queries.ids[:, list(columns)], graphs)
     return replace(queries, removed=difference(without, queries.easy))
+
+
+def all_with_removed(queries: Iterable[Queries], graphs: GraphPair) -> list[Queries]:
+    """The same for several structures: those without a negation, and those that bring it already, stay as they are."""
+    return [with_removed(part, graphs) if part.structure.negated and part.removed is None else part for part in queries]
 
 
 def contested(
