@@ -12,7 +12,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from pathformer.errors import ConfigError, InputError, MissingExtraError
+from pathformer.errors import ConfigError, DivergedError, InputError, MissingExtraError
 from pathformer.index import build, load
 from pathformer.index._hashes import Planes, Thresholds
 from pathformer.index._measure import Measure
@@ -215,6 +215,8 @@ def test_what_cannot_be_is_refused(backend: str, vectors: Tensor) -> None:
         build(backend, vectors, recall=0.0)
     with pytest.raises(InputError, match=r"points to tune by have the shape \(4, 31\), expected \(at least one, 32\)"):
         build(backend, vectors, points=torch.randn(4, 31))
+    with pytest.raises(DivergedError, match="a point to tune by holds numbers that are not finite"):
+        build(backend, vectors, points=torch.full((4, 32), torch.nan))
 
 
 @pytest.mark.parametrize(

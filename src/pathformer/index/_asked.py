@@ -8,7 +8,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from pathformer.errors import InputError
+from pathformer.errors import DivergedError, InputError
 from pathformer.index._measure import Measure
 
 __all__ = ["chosen_points", "made_up"]
@@ -30,6 +30,8 @@ def chosen_points(entities: Tensor, measure: Measure, points: Tensor | None) -> 
     width = measure.width(entities.shape[1])
     if points.ndim != 2 or points.shape[1] != width or not len(points):
         raise InputError(f"points to tune by have the shape {tuple(points.shape)}, expected (at least one, {width})")
+    if not bool(torch.isfinite(points).all()):
+        raise DivergedError("a point to tune by holds numbers that are not finite: nothing is near it")
     some = torch.linspace(0, len(points) - 1, min(_POINTS, len(points))).round().long()
     return measure.points(points.detach()[some.to(points.device)]).cpu()
 

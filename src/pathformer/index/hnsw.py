@@ -1,4 +1,4 @@
-"""A graph of near neighbours, walked towards the point: faiss's HNSW (Malkov and Yashunin 2018), with the L1 metric.
+"""A graph of near neighbours, walked towards the point: faiss's HNSW (Malkov and Yashunin 2018).
 
 b points, N entities, d dimensions of their rows.
 
