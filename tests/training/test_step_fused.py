@@ -302,3 +302,23 @@ def test_gradients_at_the_papers_size() -> None:
     assert max(ours.values()) < 0.1
     for name, error in ours.items():
         assert error < 1.25 * usual[name] + 1e-3, name
+
+
+def test_rows_that_are_to_move_do_and_nothing_else(data: TrainingSet) -> None:
+    """With a rate a row there is no fused optimiser; what it does instead is captured like all the rest."""
+    torch.manual_seed(0)
+    model = Pathformer(Config(**SMALL), 60, 8).to(DEVICE)
+    before = copy.deepcopy(model.state_dict())
+    rates = torch.zeros(60, 1, device=DEVICE)
+    rates[[3, 59]] = 1.0
+    step = StepConfig(negatives=7, rate=1e-2)
+    made = TrainingStep(model, data, dict.fromkeys(STRUCTURES, 3), step, moved={"entities.weight": rates})
+    made.run(6)
+    moved = (model.entities.weight != before["entities.weight"]).any(dim=1)
+    assert moved.nonzero().flatten().tolist() == [3, 59]
+    assert all(
+        torch.equal(before[name], weight) for name, weight in model.state_dict().items() if "entities" not in name
+    )
+    once = model.entities.weight.detach().clone()
+    made.run(1)
+    assert not torch.equal(once, model.entities.weight)
