@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pathformer.engine.fit import fit
 from pathformer.engine.scale import scale_for
 from pathformer.engine.sizes import Size, memory_of, size_for
+from pathformer.kg.knowledge import KnowledgeGraph
 from pathformer.models import build
 from pathformer.training.recipes.fast import fast
 
@@ -37,9 +41,23 @@ def test_on_a_card(entities: int, minutes: float, memory: int, size: Size | None
     assert size_for(entities=entities, minutes=minutes, cuda=True, memory=memory * GIB) == size
 
 
-def test_on_a_processor_and_where_nobody_says_how_large_a_card_is() -> None:
-    assert size_for(entities=20_000, minutes=5.0, cuda=False) == Size(64, 512)
-    assert size_for(entities=20_001, minutes=5.0, cuda=False) is None
+@pytest.mark.parametrize(
+    ("entities", "minutes", "size"),
+    [
+        (2_034, 2.0, Size(128, 512)),  # CoDEx-S
+        (2_034, 1.0, Size(64, 512)),
+        (135, 5.0, Size(64, 512)),  # UMLS
+        (20_000, 5.0, Size(64, 512)),
+        (20_000, 0.1, Size(64, 512)),
+        (20_000, 20.0, Size(128, 512)),
+        (20_001, 60.0, None),
+    ],
+)
+def test_on_a_processor(entities: int, minutes: float, size: Size | None) -> None:
+    assert size_for(entities=entities, minutes=minutes, cuda=False) == size
+
+
+def test_where_nobody_says_how_large_a_card_is() -> None:
     for entities in (20_001, 500_000):
         unsaid, said = (size_for(entities=entities, minutes=5.0, cuda=True, memory=m) for m in (None, 16 * GIB))
         assert unsaid == said is not None
@@ -87,6 +105,21 @@ def test_settings_make_a_model(entities: int, cuda: bool) -> None:
     assert model.entities.weight.shape == source.entities.weight.shape
     sizes = scale.training.composition(tuple(scale.training.mix))
     assert (sizes["1p"], sum(sizes.values())) == (1, scale.training.batch)
+
+
+def test_what_a_card_would_be_told_trains_on_a_processor(
+    small_graph_triples: dict[str, list[tuple[str, str, str]]],
+) -> None:
+    graph = KnowledgeGraph.from_triples([triple for part in small_graph_triples.values() for triple in part])
+    card = scale_for(entities=50, triples=460, minutes=1.0, cuda=True).stepped(3)
+    assert card.links is not None
+    links = replace(card.links, training=replace(card.links.training, batch=50))
+    training = replace(card.training, batch=60)
+    engine = fit(
+        graph, scale=replace(card, training=training, links=links, drawn=50, asked=10), device="cpu", progress=False
+    )
+    assert engine.model.config.dim == 2 * card.links.model["rank"]
+    assert engine.about["steps"] == 3
 
 
 def test_a_model_with_hops_is_kept_where_a_fit_would_choose_none() -> None:

@@ -62,7 +62,7 @@ def learn(world: KnowledgeGraph, seconds: float, progress: bool = True) -> tuple
     """Train on the graph for so long; the engine knows nothing of the part that is hidden."""
     parts = world.split(_HIDDEN, _HIDDEN)
     names = parts.vocabulary
-    usual = scale_for(entities=names.entity_count, triples=parts.triple_count)
+    usual = scale_for(entities=names.entity_count, triples=parts.triple_count, minutes=seconds / 60.0)
     training = replace(usual.training, minutes=seconds / 60.0, validations=1)
     scale = replace(usual, drawn=10_000, asked=40, minutes=None, training=training)
     learnt = fit(parts, scale=scale, progress=progress)

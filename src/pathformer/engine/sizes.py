@@ -19,10 +19,10 @@ __all__ = ["Size", "memory_of", "size_for"]
 
 _CARD = 16 << 30  # bytes of a card of which nobody says how much it has
 _ENTITIES = {"cpu": 20_000, "cuda": 1_000_000}  # up to which every hop may look at all of them
-_RANKS = (1000, 400, 200, 128, 64)  # on a card; the first is the recipe's
-_BATCHES = (2560, 1280, 640)  # likewise
+_RANKS = {"cpu": (128, 64), "cuda": (1000, 400, 200, 128, 64)}  # the largest is the recipe's
+_BATCHES = (2560, 1280, 640)  # on a card
 _NUMBERS = 1 << 28  # of a table at most: a gibibyte of the engine's folder
-_LEARNED = 1 << 26  # of a table, for a minute: those of FB15k-237 at the recipe's rank are learned in half of one
+_LEARNED = {"cpu": 1 << 18, "cuda": 1 << 26}  # of a table, for a minute: on a card FB15k-237's take half of one
 _TABLES, _READ = 24, 8  # bytes of a number and of a query's entity, as above
 _PER_RANK = 5  # entities: a table much wider than it is long is mostly a larger network
 
@@ -40,13 +40,15 @@ def size_for(*, entities: int, minutes: float, cuda: bool, memory: int | None = 
 
     minutes: of everything; memory: bytes of the card, 16 GiB if not given.
     """
-    if entities > _ENTITIES["cuda" if cuda else "cpu"]:
+    place = "cuda" if cuda else "cpu"
+    if entities > _ENTITIES[place]:
         return None
+    narrow = [rank for rank in _RANKS[place] if rank * _PER_RANK <= entities] or _RANKS[place][-1:]
+    numbers = int(_LEARNED[place] * minutes)
     if not cuda:
-        return Size(64, 512)
+        return Size(next((rank for rank in narrow if 2 * rank * entities <= numbers), narrow[-1]), 512)
     memory = memory or _CARD
-    numbers = min(_NUMBERS, int(_LEARNED * minutes), memory // (2 * _TABLES))
-    narrow = [rank for rank in _RANKS if rank * _PER_RANK <= entities] or _RANKS[-1:]
+    numbers = min(numbers, _NUMBERS, memory // (2 * _TABLES))
     rank = next((rank for rank in narrow if 2 * rank * entities <= numbers), None)
     batch = next((batch for batch in _BATCHES if _READ * batch * entities <= memory // 4), None)
     return None if rank is None or batch is None else Size(rank, batch)
