@@ -5,10 +5,11 @@
 
 A wrong equation shows where a method stays behind counting (`evaluation/frequency.py`, which never looks at an anchor)
 on a structure that it was trained on, or far behind the others. Queries are drawn by the protocol. All models are small
-(64 numbers an entity, 32 + 32 where a space has two parameters, margins in proportion), each with its own loss and the rates that were seen to
-work in few updates; an update is 16 queries of each structure. How many updates fit is measured before a run starts, in
-time of the processor, so that neighbours on the machine do not shorten it. With `--kind efol` methods that know negation
-are trained on all ten structures. Rows are kept as soon as they are there; others of the same file stay.
+(64 numbers an entity, 32 + 32 where a space has two parameters, margins in proportion), each with its own loss and the
+rates that were seen to work in few updates; an update is 16 queries of each structure. How many updates fit is measured
+before a run starts, in time of the processor, so that neighbours on the machine do not shorten it. With `--kind efol`
+methods that know negation are trained on all ten structures. Rows are kept as soon as they are there; others of the
+same file stay.
 """
 
 from __future__ import annotations
