@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -12,7 +13,9 @@ import torch
 from typer.testing import CliRunner, Result
 
 from pathformer import cli, plugins
+from pathformer.engine.calibrate import Calibration
 from pathformer.engine.engine import Engine
+from pathformer.engine.engine import load as load_engine
 from pathformer.errors import EngineError, InputError, UnknownNameError, UnknownPluginError
 from pathformer.index import build as build_index
 from pathformer.kg.knowledge import KnowledgeGraph
@@ -135,6 +138,20 @@ def test_an_empty_result_says_which_branch_is_empty(films: str) -> None:
         "no answer: the graph states nothing for directed(Fellini, ?f) & stars(?f, ?g) & stars(?g, ?x): "
         "the one of directed(Fellini, ?f) & stars(?f, ?g) is the subject of no stars"
     )
+
+
+def test_a_precision_that_no_measured_prediction_reaches_is_told_with_the_best_of_them(
+    films: str, tmp_path: Path
+) -> None:
+    bare = load_engine(films)
+    measured = replace(Calibration.none(), predictions=100)
+    folder = str(Engine(bare.kg, bare.model, bare.index, measured).save(tmp_path / "measured"))
+    first = ask(folder, TWO_HOPS, "--predicted", "--no-why").output.splitlines()[0]
+    assert first.split()[1:] == ["Amarcord", "predicted", "10", "%?"]  # a film that is to star: nobody measured that
+    cut = ask(folder, TWO_HOPS, "--predicted", "--precision", "0.9").output
+    assert cut == "no answer: no prediction reaches a precision of 90 %, the best measured has 1.8 %\n"
+    (line,) = ask(folder, TWO_HOPS, "--predicted", "--no-why", "--precision", "0.01").output.splitlines()
+    assert line.split()[1:] == ["[Fonda]", "predicted", "2", "%"]
 
 
 def test_predictions_that_the_options_hide_are_told(films: str) -> None:

@@ -159,7 +159,7 @@ def _cut(answers: Answers, precision: float) -> Answers:
     best = max((answer.probability for answer in answers if answer.calibrated), default=None)
     told = "no precision can be promised: no probability of these predictions was measured"
     if best is not None:
-        told = f"no prediction reaches a precision of {100 * precision:g} %, the best has {100 * best:.1f} %"
+        told = f"no prediction reaches a precision of {100 * precision:g} %, the best measured has {100 * best:.1f} %"
     return replace(cut, note="; ".join(filter(None, (answers.note, told))))
 
 
