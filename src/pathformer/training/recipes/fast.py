@@ -1,8 +1,8 @@
 """The benchmarks in minutes on one card: a link predictor as the base, a path transformer that adds to it.
 
-ComplEx is trained for two minutes on single links and kept as it is; paths are its products by hops, forks weigh what they
-add, and one layer of a transformer adds to whole paths what links cannot know. Which part gave what is in
-docs/recipe.md. The run files `fast-fb15k-237`, `fast-nell995` and their `-efol` forms are this recipe.
+ComplEx is trained for two minutes on single links and kept as it is; paths are its products by hops, forks weigh what
+they add, and one layer of a transformer adds to whole paths what links cannot know. Which part gave what is in
+docs/recipe.md. The run files `fast-fb15k-237`, `fast-nell995` and their `-efol` and `-q2b` forms are this recipe.
 """
 
 from __future__ import annotations
