@@ -30,9 +30,7 @@ class History(RuleBasedStateMachine):
         super().__init__()
         self.found, self.wanted = 0, 0  # of the truly nearest
 
-    @initialize(
-        seed=SEEDS, count=st.integers(1, 200), metric=st.sampled_from(["l1", "cosine", "inner"]), half=st.booleans()
-    )
+    @initialize(seed=SEEDS, count=st.integers(1, 200), metric=st.sampled_from(METRICS), half=st.booleans())
     def start(self, seed: int, count: int, metric: str, half: bool) -> None:
         self.metric = metric
         self.dtype = torch.bfloat16 if half else torch.float32
