@@ -154,6 +154,7 @@ def test_a_run_of_settings_that_were_taken_away_is_the_run_without_them(
     checkpoint.write(tmp_path / "old/last.safetensors", {**last.facts, "settings": stored("added")}, last.tensors)
     assert train_run(read_run(run_path), tmp_path / "old", device="cpu", test=False, display=quiet()).result.step == 20
     assert changes_of(str(run_path), plain_settings(stored("added"))) == {}
+    assert changes_of(str(run_path), plain_settings(stored("composed"))) == {"model.joined": "composed"}
     checkpoint.write(tmp_path / "old/last.safetensors", {**last.facts, "settings": stored("composed")}, last.tensors)
     with pytest.raises(ConfigError, match=r"setting 'model\.joined' was taken away: everything has 'added' now"):
         train_run(read_run(run_path), tmp_path / "old", device="cpu", display=quiet())

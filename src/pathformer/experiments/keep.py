@@ -163,11 +163,14 @@ def _step(report: Report) -> int:
 
 
 def changes_of(file: str, stored: Mapping[str, Any]) -> dict[str, Any]:
-    """What differs from the run file, less the minutes, which are the budget, and settings that were taken away."""
+    """What differs from the run file, which has what everything has of settings that were taken away.
+
+    Minutes are the budget, and not among it.
+    """
     run = read_run(file)
-    before = checkpoint.as_stored(plain_settings(run.plain()))
-    apart = {_MINUTES, *(f"model.{name}" for name in dropped(find(run.method).config_type))}
-    return {key: value for key, value in stored.items() if value != before.get(key) and key not in apart}
+    gone = {f"model.{name}": value for name, value in dropped(find(run.method).config_type).items()}
+    before = {**gone, **checkpoint.as_stored(plain_settings(run.plain()))}
+    return {key: value for key, value in stored.items() if value != before.get(key) and key != _MINUTES}
 
 
 def plain_settings(settings: Mapping[str, Any]) -> dict[str, Any]:
