@@ -134,7 +134,13 @@ def measured(words: list[str], seconds: float, material: Material) -> dict[str, 
         quiet = Display(Console(file=io.StringIO()))
         outcome = train_run(run, Path(folder) / "run", material=material, device="cpu", display=quiet)
         spent = time.process_time() - begun
-    return {"updates": steps, "seconds": round(spent, 1), "mrr": percent(outcome.reports["last"])}
+    if not outcome.result.finished:
+        raise SystemExit("interrupted; rows that are there stay, and --only starts with this one again")
+    return {
+        "updates": steps,
+        "processor_seconds": {"meant for training": seconds, "with ranking": round(spent, 1)},
+        "mrr": percent(outcome.reports["last"]),
+    }
 
 
 def cut(material: Material, count: int) -> Material:
@@ -179,8 +185,8 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         first = read(Path(folder), settings("mlp", args.dataset, args.kind, []))
         material = cut(gather(first, args.data), args.test)
-    path = args.out / "methods.json"
-    about = {"dataset": args.dataset, "processor_seconds": args.seconds, "test_queries": args.test}
+    path = args.out / f"methods-{args.dataset}.json"
+    about = {"dataset": args.dataset, "test_queries": args.test}
     print(f"{'':18s} {'updates':>8} {' '.join(f'{name[:6]:>6s}' for name in SHOWN)}")
     counted = counting(material)
     keep(path, args.kind, "counting", counted, about)
