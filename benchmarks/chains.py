@@ -2,12 +2,14 @@
 
 MODEL is an engine, or a run's folder or checkpoint, in the hermitian space, whose tables are a ComplEx's; DATASET one
 whose validation queries are asked. No encoder adds anything: 2p and 3p are chains of links alone, and each line says
-what is carried over from one to the next. Prints MRR in percent, filtered, over hard answers.
+what is carried over from one to the next. Prints MRR in percent, filtered, over hard answers, and keeps it in
+`benchmarks/results/chains-DATASET.json`.
 
     --queries N     of each structure, 150 by default
     --best K        entities that are kept apart where several are, 128 by default
     --data DIR      the folder that holds datasets
     --device NAME   cuda, cpu, or auto
+    --out DIR       where the figures are kept
 """
 
 from __future__ import annotations
@@ -19,6 +21,7 @@ from pathlib import Path
 
 import numpy as np
 import torch
+from _record import RESULTS, record
 from torch import Tensor
 
 from pathformer.engine.engine import load as load_engine
@@ -81,13 +84,14 @@ def onward(tables: tuple[Tensor, Tensor], kept: Tensor, link: Tensor) -> Tensor:
 
 
 def mrr(scores: Tensor, queries: Queries, rows: np.ndarray) -> float:
-    """Mean over queries of the mean reciprocal filtered rank of their hard answers, in percent."""
+    """Mean over queries of the mean reciprocal filtered rank of their hard answers, in percent; half of ties before."""
     found = []
     for row, own in zip(rows.tolist(), scores, strict=True):
         hard, easy = (torch.from_numpy(part[row].astype(np.int64)) for part in (queries.hard, queries.easy))
         wanted = own[hard.to(own.device)]
         others = own.index_fill(0, torch.cat([hard, easy]).to(own.device), -torch.inf)
-        found.append((1.0 / (1 + (others > wanted[:, None]).sum(dim=1))).mean())
+        ahead = (others > wanted[:, None]).sum(dim=1) + 0.5 * (others == wanted[:, None]).sum(dim=1)
+        found.append((1.0 / (1.0 + ahead)).mean())
     return 100.0 * float(torch.stack(found).mean())
 
 
@@ -129,6 +133,7 @@ def main() -> None:
     parser.add_argument("--queries", type=int, default=150)
     parser.add_argument("--best", type=int, default=128)
     parser.add_argument("--data", type=Path)
+    parser.add_argument("--out", type=Path)
     parser.add_argument("--device", default="auto")
     args = parser.parse_args()
     device = choose_device(args.device)
@@ -140,10 +145,13 @@ def main() -> None:
     kg = load(args.dataset, args.data)
     asked = query_sets(kg, "betae", trained=("1p",), evaluated=ASKED, data=args.data, splits=("valid",))["valid"]
     asked = {name: queries.spread(args.queries) for name, queries in asked.items()}
+    kept: dict[str, dict[str, float]] = {}
     with torch.inference_mode():
         for title, chain in ways(tables, min(args.best, len(tables[0]))).items():
-            figures = "  ".join(f"{name} {measure(chain, queries, device):5.2f}" for name, queries in asked.items())
-            print(f"{title:55} {figures}", flush=True)
+            kept[title] = {name: measure(chain, queries, device) for name, queries in asked.items()}
+            print(f"{title:55} " + "  ".join(f"{name} {value:5.2f}" for name, value in kept[title].items()), flush=True)
+    about = {"dim": tables[0].shape[1], "queries": args.queries, "validation_mrr": kept}
+    record(f"chains-{args.dataset}", about, args.out or RESULTS)
 
 
 if __name__ == "__main__":
