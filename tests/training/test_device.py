@@ -31,8 +31,9 @@ def test_what_is_not_there_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
 class Machine:
     """A machine of which this process and others keep so many cores busy while it sleeps."""
 
-    def __init__(self, patch: pytest.MonkeyPatch, *, load: float, own: float, others: float) -> None:
+    def __init__(self, patch: pytest.MonkeyPatch, *, load: float, own: float, others: float, cores: int = 2) -> None:
         self.clock, self.own, self.others = 0.0, own, others
+        patch.setattr("os.sched_getaffinity", lambda _: set(range(cores)), raising=False)
         patch.setattr("os.getloadavg", lambda: (load, 0.0, 0.0))
         patch.setattr("time.monotonic", lambda: self.clock)
         patch.setattr("time.process_time", lambda: own * self.clock)
@@ -67,6 +68,39 @@ def test_threads_are_as_many_as_cores_that_others_leave(
         assert torch.get_num_threads() == 2
     finally:
         torch.set_num_threads(before)
+
+
+@pytest.mark.parametrize(
+    ("cores", "told", "others", "threads"),
+    [
+        (16, 2, 3.0, 2),  # torch was told to take two of sixteen cores: three busy ones leave more than enough
+        (16, 16, 3.0, 13),
+        (16, 2, 15.0, 1),
+        (2, 8, 1.0, 1),  # more threads than cores: one core is idle, not seven
+        (2, 8, 0.0, 2),
+        (1, 1, 4.0, 1),  # one at the least
+    ],
+)
+def test_cores_are_counted_and_not_torch_s_threads(
+    cores: int, told: int, others: float, threads: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Machine(monkeypatch, load=16.0, own=0.0, others=others, cores=cores)
+    before = torch.get_num_threads()
+    torch.set_num_threads(told)
+    try:
+        with free_threads() as found:
+            assert found == torch.get_num_threads() == threads
+        assert torch.get_num_threads() == told
+    finally:
+        torch.set_num_threads(before)
+
+
+def test_where_nobody_tells_whose_cores_they_are_all_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delattr("os.sched_getaffinity", raising=False)
+    monkeypatch.setattr("os.cpu_count", lambda: 6)
+    assert device._cores() == 6
+    monkeypatch.setattr("os.cpu_count", lambda: None)
+    assert device._cores() == 1
 
 
 def test_where_processors_tell_nothing_the_load_decides(monkeypatch: pytest.MonkeyPatch) -> None:

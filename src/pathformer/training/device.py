@@ -36,16 +36,21 @@ def choose_device(name: str = "auto") -> torch.device:
 
 @contextmanager
 def free_threads() -> Iterator[int]:
-    """Compute on as many threads as there are idle cores, one at the least.
+    """Compute on as many threads as there are idle cores, one at the least and no more than torch was told to take.
 
     Threads of one operation wait for each other: two of them beside a busy neighbour are many times slower than one.
     """
     before = torch.get_num_threads()
-    torch.set_num_threads(max(1, min(before, round(before - busy_elsewhere()))))
+    torch.set_num_threads(max(1, min(before, round(_cores() - busy_elsewhere()))))
     try:
         yield torch.get_num_threads()
     finally:
         torch.set_num_threads(before)
+
+
+def _cores() -> int:
+    """Cores that this process may compute on."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def busy_elsewhere() -> float:
