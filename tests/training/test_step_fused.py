@@ -140,7 +140,7 @@ def test_the_same_weights_beside_a_product(data: TrainingSet, variant: str) -> N
 @pytest.mark.skipif(DEVICE == "cpu", reason="no CUDA device to capture on")
 @pytest.mark.parametrize("variant", PRODUCTS)
 def test_captured_updates_beside_a_product_are_eager_ones(data: TrainingSet, variant: str) -> None:
-    config = Config(**{**SMALL, "space": "hermitian", **PRODUCTS[variant]})
+    config = Config(**{**SMALL, "dropout": 0.1, "space": "hermitian", **PRODUCTS[variant]})
     options = SoftmaxOptions(targets=4, n3=0.1, relation=0.5)
     found = [
         train(data, config, StepConfig(objective="softmax", softmax=options, capture=capture), 12, True)
