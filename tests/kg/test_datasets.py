@@ -54,8 +54,8 @@ def test_a_dataset_that_is_not_there(tmp_path: Path, monkeypatch: pytest.MonkeyP
     with pytest.raises(DatasetError) as caught:
         load("umls")
     assert str(caught.value) == (
-        "the dataset 'umls' is not found: neither --data nor $PATHFORMER_DATA is set (as small/umls or umls);"
-        " get it from the datasets of PyKEEN (github.com/pykeen/pykeen)"
+        "the dataset 'umls' is not found: neither --data nor $PATHFORMER_DATA is set, to say which folder holds "
+        "small/umls or umls; get it from the datasets of PyKEEN (github.com/pykeen/pykeen)"
     )
     monkeypatch.setenv("PATHFORMER_DATA", str(tmp_path))
     with pytest.raises(DatasetError, match=f"the dataset 'nations' is not under {tmp_path} .* get it from"):

@@ -39,9 +39,13 @@ class Dataset:
         """The folder, unpacked from its archive if need be; when it is not there, a sentence says where to get it."""
         found = self.find(data)
         if found is None:
-            where = f"not under {data}" if data is not None else "not found: neither --data nor $PATHFORMER_DATA is set"
             looked = " or ".join(self.places)
-            raise DatasetError(f"the dataset {name!r} is {where} (as {looked}); get it from {self.home}")
+            where = (
+                f"under {data} (as {looked})"
+                if data is not None
+                else (f"found: neither --data nor $PATHFORMER_DATA is set, to say which folder holds {looked}")
+            )
+            raise DatasetError(f"the dataset {name!r} is not {where}; get it from {self.home}")
         return unpacked(found) if found.name.endswith(ARCHIVE_SUFFIXES) else found
 
     def load(self, name: str, data: Path | None) -> KnowledgeGraph:
