@@ -14,6 +14,7 @@ a table of rows and one shape describe any number of queries of one structure.
 from __future__ import annotations
 
 import ast
+import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -224,7 +225,9 @@ def _fill(shape: Shape, ids: Iterator[int]) -> Instance:
 
 def _parse_shape(text: str) -> Shape:
     try:
-        node = ast.parse(text.strip(), mode="eval").body
+        with warnings.catch_warnings():  # of "2inn" Python warns, besides that it is no expression
+            warnings.simplefilter("ignore")
+            node = ast.parse(text.strip(), mode="eval").body
     except SyntaxError as error:
         known = ", ".join(STRUCTURES)
         raise QuerySyntaxError(
