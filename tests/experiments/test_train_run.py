@@ -203,5 +203,11 @@ def test_the_command_line_trains_continues_and_evaluates(run_path: Path, tmp_pat
 def test_the_command_line_refuses_in_one_sentence(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="no such checkpoint"):
         CliRunner().invoke(app, ["evaluate", str(tmp_path / "gone.safetensors")], catch_exceptions=False)
+    (tmp_path / "engine.json").touch()
+    with pytest.raises(InputError, match=r"is an engine, not a run of `pathformer train`: .* report\.md"):
+        CliRunner().invoke(app, ["evaluate", str(tmp_path)], catch_exceptions=False)
+    early = CliRunner().invoke(app, ["evaluate", str(tmp_path / "gone"), "--format", "yaml"])  # before anything is read
+    assert early.exit_code == 2
+    assert "'yaml' is not table, json or markdown" in early.output
     with pytest.raises(InputError, match="no run file 'nothing'"):
         CliRunner().invoke(app, ["train", "nothing"], catch_exceptions=False)

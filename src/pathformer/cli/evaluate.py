@@ -56,6 +56,9 @@ def command(
 
     from pathformer.experiments.measure import measure
 
+    if format not in ("table", "json", "markdown"):
+        raise typer.BadParameter(f"{format!r} is not table, json or markdown")
+
     with Console(stderr=True).status("reading") as status:
         report = measure(
             checkpoint,
@@ -76,7 +79,5 @@ def command(
             typer.echo(report.json())
         case "markdown":
             typer.echo(report.markdown(), nl=False)
-        case "table":
-            Console().print(report.table())
         case _:
-            raise typer.BadParameter(f"{format!r} is not table, json or markdown")
+            Console().print(report.table())

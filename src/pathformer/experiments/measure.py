@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import cast, get_args
 
-from pathformer.errors import ConfigError, closest
+from pathformer.errors import CheckpointError, ConfigError, closest
 from pathformer.evaluation.evaluate import Answers, ModelRanker, evaluate
 from pathformer.evaluation.metrics import TIES, Ties
 from pathformer.evaluation.report import Report
@@ -79,6 +79,11 @@ def find_checkpoint(path: Path) -> Path:
     """A checkpoint itself, or the best of a run's folder, or its last."""
     if not path.is_dir():
         return path
+    if (path / "engine.json").is_file():
+        raise CheckpointError(
+            f"{path} is an engine, not a run of `pathformer train`: how well it answers stands in its report.md"
+            " or MODEL_CARD.md"
+        )
     best = path / "best.safetensors"
     return best if best.is_file() else path / "last.safetensors"
 
