@@ -125,8 +125,11 @@ def test_a_damaged_header_is_refused(folder: Path, content: str, complaint: str)
 def test_a_folder_that_is_no_engine_is_refused(folder: Path, tmp_path: Path) -> None:
     with pytest.raises(EngineError, match="nowhere does not exist: make one with `pathformer fit TRIPLES --out"):
         pf.load(tmp_path / "nowhere")
-    with pytest.raises(EngineError, match="graph holds no engine"):
+    with pytest.raises(EngineError, match=r"graph holds no engine: .* --out DIR"):
         pf.load(folder / "graph")
+    (tmp_path / "last.safetensors").touch()
+    with pytest.raises(EngineError, match=r"is a run of `pathformer train`: .* `pathformer release \S+ DIR`"):
+        pf.load(tmp_path)
     (folder / "calibration.json").unlink()
     with pytest.raises(EngineError, match=r"calibration\.json cannot be read .*: the engine is not whole"):
         pf.load(folder)

@@ -180,8 +180,13 @@ def _read_header(folder: Path) -> dict[str, Any]:
             raise EngineError(
                 f"{folder} is a file and no engine: make one of it with `pathformer fit {folder} --out DIR`"
             )
-        there = "holds no engine" if folder.is_dir() else "does not exist"
-        raise EngineError(f"{folder} {there}: make one with `pathformer fit TRIPLES --out {folder}`")
+        if (folder / "last.safetensors").is_file():
+            raise EngineError(
+                f"{folder} is a run of `pathformer train`: make an engine of it with `pathformer release {folder} DIR`"
+            )
+        if folder.is_dir():
+            raise EngineError(f"{folder} holds no engine: make one with `pathformer fit TRIPLES --out DIR`")
+        raise EngineError(f"{folder} does not exist: make one with `pathformer fit TRIPLES --out {folder}`")
     header = _read_json(folder / HEADER)
     if header.get("format") != _FORMAT:
         raise EngineError(f"{folder / HEADER} is not the header of an engine")
