@@ -99,5 +99,5 @@ def notes(answers: Answers) -> str:
     """What is to be said of the answers together, a line each."""
     doubt = answers.doubt
     if not doubt and any(not answer.calibrated for answer in answers):
-        doubt = "a probability with ? was not measured: that answer has no relation of those that the graph has there"
+        doubt = "a probability with ? was not measured: that answer shares no relation with what the graph has there"
     return "\n".join(note for note in (answers.note, doubt if answers.predicted else "") if note)
