@@ -59,7 +59,7 @@ class Case:
     metric: str | Space
     tune: Tensor  # (some, q), points for the approximate backends to tune by
     asked: dict[str, Tensor]  # other points, by structure
-    mrr: dict[str, float]
+    mrr: dict[str, float] | float | None  # by structure, or an engine's own mean; none where nothing was held out
 
     @property
     def measure(self) -> Measure:
@@ -83,9 +83,8 @@ class Case:
             rows = rows[np.random.default_rng(0).permutation(len(rows))[:EACH]]
             if len(rows):
                 asked[name] = engine.encoder.points([structure.tree(row.tolist()) for row in rows]).rows
-        mrr = engine.about.get("mrr", {})
         tune = typical_points(engine.kg, engine.encoder)
-        return cls(engine.model.entities.weight.detach(), engine.model.space, tune, asked, mrr)
+        return cls(engine.model.entities.weight.detach(), engine.model.space, tune, asked, engine.about.get("mrr"))
 
 
 def baselines(case: Case) -> dict[str, Search]:

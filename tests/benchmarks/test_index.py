@@ -66,3 +66,11 @@ def test_a_space_that_only_exact_knows_has_nothing_beside_it(bench: dict[str, An
     case = bench["Case"].of_engine(engine_in("beta", graph))
     assert case.measure.metric == "space"
     assert list(bench["measure"](case, ["exact"], 2, 4)) == ["exact"]
+
+
+@pytest.mark.parametrize(("about", "mrr"), [({"mrr": 0.4}, 0.4), ({"mrr": None}, None), ({}, None)])
+def test_an_engine_s_own_figure_is_told(
+    bench: dict[str, Any], graph: KnowledgeGraph, about: dict[str, Any], mrr: float | None
+) -> None:
+    one = engine_in("point", graph)
+    assert bench["Case"].of_engine(Engine(graph, one.model, one.index, about=about)).mrr == mrr
