@@ -232,6 +232,24 @@ def test_an_update_trains_as_the_engine_s_own_model_was(
         assert scale.model["space"] == space
 
 
+def an_engine(graph: KnowledgeGraph, method: str = "pathformer", **config: object) -> Engine:
+    """Of a model that knows nothing, over a graph of 50 entities and 8 relations."""
+    torch.manual_seed(0)
+    model = build(method, config, entities=50, relations=8)
+    return Engine(graph, model, build_index("exact", model.entities.weight.detach(), model.space))
+
+
+@pytest.mark.parametrize(("memory", "batch"), [(16 << 30, 640), (139 << 30, 2560)])
+def test_a_larger_card_learns_more_at_once(
+    graph: KnowledgeGraph, memory: int, batch: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    grown = grow(graph, KnowledgeGraph.from_triples(NEW))
+    old = an_engine(graph, dim=16, heads=2, layers=1, space="hermitian")
+    monkeypatch.setattr(type(grown.kg.vocabulary), "entity_count", 500_000)
+    monkeypatch.setattr(update, "memory_of", lambda device: memory)
+    assert update._scale(old, grown, 60.0, torch.device("cuda"), 0).training.batch == batch
+
+
 def test_what_an_update_says_of_itself() -> None:
     whole = Change(90, 16, 0, 0.237, 0.229, 0.667, 0.254, 22.2)
     assert whole.sentence() == (

@@ -33,6 +33,7 @@ from pathformer.engine.heldout import Questions, among, asked_again, draw_held_o
 from pathformer.engine.place import grow_model, place_new
 from pathformer.engine.reindex import reindex
 from pathformer.engine.scale import Scale, scale_for
+from pathformer.engine.sizes import memory_of
 from pathformer.engine.stages import Stages
 from pathformer.engine.storage import retell
 from pathformer.engine.workshop import workshop
@@ -184,6 +185,7 @@ def _scale(old: Engine, grown: Grown, minutes: float | None, device: torch.devic
         triples=grown.kg.triple_count,
         minutes=whole,
         cuda=device.type == "cuda",
+        memory=memory_of(device),
         seed=seed,
         hops=_has_hops(old),  # as the model was made, however large the graph has become
     )
