@@ -182,6 +182,8 @@ def test_the_command_line_trains_continues_and_evaluates(run_path: Path, tmp_pat
     arguments = ["train", str(run_path), "training.steps=6", "--out", str(out), "--device", "cpu"]
     done = shell.invoke(app, arguments, catch_exceptions=False)
     assert done.exit_code == 0
+    assert " on cpu: " in done.output
+    assert "<" not in done.output.partition("train queries")[0]
     assert "6 steps in" in done.output
     assert "avg" in done.output
     assert "paper" in done.output

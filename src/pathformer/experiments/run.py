@@ -183,7 +183,8 @@ def _with_removed(run: Run, kg: KnowledgeGraph, queries: Iterable[Queries]) -> l
 def _told(material: Material, device: torch.device, display: Display, test: bool) -> tuple[KnowledgeGraph, QuerySets]:
     """Say what is trained on, and what it is to be judged by."""
     kg, sets = material.kg, material.sets
-    display.say(f"{kg} on {device}")
+    sizes = ", ".join(f"{split} {len(triples):,}" for split, triples in kg.splits.items())
+    display.say(f"{kg.name} on {device}: {kg.vocabulary.entity_count:,} entities; triples: {sizes}")
     for split in (split for split in sets.splits if test or split != "test"):
         display.say(f"{split} queries: {sets.origin_of(split)}")
     return kg, sets
