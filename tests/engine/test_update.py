@@ -250,6 +250,20 @@ def test_a_larger_card_learns_more_at_once(
     assert update._scale(old, grown, 60.0, torch.device("cuda"), 0).training.batch == batch
 
 
+@pytest.mark.parametrize("device", ["cpu", "cuda"])
+@pytest.mark.parametrize("minutes", [0.3, 20.0])
+def test_links_alone_take_nothing_away_and_the_average_forgets_half_learned_rows(
+    graph: KnowledgeGraph, device: str, minutes: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(update, "memory_of", lambda device: None)
+    old = an_engine(graph, dim=16, heads=2, layers=1, space="hermitian")
+    usual = scale_for(entities=50, triples=460, minutes=minutes, cuda=device == "cuda", hops=True).training.update
+    assert usual.softmax.removed > 0  # of a fit, whose questions have negations
+    grown = grow(graph, KnowledgeGraph.from_triples(NEW))
+    found = update._scale(old, grown, minutes, torch.device(device), 0).training.update
+    assert (found.softmax.removed, found.ema) == (0, 0.98)
+
+
 def test_what_an_update_says_of_itself() -> None:
     whole = Change(90, 16, 0, 0.237, 0.229, 0.667, 0.254, 22.2)
     assert whole.sentence() == (
@@ -266,12 +280,16 @@ def test_what_an_update_says_of_itself() -> None:
     )
     assert replace(whole, steps=1).sentence() == whole.sentence()
     assert replace(whole, before=None, new=None).sentence() == "learned 90 new triples with 16 new entities in 22 s"
+    one = replace(whole, triples=1, entities=1, before=None, new=None)
+    assert one.sentence() == "learned 1 new triple with 1 new entity in 22 s"
 
 
 def test_the_command_line_wants_one_place() -> None:
     for places, words in (
         ([], "say where to"),
         (["--out", "a", "--update", "b"], "--out and --update exclude each other"),
+        (["--update", "b", "--index", "lsh"], "--index and --force go with --out"),
+        (["--update", "b", "--force"], "--index and --force go with --out"),
     ):
         done = CliRunner().invoke(app, ["fit", "world", *places])
         assert done.exit_code == 2

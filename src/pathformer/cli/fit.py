@@ -98,6 +98,10 @@ def command(
         )
     if out is not None and update is not None:
         raise typer.BadParameter("--out and --update exclude each other: an update is written to the engine itself")
+    if update is not None and (index != "exact" or force):
+        raise typer.BadParameter(
+            "--index and --force go with --out: an update keeps the engine's index, and `pathformer index` changes it"
+        )
     graph = _read(
         triples,
         data,

@@ -60,6 +60,7 @@ _RATE = 0.1  # of its learning rate, where everything is trained
 _ROWS: Mapping[type[Space], float] = {Hermitian: 3e-2, Sphere: 1e-1}  # that of new rows, where only rows are
 _NAMED = 0.05  # of it, for rows of old entities that new triples name
 _N3, _RELATION = 0.01, 0.5  # weights of the link predictor's own terms, for the same
+_AVERAGED = 0.98  # decay of the weights' average: fifty steps, where a fit's thousand would hold half-learned rows
 _DRAWN = 5_000  # training queries of a structure
 _ASKED = 40  # held-out queries of a structure
 _WORSE = 0.01  # of an MRR, that is told
@@ -81,7 +82,9 @@ class Change:
 
     def sentence(self) -> str:
         """For people."""
-        words = f"learned {self.triples:,} new triples with {self.entities:,} new entities in {self.seconds:.0f} s"
+        triples = "triple" if self.triples == 1 else "triples"
+        entities = "entity" if self.entities == 1 else "entities"
+        words = f"learned {self.triples:,} new {triples} with {self.entities:,} new {entities} in {self.seconds:.0f} s"
         if self.before is not None and self.after is not None:
             words += f"; old held-out questions: MRR {100 * self.before:.1f} before, {100 * self.after:.1f} now"
             if self.before - self.after > _WORSE:
@@ -192,7 +195,8 @@ def _scale(old: Engine, grown: Grown, minutes: float | None, device: torch.devic
     training = usual.training
     update = replace(training.update, rate=_ROWS.get(type(old.model.space), _RATE * training.update.rate))
     if _has_hops(old):
-        update = replace(update, softmax=replace(update.softmax, n3=_N3, relation=_RELATION), weighted=False)
+        softmax = replace(update.softmax, n3=_N3, relation=_RELATION, removed=0)  # links take nothing away
+        update = replace(update, softmax=softmax, weighted=False, ema=_AVERAGED)
     return replace(
         usual,
         model=asdict(old.model.config),
