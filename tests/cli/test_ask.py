@@ -129,7 +129,19 @@ def test_predicted_alone_and_cuts(films: str) -> None:
         (("--top", "0"), "no predictions were asked for"),
     ):
         assert ask(films, TWO_HOPS, "--predicted", *cut).output == f"no answer: {told}\n"
-    assert len(ask(films, TWO_HOPS, "--precision", "0.9", "--no-why").output.splitlines()) == 1
+
+
+def test_where_known_answers_alone_are_left_the_predictions_that_were_cut_are_told(films: str) -> None:
+    for cut, told in (
+        (("--min-probability", "0.995"), "6 predictions are less likely than 99.5 %, the best of them 10.0 %"),
+        (("--precision", "0.9"), f"no precision can be promised: {UNMEASURED}"),
+    ):
+        first, below = ask(films, TWO_HOPS, *cut, "--no-why").output.splitlines()
+        assert first.split() == ["1", "Mastroianni", "known", "100", "%"]
+        assert below == told
+        assert json.loads(ask(films, TWO_HOPS, *cut, "--json").output)["note"] == told
+    for nothing_cut in (("--known",), ("--known", "--precision", "0.9"), ("--top", "0"), ("--min-probability", "0")):
+        assert json.loads(ask(films, TWO_HOPS, *nothing_cut, "--json").output)["note"] == ""
 
 
 def test_an_empty_result_says_which_branch_is_empty(films: str) -> None:

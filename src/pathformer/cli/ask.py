@@ -150,13 +150,13 @@ def _nothing(answers: Answers) -> str:
 
 
 def _cut(answers: Answers, precision: float) -> Answers:
-    """The answers cut at a precision, with a note of what there was where nothing stays."""
+    """The answers cut at a precision, with a note of what there was where no prediction stays."""
     from dataclasses import replace
 
     cut = answers.at_precision(precision)
-    if len(cut) or not len(answers):
+    if len(cut.predicted) or not len(answers.predicted):
         return cut
-    best = max((answer.probability for answer in answers if answer.calibrated), default=None)
+    best = max((answer.probability for answer in answers.predicted if answer.calibrated), default=None)
     told = "no precision can be promised: no probability of these predictions was measured"
     if best is not None:
         told = f"no prediction reaches a precision of {100 * precision:g} %, the best measured has {100 * best:.1f} %"

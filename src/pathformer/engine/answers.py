@@ -61,7 +61,7 @@ class Answers(Sequence[Answer]):
 
     question: str
     items: tuple[Answer, ...]
-    note: str = ""  # why the graph itself has no answer, where it has none; what the options hid, where all is hidden
+    note: str = ""  # why the graph has no answer, where it has none; what options hid, where they hid all predictions
     doubt: str = ""  # why no held-out questions stand behind the probabilities, where none do
 
     def __len__(self) -> int:

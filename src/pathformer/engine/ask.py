@@ -108,7 +108,7 @@ def _answers(asked: Asked, found: Candidates, service: Service, options: Options
     if absurd:
         note = "the question contradicts itself: it asks for what one of its negated parts denies"
     elif found.known.any():
-        note = "" if items else left_out
+        note = left_out if not items or (options.top and all(item.known for item in items)) else ""
     else:
         note = "; ".join(filter(None, (why_empty(asked.tree, sets, speller), left_out)))
     return Answers(asked.text, tuple(items), note, doubt)
