@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 import xml.etree.ElementTree as ET
 from pathlib import Path
 
@@ -18,7 +19,7 @@ from pathformer.experiments.tables.chart import chart
 from pathformer.experiments.tables.data import printed_only
 from pathformer.experiments.tables.measured import Choice, check_variant, grid, printed, rows_to_run
 from pathformer.experiments.tables.timed import running_time, speeds, speeds_of_runs
-from pathformer.experiments.tables.view import Line
+from pathformer.experiments.tables.view import Line, Row
 from pathformer.query.structures import EPFO
 
 
@@ -140,6 +141,17 @@ def test_differences_are_ours_less_the_papers() -> None:
     text = render.to_text(grid(7, [made("fb15k-237-layers-2", 5.0, 23.0)]))
     assert "ours   23.0" in text
     assert "diff   -0.7" in text
+
+
+def test_a_difference_that_rounds_to_nothing_has_no_sign() -> None:
+    assert Row("a", 1000.0, 999.9).difference == Row("a", 1000.0, 1000.1).difference == "0.0 %"
+    assert Row("a", 1000.0, 999.0).difference == "-0.1 %"
+    for ours in (23.66, 23.74):
+        text = render.to_text(grid(7, [made("fb15k-237-layers-2", 5.0, ours)]))
+        assert re.search(r"diff +0\.0\b", text)
+    ours = grid(7, [made("fb15k-237-layers-2", 5.0, 23.7 - 1e-9)])
+    (record,) = (entry for entry in ours.records() if entry["column"] == "avg" and entry["difference"] is not None)
+    assert str(record["difference"]) == "0.0"
 
 
 def test_a_picture_holds_every_model_and_both_figures() -> None:
