@@ -1,4 +1,6 @@
-"""What may stand between two links of a path: `PYTHONPATH=src python benchmarks/chains.py MODEL DATASET`.
+"""What may stand between two links of a path.
+
+    pathformer bench chains -- MODEL DATASET
 
 MODEL is an engine, or a run's folder or checkpoint, in the hermitian space, whose tables are a ComplEx's; DATASET one
 whose validation queries are asked. No encoder adds anything: 2p and 3p are chains of links alone, and each line says

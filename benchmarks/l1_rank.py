@@ -1,4 +1,6 @@
-"""Exact filtered ranking at NELL995's size on a CUDA device: `PYTHONPATH=src python benchmarks/l1_rank.py`.
+"""Exact filtered ranking at NELL995's size on a CUDA device.
+
+    pathformer bench l1_rank
 
 A Pathformer of the paper's size over synthetic ids (63,361 entities, 400 relations, d = 800, 6 layers), as many queries
 and answers a structure as the paper's Tables 10 and 11 say. Prints tile sizes of the distance kernel against its floor,

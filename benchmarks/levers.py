@@ -1,4 +1,6 @@
-"""What each lever gives at equal minutes: `PYTHONPATH=src python benchmarks/levers.py RUN MINUTES OUT [LEVER ...]`.
+"""What each lever gives at equal minutes.
+
+    pathformer bench levers -- RUN MINUTES OUT [LEVER ...]
 
     pathformer bench levers -- fast-fb15k-237 3 runs/levers recipe margin one-answer
     pathformer bench levers -- fast-fb15k-237 3 runs/levers recipe start frozen --jobs 3

@@ -96,6 +96,16 @@ def test_a_graph_without_splits_gives_training_queries(tmp_path: Path) -> None:
     assert "train  2p" in out
 
 
+def test_the_benchmarks_are_listed_by_plain_sentences() -> None:
+    folder = Path(__file__).parents[2] / "benchmarks"
+    listed = dict(line.split("  ", 1) for line in run("bench", "--folder", folder).splitlines())
+    assert {"chains", "l1_rank", "levers"} <= set(listed)
+    for name, summary in listed.items():
+        assert summary.endswith((".", "?")), name
+        assert "`" not in summary, name
+        assert "benchmarks/" not in summary, name
+
+
 def test_bench_lists_and_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     assert "run this from the root of a checkout" in refused("bench")
