@@ -14,7 +14,7 @@ from pathformer.errors import UnsupportedQueryError
 from pathformer.index import build as build_index
 from pathformer.kg.knowledge import KnowledgeGraph
 from pathformer.kg.vocab import Vocabulary
-from pathformer.models._contract import ENTITIES, RELATIONS, takes
+from pathformer.models._contract import ENTITIES, RELATIONS
 from pathformer.query.structures import STRUCTURES
 from pathformer.symbolic.refuted import refuted
 
@@ -36,7 +36,7 @@ def kg() -> KnowledgeGraph:
 def test_a_method_answers(name: str, variant: dict[str, Any], kg: KnowledgeGraph, tmp_path: Path) -> None:
     model = make(name, variant)
     engine = Engine(kg, model, build_index("exact", model.entities.weight.detach(), model.space))
-    taken = [structure for structure in (STRUCTURES[shown] for shown in SHOWN) if takes(model, structure)]
+    taken = [structure for structure in (STRUCTURES[shown] for shown in SHOWN) if model.takes(structure)]
     rows = [np.random.default_rng(n).integers(0, RELATIONS, len(s.columns)).tolist() for n, s in enumerate(taken)]
     trees = [structure.tree(row) for structure, row in zip(taken, rows, strict=True)]
     assert trees

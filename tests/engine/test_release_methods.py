@@ -15,7 +15,7 @@ from pathformer.engine.release import released
 from pathformer.index import build as build_index
 from pathformer.kg.knowledge import KnowledgeGraph
 from pathformer.kg.vocab import Vocabulary
-from pathformer.models._contract import ENTITIES, RELATIONS, takes
+from pathformer.models._contract import ENTITIES, RELATIONS
 from pathformer.query.structures import STRUCTURES
 
 SHOWN = ("1p", "2p", "2i", "inp")
@@ -37,7 +37,7 @@ def test_a_method_is_released(name: str, variant: dict[str, Any], kg: KnowledgeG
     trees = [
         structure.tree(np.random.default_rng(n).integers(0, RELATIONS, len(structure.columns)).tolist())
         for n, structure in enumerate(STRUCTURES[shown] for shown in SHOWN)
-        if takes(model, structure)
+        if model.takes(structure)
     ]
     small = Engine.of(released(engine.parts, "int8"))
     opened = load(small.save(tmp_path / "small"))

@@ -264,6 +264,49 @@ def test_links_alone_take_nothing_away_and_the_average_forgets_half_learned_rows
     assert (found.softmax.removed, found.ema) == (0, 0.98)
 
 
+POSITIVE = {"1p", "2p", "3p", "2i", "3i", "ip", "pi", "2u", "up"}
+
+
+@pytest.mark.parametrize(
+    ("method", "config", "asked"),
+    [
+        ("gqe", {"dim": 8}, POSITIVE),
+        ("q2b", {"dim": 8}, POSITIVE),
+        ("complex", {"rank": 8}, {"1p", "2u"}),
+    ],
+)
+def test_an_update_asks_what_the_method_takes(
+    graph: KnowledgeGraph, method: str, config: dict[str, int], asked: set[str], tmp_path: Path
+) -> None:
+    folder = an_engine(graph.split(0.1, 0.1), method, **config).save(tmp_path / "engine")
+    engine = update_engine(folder, KnowledgeGraph.from_triples(NEW), minutes=0.03, progress=False)
+    [change] = engine.about["updates"]
+    assert change["steps"] > 0
+    assert change["before"] is not None
+    assert engine.model.name == method
+    scores = FitReport.from_json(engine.files["report.json"].decode()).scores
+    assert scores is not None
+    assert set(scores.scores) == asked
+
+
+def test_in_other_spaces_all_of_a_model_is_trained_at_a_tenth_of_the_rate(
+    graph: KnowledgeGraph, tmp_path: Path
+) -> None:
+    old, more = an_engine(graph.split(0.1, 0.1), "mlp", dim=8), KnowledgeGraph.from_triples(NEW)
+    scale = update._scale(old, grow(old.kg, more), 1.0, torch.device("cpu"), 0)
+    usual = scale_for(entities=52, triples=465, minutes=1.0, hops=False).training.update
+    assert scale.training.update.rate == pytest.approx(0.1 * usual.rate)
+    assert scale.training.update.softmax == usual.softmax
+    new = update_engine(old.save(tmp_path / "engine"), more, minutes=0.03, progress=False)
+    scores = FitReport.from_json(new.files["report.json"].decode()).scores
+    assert scores is not None
+    assert set(scores.scores) == set(STRUCTURES)
+    before, after = old.model.state_dict(), new.model.state_dict()
+    assert not [name for name, tensor in before.items() if torch.equal(tensor, after[name][: len(tensor)])]
+    unnamed = graph.vocabulary.entities.find("e20")[0]
+    assert not torch.equal(before["entities.weight"][unnamed], after["entities.weight"][unnamed])
+
+
 def test_what_an_update_says_of_itself() -> None:
     whole = Change(90, 16, 0, 0.237, 0.229, 0.667, 0.254, 22.2)
     assert whole.sentence() == (

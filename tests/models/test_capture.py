@@ -9,7 +9,6 @@ import torch
 from contract_cases import CASES, IDS, SMALL
 
 from pathformer.models import build
-from pathformer.models._contract import takes
 from pathformer.training import bench
 from pathformer.training.data import TrainingSet
 from pathformer.training.step import StepConfig, TrainingStep
@@ -31,7 +30,7 @@ def data() -> TrainingSet:
 def train(data: TrainingSet, name: str, variant: dict[str, Any], config: StepConfig, updates: int) -> TrainingStep:
     torch.manual_seed(0)
     made = build(name, {**SMALL[name], **variant}, entities=60, relations=8).to(data.ids.device)
-    structures = [s.name for s in data.structures if takes(made, s)]
+    structures = [s.name for s in data.structures if made.takes(s)]
     step = TrainingStep(made, data, dict.fromkeys(structures, 6), config)
     step.run(updates)
     return step

@@ -11,7 +11,6 @@ from contract_cases import CASES, IDS, SMALL
 
 from pathformer.evaluation.evaluate import ModelRanker, evaluate
 from pathformer.models import Model, build
-from pathformer.models._contract import takes
 from pathformer.query.structures import STRUCTURES
 from pathformer.symbolic.pairs import GraphPair
 from pathformer.symbolic.queries import Queries
@@ -51,7 +50,7 @@ def test_a_few_updates_bring_the_loss_down_and_every_weight_moves(
 ) -> None:
     made = make(name, variant)
     before = {name: weight.detach().clone() for name, weight in made.named_parameters()}
-    structures = [s.name for s in data.structures if takes(made, s)]
+    structures = [s.name for s in data.structures if made.takes(s)]
     step = TrainingStep(made, data, dict.fromkeys(structures, 16), StepConfig(negatives=16, rate=1e-2))
     step.run(5)
     early = step.losses()
@@ -68,7 +67,7 @@ def test_a_few_updates_bring_the_loss_down_and_every_weight_moves(
 @every_method
 def test_it_ranks(valid: dict[str, Queries], name: str, variant: dict[str, Any]) -> None:
     made = make(name, variant)
-    asked = {name: part for name, part in valid.items() if takes(made, part.structure)}
+    asked = {name: part for name, part in valid.items() if made.takes(part.structure)}
     report = evaluate(ModelRanker(made), asked)
     assert set(report.scores) == set(asked)
     assert all(0.0 < score.mrr < 1.0 for score in report.scores.values())

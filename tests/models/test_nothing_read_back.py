@@ -14,7 +14,7 @@ import training_toy as toy
 from contract_cases import CASES, IDS, SMALL
 
 from pathformer.models import build
-from pathformer.models._contract import Watch, takes
+from pathformer.models._contract import Watch
 from pathformer.query.structures import STRUCTURES
 from pathformer.symbolic.pairs import GraphPair
 from pathformer.symbolic.sample import sample
@@ -33,7 +33,7 @@ def data() -> TrainingSet:
 def test_a_pass_reads_nothing_back(data: TrainingSet, name: str, variant: dict[str, Any]) -> None:
     torch.manual_seed(0)
     made = build(name, {**SMALL[name], **variant}, entities=toy.ENTITIES, relations=toy.RELATIONS)
-    structures = [s.name for s in data.structures if takes(made, s)]
+    structures = [s.name for s in data.structures if made.takes(s)]
     step = TrainingStep(made, data, dict.fromkeys(structures, 4), StepConfig(negatives=6))
     step.run(1)  # index tensors and buffers are made once, before a capture
     drawn = step.drawer.draw()

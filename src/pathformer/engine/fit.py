@@ -46,10 +46,10 @@ from pathformer.training.display import Display
 from pathformer.training.fresh import ROOM
 from pathformer.training.loop import Result, Task, train
 
-__all__ = ["DRAWINGS", "METHOD", "assembled", "fit", "new_model", "train_in"]
+__all__ = ["METHOD", "assembled", "fit", "new_model", "train_in"]
 
 METHOD = "pathformer"
-DRAWINGS = len(EFOL_TRAINED) + 4 * len(STRUCTURES)  # structures that `draw_questions` tells of
+_DRAWINGS = len(EFOL_TRAINED) + 4 * len(STRUCTURES)  # structures that `draw_questions` tells of
 _STAGES = 5
 _VALIDATED = 60  # queries of a structure that the best weights are picked by
 
@@ -99,7 +99,7 @@ def fit(
         stages.keep(folder)
         with stages.stage("holding out"):
             parts = hold_out(kg, sizes.held_out, seed)
-        with stages.stage("drawing questions", DRAWINGS) as advance:
+        with stages.stage("drawing questions", _DRAWINGS) as advance:
             questions = drawn_once(folder, parts, lambda: draw_questions(parts, sizes, seed, advance, box))
         model = new_model(parts, sizes, place)
         with stages.training() as display:
@@ -158,7 +158,7 @@ def train_in(
     """
     facts = {
         "version": __version__,
-        "method": METHOD,
+        "method": model.name,
         "model": dict(scale.model),
         "entities": kg.vocabulary.entity_count,
         "relations": kg.vocabulary.relation_count,

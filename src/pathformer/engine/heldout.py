@@ -75,23 +75,23 @@ def draw_questions(
     advance: Advance | None = None,
     box: Box | None = None,
     learned: tuple[str, ...] = EFOL_TRAINED,
+    judged: tuple[str, ...] = tuple(STRUCTURES),
 ) -> Questions:
     """Draw what a fit trains on and is judged by; fewer of them where its box leaves no time for all.
 
-    learned: the structures that it trains on.
+    learned, judged: the structures of either.
     """
     told, box = advance or (lambda _: None), box or Box()
     hurry = _Hurry(box.end(DRAWN), len(learned))
     train = _drawn(GraphPair.of(kg.graph("train")), learned, scale.drawn, "train", scale.limit, seed, told, hurry)
     if not {"valid", "test"} <= kg.splits.keys() or not min(len(kg.splits["valid"]), len(kg.splits["test"])):
         return Questions(train, {}, {}, {})
-    names = tuple(STRUCTURES)
-    hurry = _Hurry(box.end(JUDGED), 4 * len(names))
+    hurry = _Hurry(box.end(JUDGED), 4 * len(judged))
     parts = {
-        split: _drawn(graph_pair(kg, split), names, scale.asked, split, _MOST, seed, told, hurry)
+        split: _drawn(graph_pair(kg, split), judged, scale.asked, split, _MOST, seed, told, hurry)
         for split in ("valid", "test")
     }
-    everyday = {split: _everyday(kg, split, scale, seed, told, hurry) for split in parts}
+    everyday = {split: _everyday(kg, split, judged, scale, seed, told, hurry) for split in parts}
     return Questions(train, parts["valid"], parts["test"], everyday)
 
 
@@ -113,11 +113,13 @@ def to_learn(kg: KnowledgeGraph, queries: Iterable[Queries], scale: Scale) -> li
     return all_with_removed(queries, GraphPair.of(kg.graph("train")))
 
 
-def draw_held_out(kg: KnowledgeGraph, split: str, count: int, seed: int = 0) -> dict[str, Queries]:
+def draw_held_out(
+    kg: KnowledgeGraph, split: str, count: int, seed: int = 0, names: tuple[str, ...] = tuple(STRUCTURES)
+) -> dict[str, Queries]:
     """Questions of a held-out part alone; none where the graph has no such part."""
     if not len(kg.splits.get(split, ())):
         return {}
-    return _drawn(graph_pair(kg, split), tuple(STRUCTURES), count, split, _MOST, seed, lambda _: None, _Hurry())
+    return _drawn(graph_pair(kg, split), names, count, split, _MOST, seed, lambda _: None, _Hurry())
 
 
 def asked_again(queries: Mapping[str, Queries], kg: KnowledgeGraph) -> dict[str, Queries]:
@@ -187,15 +189,21 @@ def _attempts(count: int) -> int:
 
 
 def _everyday(
-    kg: KnowledgeGraph, split: str, scale: Scale, seed: int, advance: Advance, hurry: _Hurry
+    kg: KnowledgeGraph,
+    split: str,
+    names: tuple[str, ...],
+    scale: Scale,
+    seed: int,
+    advance: Advance,
+    hurry: _Hurry,
 ) -> dict[str, Queries]:
     """Queries that hold on the graph without `split`, with what it adds to their answers, be it nothing."""
     found = {}
     both = graph_pair(kg, split)
     known = GraphPair.of(kg.graph("train" if split == "valid" else "valid"))
     usual = Rules(limit=scale.limit, link_limit=scale.limit, attempts=_attempts(scale.asked))
-    for name, structure in STRUCTURES.items():
-        rules = replace(usual, seconds=hurry.seconds())
+    for name in names:
+        structure, rules = STRUCTURES[name], replace(usual, seconds=hurry.seconds())
         rows = sample(structure, known, scale.asked, seed=seed, stream=f"everyday {split}", rules=rules).ids
         if len(rows) > scale.asked:
             rows = rows[np.sort(np.random.default_rng(seed).permutation(len(rows))[: scale.asked])]

@@ -6,8 +6,8 @@ links more often than old ones, so that the new is learned and the old is not fo
 
 Rows of new entities and relations move, those of old entities that new triples name at a twentieth of the rate, and
 everything else stays as it is: whatever else is trained drifts, and old answers with it. A model that started from a
-link predictor is taught links alone, another one questions of all kinds. In spaces in which that was not tried, those
-of runs that became engines, all of a model is trained, at a tenth of a fit's rate.
+link predictor is taught links alone, another one questions of all kinds that its method takes. In spaces in which that
+was not tried, those of runs that became engines, all of a model is trained, at a tenth of a fit's rate.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from pathformer.engine.assess import MEASURES, with_times
 from pathformer.engine.box import Box
 from pathformer.engine.drawn import drawn_once
 from pathformer.engine.engine import Engine
-from pathformer.engine.fit import DRAWINGS, assembled, train_in
+from pathformer.engine.fit import assembled, train_in
 from pathformer.engine.forms import FULL
 from pathformer.engine.heldout import Questions, among, asked_again, draw_held_out, draw_questions
 from pathformer.engine.place import grow_model, place_new
@@ -124,11 +124,14 @@ def update_engine(
     box = Box.of(scale.minutes)
     with stages.stoppable(kept=True), workshop(target, grown.kg, scale, fresh=fresh) as folder, free_threads():
         stages.keep(folder)
-        learned = ("1p",) if _has_hops(old) else EFOL_TRAINED
-        with stages.stage("drawing questions", DRAWINGS - len(EFOL_TRAINED) + len(learned)) as advance:
-            drawn = drawn_once(folder, grown.kg, lambda: draw_questions(grown.kg, scale, seed, advance, box, learned))
+        taken = tuple(name for name, structure in STRUCTURES.items() if old.model.takes(structure))
+        learned = tuple(name for name in (("1p",) if _has_hops(old) else EFOL_TRAINED) if name in taken)
+        with stages.stage("drawing questions", len(learned) + 4 * len(taken)) as advance:
+            drawn = drawn_once(
+                folder, grown.kg, lambda: draw_questions(grown.kg, scale, seed, advance, box, learned, taken)
+            )
             questions = _focused(drawn, grown)
-            held = asked_again(draw_held_out(old.kg, "test", scale.asked, seed), grown.kg)
+            held = asked_again(draw_held_out(old.kg, "test", scale.asked, seed, taken), grown.kg)
         before = evaluate(ModelRanker(old.model), among(held, old.model.entity_count)).mrr if held else None
         model = grow_model(old.model, grown.kg).to(place)
         place_new(model, grown.kg.graph("train"), old.kg.vocabulary.entity_count)

@@ -21,6 +21,7 @@ from pathformer.errors import PluginError, UnsupportedQueryError
 from pathformer.models._batch import Batch
 from pathformer.nn.table import Reading, Table
 from pathformer.plan import Block, Layout, UnionWay, build_layout
+from pathformer.query.structures import Structure
 from pathformer.spaces import Space
 
 __all__ = ["Combine", "Model", "build", "find"]
@@ -81,6 +82,14 @@ class Model(nn.Module, ABC):
         if layout.native and not self.native:
             what = "take a union as it is, only as union='dnf'"
             self._refuse(what, layout, lambda part: part.native, lambda method: method.native)
+
+    def takes(self, structure: Structure) -> bool:
+        """Whether this method does not refuse queries of a structure."""
+        try:
+            self.check(build_layout([Block(structure, 1)], self.union))
+        except UnsupportedQueryError:
+            return False
+        return True
 
     def _refuse(
         self, what: str, layout: Layout, at_fault: Callable[[Layout], bool], able: Callable[[type[Model]], bool]

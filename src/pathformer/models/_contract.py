@@ -17,10 +17,9 @@ import torch
 from torch import Tensor
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from pathformer.errors import UnsupportedQueryError
 from pathformer.models._base import Model
 from pathformer.models._batch import Batch
-from pathformer.plan import Block, Plan, build_layout, build_plan
+from pathformer.plan import Plan, build_plan
 from pathformer.query.structures import STRUCTURES, Structure, structure
 
 __all__ = [
@@ -34,7 +33,6 @@ __all__ = [
     "planned",
     "shapes",
     "tables",
-    "takes",
 ]
 
 ENTITIES, RELATIONS = 25, 6
@@ -61,19 +59,10 @@ def broken_rules(build: Build) -> dict[str, str]:
     return broken
 
 
-def takes(made: Model, shape: Structure) -> bool:
-    """Whether a method does not refuse a structure."""
-    try:
-        made.check(build_layout([Block(shape, 1)], made.union))
-    except UnsupportedQueryError:
-        return False
-    return True
-
-
 def shapes(made: Model) -> list[Structure]:
     """The structures that a method takes."""
     every = [*STRUCTURES.values(), structure(DEEP), structure(DEEP_NEGATED)]
-    return [shape for shape in every if takes(made, shape)]
+    return [shape for shape in every if made.takes(shape)]
 
 
 def tables(made: Model, count: int = 2) -> list[Part]:
@@ -111,7 +100,7 @@ def _neighbours_change_nothing(build: Build) -> None:
     parts = tables(made)
     expected = distances(made, planned(made, parts)).split([len(table) for _, table in parts])
     long = structure(LONG)
-    first: list[Part] = [(long, np.zeros((2, len(long.columns)), np.int64))] if takes(made, long) else []
+    first: list[Part] = [(long, np.zeros((2, len(long.columns)), np.int64))] if made.takes(long) else []
     turned = [*first, *((shape, table[::-1].copy()) for shape, table in reversed(parts))]
     found = distances(made, planned(made, turned)).split([len(table) for _, table in turned])
     for one, other in zip(reversed(found[len(first) :]), expected, strict=True):
