@@ -77,7 +77,7 @@ class Case:
         """As `pathformer index` tunes it, asked questions of all structures that its method answers."""
         graphs, asked = GraphPair.of(engine.kg.graph()), {}
         for name, structure in STRUCTURES.items():
-            if structure.negated and not engine.model.negation:
+            if not engine.model.takes(structure):
                 continue
             rows = sample(structure, graphs, EACH, seed=1).ids
             rows = rows[np.random.default_rng(0).permutation(len(rows))[:EACH]]

@@ -9,7 +9,9 @@ import numpy as np
 import pytest
 from contract_cases import CASES, make
 
+from pathformer.engine.compare import cost_of, held_out_queries
 from pathformer.engine.engine import Engine, load
+from pathformer.engine.typical import typical_points
 from pathformer.errors import UnsupportedQueryError
 from pathformer.index import build as build_index
 from pathformer.kg.knowledge import KnowledgeGraph
@@ -60,3 +62,17 @@ def test_a_negation_that_a_method_cannot_take_is_refused_by_name(kg: KnowledgeGr
     engine = Engine(kg, model, build_index("exact", model.entities.weight.detach(), model.space))
     with pytest.raises(UnsupportedQueryError, match=r"gqe cannot take a negation .*methods that can: .*pathformer"):
         engine.ask("?x : r0(e0, ?x) & !r1(e1, ?x)")
+
+
+@pytest.mark.parametrize(
+    ("name", "negation", "paths"), [("mlp", True, True), ("gqe", False, True), ("complex", False, False)]
+)
+def test_an_index_and_a_release_are_measured_by_what_a_method_takes(
+    name: str, negation: bool, paths: bool, kg: KnowledgeGraph
+) -> None:
+    model, parts = make(name, {}), kg.split(0.1, 0.1)
+    engine = Engine(parts, model, build_index("exact", model.entities.weight.detach(), model.space))
+    assert len(typical_points(parts, engine.encoder, count=3)) == 3 * (1 + 4 * paths + negation)
+    held = held_out_queries(engine, 5)
+    assert {"1p": "1p" in held, "2p": "2p" in held, "2in": "2in" in held} == {"1p": True, "2p": paths, "2in": negation}
+    assert set(cost_of(engine, engine, held).full) == set(held)

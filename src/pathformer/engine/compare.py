@@ -11,6 +11,7 @@ from pathformer.engine.engine import Engine
 from pathformer.engine.heldout import draw_held_out
 from pathformer.evaluation.evaluate import ModelRanker, evaluate
 from pathformer.query.computation import Tree
+from pathformer.query.structures import STRUCTURES
 from pathformer.symbolic.queries import Queries
 
 __all__ = ["cost_of", "held_out_queries"]
@@ -23,12 +24,12 @@ def held_out_queries(engine: Engine, count: int, structures: Sequence[str] | Non
 
     structures: those alone; of what the method cannot take, none.
     """
-    drawn = draw_held_out(engine.kg, "test", count, int(engine.about.get("seed") or 0))
-    return {
-        name: queries
-        for name, queries in drawn.items()
-        if (structures is None or name in structures) and (engine.model.negation or not queries.structure.negated)
-    }
+    names = tuple(
+        name
+        for name, structure in STRUCTURES.items()
+        if (structures is None or name in structures) and engine.model.takes(structure)
+    )
+    return draw_held_out(engine.kg, "test", count, int(engine.about.get("seed") or 0), names)
 
 
 def cost_of(full: Engine, less: Engine, queries: Mapping[str, Queries]) -> Cost:

@@ -22,7 +22,7 @@ _SHAPES = ("1p", "2p", "3p", "2i", "pi", "2in")
 def typical_points(kg: KnowledgeGraph, encoder: Encoder, count: int = 48, seed: int = 0) -> Tensor:
     """Up to `count` questions of each of six shapes, walked out of the graph and encoded. (D, q)."""
     graphs = GraphPair.of(kg.graph())
-    shapes = [STRUCTURES[name] for name in _SHAPES if encoder.model.negation or not STRUCTURES[name].negated]
+    shapes = [STRUCTURES[name] for name in _SHAPES if encoder.model.takes(STRUCTURES[name])]
     trees = [structure.tree(row) for structure in shapes for row in _rows(structure, graphs, count, seed)]
     return encoder.points(trees).rows
 
