@@ -66,7 +66,10 @@ def test_a_graph_binds_the_names():
         (("?x : r(a, ?x) | !s(b, ?x)",), "error: ?x stands in no positive atom of !s(b, ?x)"),
         (("(5, (2,))",), "error: tuples hold ids, which mean something only in a graph"),
         (("?x : r(a, ?x)", "--syntax", "prolog"), "error: no syntax 'prolog'"),
-        (("?x : r(a, ?x)", "--graph", "wrold"), "error: no dataset and no file or folder 'wrold'; closest: 'world'"),
+        (
+            ("?x : r(a, ?x)", "--graph", "wrold"),
+            "error: no file or folder 'wrold', and no dataset of that name; closest: 'world'",
+        ),
         (
             ("?x : r(a, ?x)", "--svg", "no/such/folder/q.svg"),
             "error: no/such/folder/q.svg cannot be written: No such file",

@@ -67,9 +67,12 @@ def test_a_dataset_that_is_not_there(tmp_path: Path, monkeypatch: pytest.MonkeyP
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("umsl", "no dataset and no file or folder 'umsl'; closest: 'umls'"),
-        ("./umls", "no dataset and no file or folder './umls'; closest: 'umls'"),
-        ("?!", "no dataset and no file or folder '?!'; the known ones are codex-s, fb15k-237, kinships, nations,"),
+        ("umsl", "no file or folder 'umsl', and no dataset of that name; closest: 'umls'"),
+        ("./umls", "no file or folder './umls', and no dataset of that name; closest: 'umls'"),
+        (
+            "?!",
+            "no file or folder '?!', and no dataset of that name; the known ones are codex-s, fb15k-237, kinships,",
+        ),
     ],
 )
 def test_an_unknown_name(name: str, message: str) -> None:

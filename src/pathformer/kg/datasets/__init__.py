@@ -49,4 +49,4 @@ def _path(name_or_path: str | Path) -> Path:
     known = plugins.names(__name__)
     near = closest(str(name_or_path), known)
     hint = f"closest: {', '.join(map(repr, near))}" if near else f"the known ones are {', '.join(known)}"
-    raise DatasetError(f"no dataset and no file or folder {str(name_or_path)!r}; {hint}")
+    raise DatasetError(f"no file or folder {str(name_or_path)!r}, and no dataset of that name; {hint}")
