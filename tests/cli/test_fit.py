@@ -100,6 +100,35 @@ def test_without_triples_it_says_so_with_an_example(arguments: list[str], exampl
     )
 
 
+@pytest.mark.parametrize(
+    ("option", "message"),
+    [
+        (("--minutes", "0"), "minutes is a time above 0, got 0"),
+        (("--minutes", "nan"), "minutes is a time above 0, got nan"),
+        (("--index", "foo"), "no index 'foo'"),
+        (("--device", "gpu"), "no device is called 'gpu'"),
+    ],
+)
+def test_what_cannot_be_is_refused_before_the_graph_is_read(
+    option: tuple[str, str], message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def read(*_: Any) -> None:
+        pytest.fail("the graph was read")
+
+    monkeypatch.setattr(fit, "_read", read)
+    with pytest.raises(InputError) as caught:
+        run("world", "--out", tmp_path / "engine", *option)
+    assert str(caught.value).startswith(message)
+
+
+def test_a_file_that_is_not_there_is_said_to_be_none(tmp_path: Path) -> None:
+    with pytest.raises(InputError) as caught:
+        run("nope.tsv", "--out", tmp_path / "engine")
+    assert str(caught.value).startswith(
+        "no file or folder 'nope.tsv', and no dataset of that name; the known ones are "
+    )
+
+
 def test_a_known_graph_takes_no_option_of_reading(tmp_path: Path, fitted: list[KnowledgeGraph]) -> None:
     with pytest.raises(InputError) as caught:
         run("codex-s", "--format", "tsv", "--skip-bad", "--out", tmp_path / "engine")

@@ -102,6 +102,7 @@ def command(
         raise typer.BadParameter(
             "--index and --force go with --out: an update keeps the engine's index, and `pathformer index` changes it"
         )
+    _check(minutes, index, device)
     graph = _read(
         triples,
         data,
@@ -129,6 +130,17 @@ def command(
 
         engine = fit(graph, minutes, out=out, index=index, device=device, seed=seed, force=force, fresh=fresh)
     _tell(engine, update or out)
+
+
+def _check(minutes: float | None, index: str, device: str) -> None:
+    """Refuse what cannot be before a graph is read, which may take minutes."""
+    from pathformer.engine.scale import check_minutes
+    from pathformer.index import find
+    from pathformer.training.device import choose_device
+
+    check_minutes(minutes)
+    find(index)
+    choose_device(device)
 
 
 def _read(triples: list[str], data: Path | None, options: Mapping[str, Any]) -> KnowledgeGraph:

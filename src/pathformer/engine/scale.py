@@ -23,7 +23,7 @@ from pathformer.training.options import SoftmaxOptions, StepConfig
 from pathformer.training.recipes.fast import fast
 from pathformer.training.recipes.small import MIX
 
-__all__ = ["Links", "Scale", "scale_for"]
+__all__ = ["Links", "Scale", "check_minutes", "scale_for"]
 
 _LOGITS = 1 << 25  # numbers of a batch's softmax over all entities, 128 MiB: beyond it entities are drawn
 _RANKED = 1 << 28  # distances that ranking the held-out queries may take
@@ -67,6 +67,12 @@ class Scale:
         return replace(self, training=counted, links=links, minutes=None)
 
 
+def check_minutes(minutes: float | None) -> None:
+    """Refuse a time that is none."""
+    if minutes is not None and not 0 < minutes < float("inf"):
+        raise InputError(f"minutes is a time above 0, got {minutes:g}")
+
+
 def scale_for(
     *,
     entities: int,
@@ -82,8 +88,7 @@ def scale_for(
     minutes: for everything, a box chosen by the size if not given; cuda, memory: whether there is a card, and its
     bytes; hops: whether every hop looks at all entities, as a model that is there may do whatever the size now is.
     """
-    if minutes is not None and not 0 < minutes < float("inf"):
-        raise InputError(f"minutes is a time above 0, got {minutes:g}")
+    check_minutes(minutes)
     whole = minutes if minutes is not None else _minutes(triples, cuda)
     dim = _dim(entities, cuda)
     batch = 4096 if cuda else 512
