@@ -63,7 +63,10 @@ def test_a_run_learns_and_leaves_its_files(tmp_path: Path) -> None:
 def test_a_finished_run_is_left_alone(tmp_path: Path) -> None:
     toy.run(tmp_path, quiet())
     before = {p: p.stat().st_mtime_ns for p in tmp_path.glob("*.safetensors")}
-    assert toy.run(tmp_path, quiet()).finished
+    said = io.StringIO()
+    again = toy.run(tmp_path, Display(Console(file=said, width=1000)))
+    assert again.finished
+    assert said.getvalue() == f"{tmp_path} had finished, at step {again.step}: nothing is left to train\n"
     assert {p: p.stat().st_mtime_ns for p in tmp_path.glob("*.safetensors")} == before
 
 

@@ -91,7 +91,9 @@ class _Run:
             self.phase, self.factor = facts["phase"], facts["factor"]
             self.step.adam.set_rate(self.config.update.rate * self.factor)
             self.best, self.validated = facts["best"] and tuple(facts["best"]), facts["validated"]
-            self.display.say(f"continues at step {self.clock.step:,} of {self.folder}")
+            at = f"at step {self.clock.step:,}"
+            done = f"{self.folder} had finished, {at}: nothing is left to train"
+            self.display.say(done if self.clock.done else f"continues {at} of {self.folder}")
         self._saved = self._looked = self.clock.seconds
         self.logs = open_logs(self.folder, self.clock.step)
 
