@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from pathformer import config
 from pathformer.errors import ConfigError
+from pathformer.toml import to_toml
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -148,7 +149,7 @@ def test_a_setting_that_was_taken_away_is_read_at_the_value_that_holds_now() -> 
         dropped: ClassVar[Mapping[str, Any]] = {"bias": True}
 
     assert config.from_mapping(Less, {"layers": 2, "bias": True}) == Less(layers=2)
-    assert config.to_toml(Less()) == "layers = 6\n"
+    assert to_toml(Less()) == "layers = 6\n"
     with pytest.raises(ConfigError, match="setting 'bias' was taken away: everything has True now, found False"):
         config.from_mapping(Less, {"bias": False})
     with pytest.raises(ConfigError, match="no setting 'bias'"):
@@ -179,11 +180,11 @@ runs = st.builds(
 def test_what_is_written_reads_back_equal(run: Run) -> None:
     import tomllib
 
-    assert config.from_mapping(Run, tomllib.loads(config.to_toml(run))) == run
+    assert config.from_mapping(Run, tomllib.loads(to_toml(run))) == run
 
 
 def test_toml_is_meant_for_people() -> None:
-    assert config.to_toml(Run(name="a", seed=None)) == (
+    assert to_toml(Run(name="a", seed=None)) == (
         'name = "a"\nseed = "none"\nfast = false\nout = "runs"\nweights = {}\n'
         '\n[model]\nlayers = 6\ndropout = 0.1\nnorm = "pre"\nheads = [8]\n'
     )

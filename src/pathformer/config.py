@@ -21,7 +21,6 @@ pathformer.errors.ConfigError: no setting 'layrs'; closest: 'layers'
 from __future__ import annotations
 
 import dataclasses
-import json
 import tomllib
 import types
 import typing
@@ -30,19 +29,19 @@ from pathlib import Path
 from typing import Any, Literal, TypeVar
 
 from pathformer.errors import ConfigError, closest
+from pathformer.toml import NONE
 
-__all__ = ["changed", "dropped", "flat", "from_mapping", "read", "to_toml"]
+__all__ = ["changed", "dropped", "flat", "from_mapping", "read"]
 
 T = TypeVar("T")
 
-_NONE = "none"
 _WORDS: dict[Any, str] = {
     bool: "true or false",
     int: "an integer",
     float: "a number",
     str: "a text",
     Path: "a path",
-    type(None): _NONE,
+    type(None): NONE,
 }
 
 
@@ -64,11 +63,6 @@ def from_mapping(cls: type[T], table: Mapping[str, Any]) -> T:
     """Settings of dataclass `cls` from nested mappings, as `tomllib` gives them; every key and type is checked."""
     built: T = _build(cls, table, "")
     return built
-
-
-def to_toml(config: Any) -> str:
-    """Every setting as TOML that reads back to an equal object, defaults included; kept beside a checkpoint."""
-    return "\n".join(_toml_lines(config, "")).lstrip("\n") + "\n"
 
 
 def dropped(cls: type) -> Mapping[str, Any]:
@@ -186,7 +180,7 @@ def _without_dropped(cls: type, table: Mapping[str, Any], prefix: str) -> Mappin
 
 def _convert(value: Any, kind: Any, key: str, root: type, complete: bool) -> Any:
     options = _options(kind)
-    if type(None) in options and (value is None or value == _NONE):
+    if type(None) in options and (value is None or value == NONE):
         return None
     for option in options:
         if dataclasses.is_dataclass(option) and isinstance(value, Mapping):
@@ -253,44 +247,6 @@ def _keys(cls: type, prefix: str) -> Iterator[str]:
             yield _join(prefix, name)
         else:
             yield from _keys(inside, _join(prefix, name))
-
-
-# --- dataclass -> TOML ----------------------------------------------------------------------------------------------
-
-
-def _toml_lines(config: Any, prefix: str) -> Iterator[str]:
-    """The plain settings of a table first, its sub-tables after: the order TOML wants."""
-    tables = []
-    for field in dataclasses.fields(config):
-        value = getattr(config, field.name)
-        if dataclasses.is_dataclass(value):
-            tables.append((field.name, value))
-        elif value is not None or field.default is not None:
-            yield f"{field.name} = {_toml_value(value)}"
-    for name, value in tables:
-        path = _join(prefix, name)
-        yield ""
-        yield f"[{path}]"
-        yield from _toml_lines(value, path)
-
-
-def _toml_value(value: Any) -> str:
-    match value:
-        case None:
-            return f'"{_NONE}"'
-        case bool():
-            return "true" if value else "false"
-        case int() | float():
-            return repr(value)
-        case str() | Path():
-            # A JSON string is a TOML string once DEL is escaped too and surrogate pairs are not used.
-            return json.dumps(str(value), ensure_ascii=False).replace("\x7f", "\\u007f")
-        case tuple() | list():
-            return f"[{', '.join(map(_toml_value, value))}]"
-        case Mapping():
-            inner = ", ".join(f"{_toml_value(str(k))} = {_toml_value(v)}" for k, v in value.items())
-            return f"{{{inner}}}"
-    raise TypeError(f"a setting of type {type(value).__name__} cannot be written as TOML")
 
 
 # --- types ----------------------------------------------------------------------------------------------------------

@@ -28,6 +28,7 @@ from pathformer.symbolic.protocol import protocol_for
 from pathformer.symbolic.queries import Queries
 from pathformer.symbolic.removed import all_with_removed, contested
 from pathformer.symbolic.sample import Rules, sample
+from pathformer.toml import to_toml
 from pathformer.training import checkpoint
 from pathformer.training.data import TrainingSet
 from pathformer.training.device import choose_device
@@ -96,7 +97,7 @@ def train_run(
     kg, sets = _told(material or gather(run, data, test=test), place, display, test)
     check_graph(folder / "last.safetensors", kg)
     folder.mkdir(parents=True, exist_ok=True)
-    (folder / "settings.toml").write_text(config.to_toml(run), encoding="utf-8")
+    (folder / "settings.toml").write_text(to_toml(run), encoding="utf-8")
     model = new_model(run, kg, place)
     if run.start and not (folder / "last.safetensors").is_file():
         first = _first(run, folder / "start", Material(kg, sets), device, display)
