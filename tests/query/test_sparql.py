@@ -254,6 +254,29 @@ def test_mistakes():
 
 
 @pytest.mark.parametrize(
+    ("wrong", "right", "meant"),
+    [
+        ("SELECT ?x { <Town A> :in ?x }", ":Town%20A", '?x : in("Town A", ?x)'),
+        ("SELECT ?x { ?x :in <Town (old) A> }", ":Town%20%28old%29%20A", '?x : in(?x, "Town (old) A")'),
+        ("SELECT ?x { :a <lies in> ?x }", ":lies%20in", '?x : "lies in"(a, ?x)'),
+        ("SELECT ?x { <urn:pathformer:graph:Town A> :in ?x }", ":Town%20A", '?x : in("Town A", ?x)'),
+    ],
+)
+def test_a_blank_in_an_iri_is_told_with_the_right_form(wrong, right, meant):
+    with pytest.raises(QuerySyntaxError) as caught:
+        parse(wrong)
+    start, end = wrong.index("<"), wrong.index(">") + 1
+    underlined = f"  {wrong}\n  {' ' * start}^"
+    assert str(caught.value) == f"no blank may stand between < and >: write {right}\n{underlined}"
+    assert parse(wrong[:start] + right + wrong[end:]) == parse_any(meant)
+
+
+def test_a_comparison_is_no_iri_with_a_blank():
+    with pytest.raises(QuerySyntaxError, match="this is not SPARQL: it goes wrong at"):
+        parse("SELECT ?x { ?y :in ?x FILTER(?x < 3 && ?y > 4) ")
+
+
+@pytest.mark.parametrize(
     "pattern",
     [
         "{ " * 3000 + ":a :r ?x" + " }" * 3000,

@@ -16,7 +16,7 @@ from typing import Any
 from pathformer.errors import MissingExtraError, QuerySizeError, QuerySyntaxError
 from pathformer.query.ast import Query, check_depth
 from pathformer.query.bind import bind, own_vocabulary
-from pathformer.query.naming import Naming
+from pathformer.query.naming import Naming, local_of, name_of
 from pathformer.query.request import Request
 from pathformer.query.syntax._deep import run_deep
 from pathformer.query.syntax._refused import refused
@@ -30,6 +30,7 @@ _FORMS = "PREFIX|BASE|SELECT|ASK|CONSTRUCT|DESCRIBE"
 _START = re.compile(rf"\s*(?:#[^\n]*\n\s*)*(?:{_FORMS}|{_UPDATES})[\s{{*?$<]", re.IGNORECASE)
 _VARIABLE = re.compile(r"[A-Za-z0-9_]+")  # names that SPARQL and the formula language both take
 _UPDATE = re.compile(rf"\s*({_UPDATES})\s", re.IGNORECASE)
+_BLANK = re.compile(r"<([^\s<>?={}&|]+(?: +[^\s<>?={}&|]+)+)>")  # an IRI but for its blanks, and no comparison
 _CLAUSES = {
     "datasetClause": "FROM",
     "groupby": "GROUP BY",
@@ -89,7 +90,7 @@ def _read(text: str, namespace: str) -> Request:
     try:
         parsed = parseQuery(text)
     except ParseBaseException as error:
-        raise QuerySyntaxError(f"this is not SPARQL: it goes wrong at {error.found}", text, error.loc) from None
+        raise _mistake(text, namespace, error) from None
     answer, limit, distinct = _head(parsed[1])
     try:
         algebra = translateQuery(parsed, initNs={"": namespace}).algebra
@@ -102,6 +103,14 @@ def _read(text: str, namespace: str) -> Request:
     query = AlgebraReader(namespace).read(answer, algebra)
     check_depth(query.formula)
     return Request(query, limit, distinct)
+
+
+def _mistake(text: str, namespace: str, error: Any) -> QuerySyntaxError:
+    """What is wrong with a text that does not parse: a name with blanks as IRI, or whatever the parser says."""
+    if found := _BLANK.search(text):
+        right = f":{local_of(name_of(found[1], namespace))}"
+        return QuerySyntaxError(f"no blank may stand between < and >: write {right}", text, found.start())
+    return QuerySyntaxError(f"this is not SPARQL: it goes wrong at {error.found}", text, error.loc)
 
 
 def _reason(problem: str) -> str:
