@@ -94,6 +94,19 @@ def test_deep_tuples_are_a_sentence():
             parse(wrong, NAMING)
 
 
+@pytest.mark.parametrize(
+    "named", [("Ada", ("knows",)), (0, ("knows",)), ((0, (0,)), ("Ada", (0,))), (((0, (0,)), (1, ("knows",))), (2,))]
+)
+def test_names_in_a_tuple_are_told_that_ids_are_taken(named):
+    with pytest.raises(QuerySyntaxError) as caught:
+        parse(named, NAMING)
+    assert str(caught.value) == f"{named} is not a query: tuples take ids, not names, as in ((5, (2,)), (7, (4, -2)))"
+    with pytest.raises(QuerySyntaxError, match=r"^a tuple takes ids, such as \(5, \(2,\)\), and no names; with names,"):
+        parse_any(str(named), naming=NAMING)
+    with pytest.raises(QuerySyntaxError, match=r"^a query starts with its answer and a colon"):
+        parse_any("(knows(Ada, ?x))", naming=NAMING)
+
+
 def nested(levels):
     """Forks in chains, two levels at a time."""
     text = (0, (0,))

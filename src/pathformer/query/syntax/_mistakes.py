@@ -21,6 +21,8 @@ _NAMES = {"BARE", "QUOTED"}
 _ORDINAL = ("first", "second")
 _SIGNS = {"_AND": "'&'", "_OR": "'|'", "_NOT": "'!'", "_QUANTIFIER": "'∃'", "LPAR": "'('", "COLON": "':'"}
 
+_TUPLE = "a tuple takes ids, such as (5, (2,)), and no names; with names, ask a formula: ?x : relation(constant, ?x)"
+
 
 @dataclass(slots=True)
 class _Frame:
@@ -39,6 +41,8 @@ def sentence(text: str, error: UnexpectedInput, parser: Lark) -> tuple[str, str,
     before = list(parser.lex(text[:place]))
     if token is None:
         return _bad_sign(text, place), text, place
+    if not before and token.type == "LPAR" and "?" not in text:
+        return _TUPLE, text, place
     return _unexpected(before, token), text, place
 
 

@@ -40,6 +40,8 @@ def parse_ids(text: str | tuple[Any, ...], vocabulary: Vocabulary) -> Query:
     """The same, with the ids as they are."""
     instance = _literal(text) if isinstance(text, str) else text
     _check_nesting(instance)
+    if _holds_name(instance):
+        raise _wrong(instance, "tuples take ids, not names")
     _check(instance, vocabulary)
     tree = tree_of_instance(instance)
     check_length(tree)
@@ -81,6 +83,10 @@ def _check_nesting(instance: Any) -> None:
         depth += 1
         if depth > DEPTH_LIMIT + 1:  # the innermost tuple holds operators
             raise QuerySizeError(f"the tuple nests more than {DEPTH_LIMIT} levels")
+
+
+def _holds_name(node: Any) -> bool:
+    return isinstance(node, str) or (isinstance(node, tuple | list) and any(map(_holds_name, node)))
 
 
 def _check(instance: Any, vocabulary: Vocabulary) -> None:
