@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 import pathformer as pf
 from pathformer.cli import app
 from pathformer.engine.engine import Engine
-from pathformer.errors import CheckpointError, InputError
+from pathformer.errors import CheckpointError, EngineError, InputError
 from pathformer.experiments.deploy import engine_of_run
 from pathformer.experiments.run import train_run
 from pathformer.experiments.settings import read_run
@@ -165,6 +165,9 @@ def test_nonsense_is_refused_before_any_work(engine: Path, trained: Path, tmp_pa
     with pytest.raises(InputError, match="nowhere does not exist: make one with `pathformer fit TRIPLES --out DIR` or"):
         run(tmp_path / "nowhere", tmp_path / "x")
     (tmp_path / "empty").mkdir()
+    (tmp_path / "family.tsv").write_text("Ada\tmother\tBob\n")
+    with pytest.raises(EngineError, match=r"family\.tsv is a file and no engine: make one of it with `pathformer fit "):
+        run(tmp_path / "family.tsv", tmp_path / "x")
     with pytest.raises(InputError, match="empty holds neither an engine nor a run"):
         run(tmp_path / "empty", tmp_path / "x")
     (tmp_path / "text.safetensors").write_text("no weights")
@@ -175,7 +178,7 @@ def test_nonsense_is_refused_before_any_work(engine: Path, trained: Path, tmp_pa
     with pytest.raises(InputError, match="exists already: choose another place, or replace it with --force"):
         run(engine, engine)
     assert not (tmp_path / "x").exists()
-    assert {path.name for path in tmp_path.iterdir()} == {"empty", "text.safetensors"}
+    assert {path.name for path in tmp_path.iterdir()} == {"empty", "family.tsv", "text.safetensors"}
 
 
 def test_a_release_is_replaced_only_when_it_is_said(engine: Path, tmp_path: Path) -> None:

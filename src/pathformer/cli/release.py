@@ -87,8 +87,8 @@ def _open(source: Path, data: Path | None, device: str) -> Engine:
     from pathformer.training.device import choose_device
 
     place = str(choose_device(device))
-    if is_engine(source):
-        return load(source, place)
+    if is_engine(source) or (source.is_file() and source.suffix != ".safetensors"):
+        return load(source, place)  # which says of a file that it is no engine, and how one is made of it
     from pathformer.experiments.deploy import engine_of_run
 
     return engine_of_run(source, data=data, device=place)
