@@ -15,8 +15,20 @@ if TYPE_CHECKING:
 __all__ = ["command"]
 
 
+def _number(text: str) -> int:
+    """The number of a table."""
+    from pathformer.errors import InputError
+    from pathformer.experiments.tables.catalogue import TITLES
+
+    if text not in map(str, TITLES):
+        raise InputError(f"no table {text}; there are 1 to {max(TITLES)}")
+    return int(text)
+
+
 def command(
-    numbers: Annotated[list[int] | None, typer.Argument(help="Which tables, 1 to 15; all by default.")] = None,
+    numbers: Annotated[
+        list[int] | None, typer.Argument(help="Which tables, 1 to 15; all by default.", parser=_number)
+    ] = None,
     format: Annotated[str, typer.Option(help="text, markdown, json or csv.")] = "text",
     json: Annotated[bool, typer.Option("--json", help="The same as --format json.")] = False,
     svg: Annotated[
@@ -85,8 +97,6 @@ def command(
     from pathformer.experiments.tables.measured import Choice
 
     chosen = tuple(dict.fromkeys(numbers or TITLES))
-    if unknown := [number for number in chosen if number not in TITLES]:
-        raise InputError(f"no table {unknown[0]}; there are 1 to {max(TITLES)}")
     _check("format", format, render.FORMATS)
     if json:
         if format not in ("text", "json"):
