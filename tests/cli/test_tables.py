@@ -66,7 +66,7 @@ def test_one_table_in_every_format(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     assert refused(1, "--json", "--format", "csv") == "--json and --format csv exclude each other"
     assert entries[0]["table"] == 1
     lines = list(csv.DictReader(io.StringIO(run(1, 2, "--format", "csv"))))
-    assert sum("recipe" not in line["model"] for line in lines) == 200 + 40  # the paper's rows; our recipe's come and go
+    assert sum("recipe" not in line["model"] for line in lines) == 200 + 40  # our recipe's come and go
     first = lines[0]
     assert [first[key] for key in ("table", "dataset", "model", "column", "paper")] == [
         "1",
