@@ -23,6 +23,7 @@ from pathformer.cli._reading import (
     chosen_columns,
     chosen_delimiter,
 )
+from pathformer.words import counted
 
 if TYPE_CHECKING:
     from pathformer.kg.knowledge import KnowledgeGraph
@@ -109,18 +110,14 @@ def summary(graph: KnowledgeGraph) -> str:
     inside = f" ({splits})" if len(graph.splits) > 1 else ""
     labels = f", {graph.report.labels:,} with a label" if graph.report.labels else ""
     lines = [
-        f"{graph.name}: {_counted(graph.triple_count, 'triple', 'triples')}{inside}",
-        f"  {_counted(graph.vocabulary.entity_count, 'entity', 'entities')}{labels}",
-        f"  {_counted(len(graph.vocabulary.relations), 'relation', 'relations')}",
+        f"{graph.name}: {counted(graph.triple_count, 'triple')}{inside}",
+        f"  {counted(graph.vocabulary.entity_count, 'entity', 'entities')}{labels}",
+        f"  {counted(len(graph.vocabulary.relations), 'relation')}",
     ]
     return "\n".join([*lines, *met(graph)])
 
 
 def met(graph: KnowledgeGraph) -> list[str]:
     """What the reader of a graph merged and left out, a line each."""
-    lines = [f"  {_counted(count, *what)}" for field, *what in _MET if (count := getattr(graph.report, field))]
+    lines = [f"  {counted(count, *what)}" for field, *what in _MET if (count := getattr(graph.report, field))]
     return [*lines, *(f"    for example {note}" for note in graph.report.notes)]
-
-
-def _counted(count: int, one: str, several: str) -> str:
-    return f"{count:,} {one if count == 1 else several}"

@@ -18,6 +18,7 @@ from pathformer.engine.assumed import AssumedShare
 from pathformer.engine.reliability import Reliability
 from pathformer.evaluation.report import Report
 from pathformer.training.display import duration
+from pathformer.words import counted, percent
 
 __all__ = ["FitReport", "RelationScore"]
 
@@ -107,21 +108,20 @@ class FitReport:
             return []
         rows = []
         for name, found in self.scores.scores.items():
-            counted = self.frequency.scores[name].mrr
-            rows.append([name, f"{found.queries:,}", _percent(found.mrr), _percent(counted), _percent(found.hits[10])])
+            counting = self.frequency.scores[name].mrr
+            rows.append([name, f"{found.queries:,}", percent(found.mrr), percent(counting), percent(found.hits[10])])
         queries = sum(found.queries for found in self.scores.scores.values())
         hits = sum(found.hits[10] for found in self.scores.scores.values()) / len(rows)
-        rows.append(["mean", f"{queries:,}", _percent(self.scores.mrr), _percent(self.frequency.mrr), _percent(hits)])
+        rows.append(["mean", f"{queries:,}", percent(self.scores.mrr), percent(self.frequency.mrr), percent(hits)])
         return rows
 
     def _head(self) -> list[str]:
         parts = ", ".join(f"{part} {count:,}" for part, count in self.triples.items())
         triples = sum(self.triples.values())
-        relations = f"{self.relations:,} relation{'' if self.relations == 1 else 's'}"
         return [
             f"# {self.graph}",
             "",
-            f"{self.entities:,} entities, {relations}, {triples:,} triples ({parts}).",
+            f"{self.entities:,} entities, {counted(self.relations, 'relation')}, {triples:,} triples ({parts}).",
             f"A model of {self.parameters:,} numbers, {self.steps:,} steps on {self.device}.",
             "",
             *([*(f"- {note}" for note in self.notes), ""] if self.notes else []),
@@ -144,7 +144,7 @@ class FitReport:
     def _relations(self) -> list[str]:
         if not self.by_relation:
             return []
-        rows = [[f"`{r.relation}`", f"{r.triples:,}", f"{r.links:,}", _percent(r.mrr)] for r in self.by_relation]
+        rows = [[f"`{r.relation}`", f"{r.triples:,}", f"{r.links:,}", percent(r.mrr)] for r in self.by_relation]
         return ["## Relation by relation", "", *_lines(["relation", "triples", "held-out links", "MRR"], rows)]
 
     def _probabilities(self) -> list[str]:
@@ -182,8 +182,8 @@ class FitReport:
         return [
             "## Whether its reasons hold",
             "",
-            f"Of the edges that the reasons of {shown.answers:,} held-out answers assume, {_percent(shown.share)} %",
-            f"are true; of those that bindings drawn at random assume, {_percent(shown.random_share)} %.",
+            f"Of the edges that the reasons of {shown.answers:,} held-out answers assume, {percent(shown.share)} %",
+            f"are true; of those that bindings drawn at random assume, {percent(shown.random_share)} %.",
             "",
         ]
 
@@ -195,7 +195,3 @@ class FitReport:
 def _lines(header: list[str], rows: list[list[str]]) -> list[str]:
     rule = ["---"] + ["---:"] * (len(header) - 1)
     return [*(f"| {' | '.join(row)} |" for row in (header, rule, *rows)), ""]
-
-
-def _percent(share: float) -> str:
-    return f"{100 * share:.1f}"

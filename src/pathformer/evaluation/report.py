@@ -16,6 +16,7 @@ from rich.table import Table
 
 from pathformer.evaluation.metrics import HITS, Scores, average
 from pathformer.query.structures import EPFO, NEGATION_STRUCTURES
+from pathformer.words import percent
 
 __all__ = ["Report"]
 
@@ -99,13 +100,9 @@ class Report:
             paper = self.paper.get(name)
             beside = ["", ""] if paper is None else [f"{paper:.1f}", f"{100 * scores.mrr - paper:+.1f}"]
             yield [
-                name, f"{scores.queries:,}", f"{scores.answers:,}", _percent(scores.mrr),
-                *(beside if compared else []), *(_percent(scores.hits[k]) for k in HITS),
+                name, f"{scores.queries:,}", f"{scores.answers:,}", percent(scores.mrr),
+                *(beside if compared else []), *(percent(scores.hits[k]) for k in HITS),
             ]  # fmt: skip
-
-
-def _percent(share: float) -> str:
-    return f"{100 * share:.1f}"
 
 
 def _plain(scores: Scores) -> dict[str, float]:

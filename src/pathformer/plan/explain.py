@@ -10,6 +10,7 @@ from pathformer.plan.build import decompose
 from pathformer.plan.layout import ForkStep, Ints, Layout, PathStep, UnionWay
 from pathformer.query.paths import NEGATION, Fork, Path
 from pathformer.query.structures import Structure
+from pathformer.words import counted
 
 __all__ = ["explain", "formula"]
 
@@ -54,9 +55,8 @@ def _path_line(step: PathStep) -> str:
 
 def _fork_line(step: ForkStep) -> str:
     rounds = len(step.branches) - 1
-    plural = "" if rounds == 1 else "s"
     kind = "unions" if step.united else "forks"
-    return f"{len(step):,} {kind} ({_sizes(step.arities, 'branches')}), {rounds} round{plural}"
+    return f"{len(step):,} {kind} ({_sizes(step.arities, 'branches')}), {counted(rounds, 'round')}"
 
 
 def _sizes(sizes: Ints, unit: str) -> str:

@@ -18,6 +18,7 @@ from pathformer.query.scope import scoped
 from pathformer.query.structures import benchmark_structure, structure_of
 from pathformer.query.text_tree import Labels, Listing, tree_lines
 from pathformer.query.tree import to_tree
+from pathformer.words import counted
 
 __all__ = ["Stage", "explain"]
 
@@ -43,12 +44,12 @@ def explain(text: str, naming: Naming | None = None, syntax: str | None = None) 
     yield f"computation tree: {_structure(tree)}", list(tree_lines(tree, labels, answer))
     disjuncts = to_dnf(tree)
     written = [write(to_query(disjunct, vocabulary, query.answer.name)) for disjunct in disjuncts[:_SHOWN]]
-    yield f"disjunctive normal form: {_plural(len(disjuncts), 'disjunct')}", [*written, *_more(len(disjuncts))]
+    yield f"disjunctive normal form: {counted(len(disjuncts), 'disjunct')}", [*written, *_more(len(disjuncts))]
     listing = Listing(labels)
     for disjunct in disjuncts[:_SHOWN]:
         listing.add(to_paths(disjunct), answer)
-    counted = f"{_plural(listing.paths, 'path')}, {_plural(listing.forks, 'fork')}"
-    yield f"path and fork queries: {counted}", [*listing.lines(), *_more(len(disjuncts))]
+    parts = f"{counted(listing.paths, 'path')}, {counted(listing.forks, 'fork')}"
+    yield f"path and fork queries: {parts}", [*listing.lines(), *_more(len(disjuncts))]
     yield from _other_syntaxes(query, naming)
 
 
@@ -73,9 +74,5 @@ def _other_syntaxes(query: Query, naming: Naming) -> Iterator[Stage]:
                 continue
 
 
-def _plural(count: int, noun: str) -> str:
-    return f"{count:,} {noun}{'' if count == 1 else 's'}"
-
-
 def _more(count: int) -> list[str]:
-    return [f"... and {_plural(count - _SHOWN, 'disjunct')} more"] if count > _SHOWN else []
+    return [f"... and {counted(count - _SHOWN, 'disjunct')} more"] if count > _SHOWN else []
