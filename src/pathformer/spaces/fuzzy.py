@@ -21,10 +21,10 @@ from typing import Literal
 
 import torch
 from torch import Tensor, nn
-from torch.nn import functional as F  # noqa: N812 (torch's own name for it)
 
 from pathformer.nn.table import Table
 from pathformer.spaces._derived import Bilinear
+from pathformer.spaces._unit import unit
 
 __all__ = ["CONJUNCTIONS", "DISJUNCTIONS", "SPACE", "Fuzzy", "LogicName", "RegularizerName", "negation"]
 
@@ -74,16 +74,12 @@ class Fuzzy(Bilinear):
 
     def features(self, entities: Tensor) -> Tensor:
         """reg(e), of length 1: (..., d) -> (..., d) float32."""
-        return _unit(self.regularize(entities))
+        return unit(self.regularize(entities))
 
     def factors(self, queries: Tensor) -> tuple[Tensor, Tensor]:
         """Dist(e, q) = s - s <q / |q|, features(e)>: (..., d) -> (..., d), (...) float32."""
-        point = _unit(queries)
+        point = unit(queries)
         return -self.scale * point, torch.full_like(point[..., 0], self.scale)
-
-
-def _unit(rows: Tensor) -> Tensor:
-    return F.normalize(rows.float(), dim=-1)
 
 
 SPACE = Fuzzy

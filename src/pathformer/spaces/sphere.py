@@ -11,9 +11,9 @@ import math
 
 import torch
 from torch import Tensor, nn
-from torch.nn import functional as F  # noqa: N812 (torch's own name for it)
 
 from pathformer.spaces._base import Space
+from pathformer.spaces._unit import unit
 
 __all__ = ["SPACE", "Sphere"]
 
@@ -28,21 +28,17 @@ class Sphere(Space):
 
     def distance(self, queries: Tensor, entities: Tensor) -> Tensor:
         """s (1 - cos). (..., d) and (..., d) -> (...) float32."""
-        cosine = (_unit(queries) * _unit(entities)).sum(dim=-1)
+        cosine = (unit(queries) * unit(entities)).sum(dim=-1)
         return self.log_scale.float().exp() * (1.0 - cosine)
 
     def distance_to_all(self, queries: Tensor, entities: Tensor, chunk: int = 1 << 26) -> Tensor:
         """As `Space.distance_to_all`, by one matrix product."""
-        return self.log_scale.float().exp() * (1.0 - _unit(queries) @ _unit(entities).t())
+        return self.log_scale.float().exp() * (1.0 - unit(queries) @ unit(entities).t())
 
     def products(self, queries: Tensor, entities: Tensor) -> tuple[Tensor, Tensor] | None:
         """s v_q / |v_q| and v_e / |v_e|: their product is s - Dist."""
-        left = self.log_scale.float().exp() * _unit(queries)
-        return left.to(queries.dtype), _unit(entities).to(entities.dtype)
-
-
-def _unit(rows: Tensor) -> Tensor:
-    return F.normalize(rows.float(), dim=-1)
+        left = self.log_scale.float().exp() * unit(queries)
+        return left.to(queries.dtype), unit(entities).to(entities.dtype)
 
 
 SPACE = Sphere
