@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from pathformer.engine import assess
+from pathformer.engine import measure
 from pathformer.engine.box import Box
 from pathformer.engine.drawn import drawn_once
 from pathformer.engine.engine import Engine
@@ -112,10 +112,10 @@ def test_probabilities_rest_on_what_there_is_time_for(graph: KnowledgeGraph, que
     scale = scale_for(entities=50, triples=460, minutes=1.0)
     model = new_model(graph, scale, choose_device("cpu"))
     engine = Engine(graph, model, build_index("exact", model.entities.weight.detach(), model.space))
-    assert assess._in_time(engine, questions, 1e9) is questions
-    hasty = assess._in_time(engine, questions, 0.0)
+    assert measure._in_time(engine, questions, 1e9) is questions
+    hasty = measure._in_time(engine, questions, 0.0)
     assert max(len(asked) for asked in hasty.test.values()) == 20
-    assert len(assess._answers_to_explain(hasty)) < len(assess._answers_to_explain(questions))
+    assert len(measure._answers_to_explain(hasty)) < len(measure._answers_to_explain(questions))
 
 
 @pytest.mark.slow

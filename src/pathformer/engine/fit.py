@@ -20,12 +20,13 @@ from rich.console import Console
 from torch import Tensor
 
 from pathformer import __version__
-from pathformer.engine.assess import MEASURES, assess, with_times
+from pathformer.engine.assess import assess, with_times
 from pathformer.engine.box import Box
 from pathformer.engine.drawn import drawn_once
 from pathformer.engine.engine import Engine
 from pathformer.engine.heldout import Questions, draw_again, draw_questions, hold_out, to_learn
 from pathformer.engine.links import start_from_links
+from pathformer.engine.measure import MEASURES
 from pathformer.engine.reindex import reindex
 from pathformer.engine.scale import Scale, scale_for
 from pathformer.engine.sizes import memory_of

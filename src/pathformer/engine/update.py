@@ -23,13 +23,14 @@ import torch
 from rich.console import Console
 from torch import Tensor
 
-from pathformer.engine.assess import MEASURES, with_times
+from pathformer.engine.assess import with_times
 from pathformer.engine.box import Box
 from pathformer.engine.drawn import drawn_once
 from pathformer.engine.engine import Engine
 from pathformer.engine.fit import assembled, train_in
 from pathformer.engine.forms import FULL
 from pathformer.engine.heldout import Questions, among, asked_again, draw_held_out, draw_questions
+from pathformer.engine.measure import MEASURES
 from pathformer.engine.place import grow_model, place_new
 from pathformer.engine.reindex import reindex
 from pathformer.engine.scale import Scale, scale_for
