@@ -10,7 +10,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-__all__ = ["OUTER", "names_of", "problem_of", "trimmed"]
+__all__ = ["OUTER", "holds_line_end", "names_of", "problem_of", "trimmed"]
 
 OUTER = " \t\u00a0"  # no part of a name at its ends: nobody means two entities by "Dora" and "Dora "
 
@@ -30,6 +30,12 @@ def trimmed(columns: Sequence[Any]) -> list[Any] | None:
     """Arrow columns of strings without the spaces around names; None when one of them is nothing but spaces."""
     names = [pc.utf8_trim(column, characters=OUTER) for column in columns]
     return None if any(pc.min(pc.binary_length(column)).as_py() == 0 for column in names) else names
+
+
+def holds_line_end(column: Any) -> bool:
+    """Whether any cell of an Arrow array of bytes does."""
+    data = _bytes_of(column)
+    return bool((data == ord("\n")).any() or (data == ord("\r")).any())
 
 
 def problem_of(value: object) -> str | None:
@@ -59,7 +65,7 @@ def _all_names(column: Any) -> bool:
 
 
 def _bytes_of(texts: Any) -> npt.NDArray[np.uint8]:
-    """All bytes of an Arrow array of strings, one text after the other, without a copy."""
+    """All bytes of an Arrow array of strings or bytes, one text after the other, without a copy."""
     _, offsets, data = texts.buffers()
     if data is None:
         return np.empty(0, np.uint8)

@@ -1,8 +1,8 @@
 """Tables of text, parsed by Arrow: many lines at once, on all cores, in bounded memory.
 
 Arrow does not say which line of the file it stumbled over, so the file is then read a second time, slowly, by `_lines`,
-which does; and when bad lines are to be skipped, the rest of the file is read that way. Cells are taken as bytes and
-checked here, since Arrow checks text only when it makes some.
+which does; and when bad lines are to be skipped, or a cell has several lines, the rest of the file is read that way.
+Cells are taken as bytes and checked here, since Arrow checks text only when it makes some.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from pyarrow import csv
 
 from pathformer.errors import GraphFileError
 from pathformer.kg.arrow import strings
-from pathformer.kg.formats._cells import names_of, trimmed
+from pathformer.kg.formats._cells import holds_line_end, names_of, trimmed
 from pathformer.kg.formats._format import Batch, ReadOptions
 from pathformer.kg.formats._lines import Layout, above_header, layout, triples
 from pathformer.kg.source import open_native
@@ -34,23 +34,25 @@ def read_delimited(path: Path, options: ReadOptions, delimiter: str, quote: str)
     shape = layout(path, options, options.delimiter or delimiter, quote if options.quote is None else options.quote)
     if options.skip_bad and (comments := above_header(path, options, shape)):
         yield replace(_batch([]), skipped=len(comments), notes=(str(comments[0]),))
-    done, reason = 0, "cannot be parsed"
+    done = 0
     try:
         for batch in _fast(path, options, shape):
             yield batch
             done += len(batch.heads)
         return
     except _StumbledError as error:
-        reason = f"{reason} ({error})"
-    if options.skip_bad:
-        yield from _slow(path, options, shape, done)
-    else:
-        problems = (row for row in triples(path, options, shape) if isinstance(row, GraphFileError))
-        raise next(problems, GraphFileError(reason, path))
+        stumbled = error
+    yield from _slow(path, options, shape, done)
+    if not (options.skip_bad or isinstance(stumbled, _DoubtedError)):
+        raise GraphFileError(f"cannot be parsed ({stumbled})", path)
 
 
 class _StumbledError(Exception):
     """The fast reader met something that is no triple."""
+
+
+class _DoubtedError(_StumbledError):
+    """The fast reader met a cell of several lines, which may be some that a quote left open has swallowed."""
 
 
 def _fast(path: Path, options: ReadOptions, shape: Layout) -> Iterator[Batch]:
@@ -58,6 +60,8 @@ def _fast(path: Path, options: ReadOptions, shape: Layout) -> Iterator[Batch]:
     with open_native(path, options.encoding) as (stream, place):
         try:
             for table in csv.open_csv(stream, *_arrow_options(shape)):
+                if shape.quote and any(map(holds_line_end, table.columns)):
+                    raise _DoubtedError("a cell of several lines")
                 columns, bad = names_of([table.column(_key(number)) for number in shape.chosen])
                 names = None if len(bad) else trimmed(columns)
                 if names is None:
@@ -71,12 +75,14 @@ def _fast(path: Path, options: ReadOptions, shape: Layout) -> Iterator[Batch]:
 
 
 def _slow(path: Path, options: ReadOptions, shape: Layout, done: int) -> Iterator[Batch]:
-    """The triples after the first `done` ones, and how many lines are none."""
+    """The triples after the first `done` ones, and how many lines are none, if those are to be skipped."""
     skipped = 0
     notes: tuple[str, ...] = ()
     rows: list[tuple[str, str, str]] = []
     for row in islice(triples(path, options, shape), done, None):
         if isinstance(row, GraphFileError):
+            if not options.skip_bad:
+                raise row
             skipped, notes = skipped + 1, notes or (str(row),)
             continue
         rows.append(row)
@@ -92,12 +98,14 @@ def _batch(rows: list[tuple[str, str, str]]) -> Batch:
 
 def _arrow_options(shape: Layout) -> tuple[Any, Any, Any]:
     keys = [_key(number) for number in range(len(shape.names))]
-    chosen = [_key(number) for number in shape.chosen]
+    used = (
+        keys if shape.quote else sorted({_key(number) for number in shape.chosen})
+    )  # a quote may swallow lines in any
     read = csv.ReadOptions(column_names=keys, skip_rows_after_names=shape.header_end, block_size=_BLOCK)
     parse = csv.ParseOptions(
         delimiter=shape.delimiter, quote_char=shape.quote or False, newlines_in_values=bool(shape.quote)
     )
-    convert = csv.ConvertOptions(column_types=dict.fromkeys(chosen, pa.binary()), include_columns=sorted(set(chosen)))
+    convert = csv.ConvertOptions(column_types=dict.fromkeys(used, pa.binary()), include_columns=used)
     return read, parse, convert
 
 

@@ -1,21 +1,18 @@
 """A delimited file line by line, in plain Python: what its first line says, and which line is the first bad one.
 
-The first line is read this way, and a file that the fast reader refused. Lines end as Arrow's do, with \\n, \\r\\n
-or \\r, and empty lines are no lines.
+The first line is read this way, and a file that the fast reader refused.
 """
 
 from __future__ import annotations
 
-import csv
-import io
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from pathformer.errors import GraphFileError, closest
 from pathformer.kg.formats._cells import OUTER, problem_of
 from pathformer.kg.formats._format import ROLES, ReadOptions
-from pathformer.kg.source import open_bytes
+from pathformer.kg.formats._records import Record, open_quote_hint, records
 
 __all__ = ["Layout", "above_header", "choose_columns", "layout", "rows", "triples", "well_known"]
 
@@ -42,11 +39,13 @@ def layout(path: Path, options: ReadOptions, delimiter: str, quote: str) -> Layo
     """What the first line and the options say about a file."""
     if len(delimiter) != 1 or len(quote) > 1:
         raise GraphFileError(f"a delimiter and a quote sign are one character each, not {delimiter!r}, {quote!r}", path)
-    records = _records(path, options.encoding, delimiter, quote)
-    first = next((record for record in records if not (options.skip_bad and _is_comment(record[2]))), None)
+    found = records(path, options.encoding, delimiter, quote)
+    first = next((record for record in found if not (options.skip_bad and _is_no_row(record))), None)
     if first is None:
         raise GraphFileError("the file holds no triples", path)
-    line, end, cells, odd = first
+    line, end, cells, odd, problem = first
+    if problem is not None:
+        raise GraphFileError(f"{problem}{_letters(options)}", path, line)
     cells = [cell.strip(OUTER) for cell in cells]
     known = well_known(cells) if options.columns is None else None
     named = options.columns is not None and any(isinstance(column, str) for column in options.columns)
@@ -81,62 +80,45 @@ def choose_columns(
 
 def rows(path: Path, encoding: str, delimiter: str, quote: str) -> Iterator[tuple[int, int, list[str]]]:
     """First line, last line and cells of every row; bytes that do not decode become lone surrogates."""
-    return (record[:3] for record in _records(path, encoding, delimiter, quote))
-
-
-def _records(path: Path, encoding: str, delimiter: str, quote: str) -> Iterator[tuple[int, int, list[str], bool]]:
-    """The same, and whether the first line has an odd number of quote signs: one of them may be left open."""
-    with open_bytes(path, encoding) as stream:
-        text = io.TextIOWrapper(io.BufferedReader(stream), "utf-8-sig", "surrogateescape", newline="")
-        if not quote:
-            for number, line in enumerate(text, 1):
-                content = line.rstrip("\r\n")
-                if content:
-                    yield number, number, content.split(delimiter), False
-            return
-        odd: list[bool] = []  # of the lines that make the record at hand
-        reader, before = csv.reader(_noting_quotes(text, quote, odd), delimiter=delimiter, quotechar=quote), 0
-        try:
-            for cells in reader:
-                if cells:
-                    yield before + 1, reader.line_num, cells, odd[0]
-                before = reader.line_num
-                odd.clear()
-        except csv.Error as error:
-            hint = _quote_hint(quote) if odd[0] else ""
-            raise GraphFileError(f"cannot be parsed ({error}){hint}", path, before + 1) from error
-
-
-def _noting_quotes(lines: Iterable[str], quote: str, odd: list[bool]) -> Iterator[str]:
-    for line in lines:
-        odd.append(line.count(quote) % 2 == 1)
-        yield line
+    for record in records(path, encoding, delimiter, quote):
+        if record.problem is not None:
+            raise GraphFileError(record.problem, path, record.line)
+        yield record[:3]
 
 
 def above_header(path: Path, options: ReadOptions, shape: Layout) -> list[GraphFileError]:
     """The comments above a header, which is looked for below them when bad lines are skipped."""
     found = []
-    for line, end, cells, _ in _records(path, options.encoding, shape.delimiter, shape.quote):
+    for line, end, cells, _, problem in records(path, options.encoding, shape.delimiter, shape.quote):
         if end >= shape.header_end:
             break
-        found.append(GraphFileError(_wrong_width(cells, len(shape.names), shape.delimiter, "", options), path, line))
+        problem = problem or _wrong_width(cells, len(shape.names), shape.delimiter, "", options)
+        found.append(GraphFileError(problem, path, line))
     return found
 
 
 def triples(path: Path, options: ReadOptions, shape: Layout) -> Iterator[tuple[str, str, str] | GraphFileError]:
     """Head, relation and tail of every line, or the error that says why it is none."""
     head, relation, tail = shape.chosen
-    for line, end, raw, odd in _records(path, options.encoding, shape.delimiter, shape.quote):
+    found = records(path, options.encoding, shape.delimiter, shape.quote, len(shape.names))
+    for line, end, raw, odd, broken in found:
         if end > shape.header_end:
             cells = [cell.strip(OUTER) for cell in raw]
-            problem = _problem(cells, shape, odd, options)
+            problem = f"{broken}{_letters(options)}" if broken else _problem(cells, shape, odd, options)
             yield (
                 (cells[head], cells[relation], cells[tail]) if problem is None else GraphFileError(problem, path, line)
             )
 
 
-def _is_comment(cells: list[str]) -> bool:
-    return cells[0].startswith("#") and len(cells) != 3 and well_known(cells) is None
+def _is_no_row(record: Record) -> bool:
+    """Whether it is bad, or a comment."""
+    cells = record.cells
+    return record.problem is not None or (cells[0].startswith("#") and len(cells) != 3 and well_known(cells) is None)
+
+
+def _letters(options: ReadOptions) -> str:
+    """The way on, where quotes are broken."""
+    return "" if options.skip_bad else "; if quote signs are letters here, --quote '' (quote=\"\") reads them so"
 
 
 def _problem(cells: list[str], shape: Layout, odd: bool, options: ReadOptions) -> str | None:
@@ -154,7 +136,7 @@ def _wrong_width(cells: list[str], expected: int, delimiter: str, open_quote: st
     message = f"{found}, expected {expected} with {delimiter!r} between them"
     way_on = "" if options.skip_bad else " --skip-bad (skip_bad=True) leaves such lines out"
     if open_quote:
-        return f"{message}{_quote_hint(open_quote)}"
+        return f"{message}{open_quote_hint(open_quote)}"
     if cells[0].startswith("#"):
         return f"{message}; is the line a comment?{way_on}"
     if len(cells) == 1 and expected == 3:
@@ -162,10 +144,6 @@ def _wrong_width(cells: list[str], expected: int, delimiter: str, open_quote: st
     more = "; choose three of them by name or number with --columns (columns=...)"
     more = more if len(cells) > 3 and expected == 3 else ""
     return f"{message}{more}"
-
-
-def _quote_hint(quote: str) -> str:
-    return f"; the line has an odd number of quote signs {quote}: is one left open?"
 
 
 def well_known(cells: Sequence[str]) -> tuple[int, ...] | None:
