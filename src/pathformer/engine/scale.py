@@ -90,60 +90,77 @@ def scale_for(
     """
     check_minutes(minutes)
     whole = minutes if minutes is not None else _minutes(triples, cuda)
-    dim = _dim(entities, cuda)
-    batch = 4096 if cuda else 512
+    plain = _plain(entities, triples, whole, cuda, seed)
+    size = size_for(entities=entities, minutes=whole, cuda=cuda, memory=memory)
+    chosen = size is not None if hops is None else hops
+    return _hops(plain, size or Size(rank=64, batch=512), cuda) if chosen else plain
+
+
+def _plain(entities: int, triples: int, minutes: float, cuda: bool, seed: int) -> Scale:
+    """The recipe `small` for graphs of any size: from random numbers, on cosine distances."""
+    dim, batch = _dim(entities, cuda), 4096 if cuda else 512
     every = batch * entities <= (_LOGITS << 5 if cuda else _LOGITS)
-    usual = Scale(
-        model={
-            "dim": dim,
-            "layers": 2 if cuda else 1,
-            "heads": dim // 16 if dim < 256 else 8,
-            "hidden": 2,
-            "dropout": 0.0 if whole < 10.0 else 0.1,  # minutes are too short to learn by heart
-            "fork": "set",
-            "space": "sphere",
-            "combine": "probability",
-            "temperature": 0.1,  # to start with: it is learnt
-        },
-        training=Training(
-            steps=10**9,  # the box of time ends it
-            minutes=0.8 * whole,  # about: what `engine.box` leaves of it
-            batch=batch,
-            share="step",
-            mix=MIX,
-            turns=False,
-            schedule="linear",
-            fresh=2000 if whole >= 2.0 else 0,  # a shorter run hardly sees a question twice
-            warmup=0.03,
-            validations=4,
-            save_minutes=0.5,
-            seed=seed,
-            update=StepConfig(
-                objective="softmax",
-                softmax=SoftmaxOptions(entities="all" if every else "drawn"),
-                negatives=256,
-                average="batch",
-                weighted=False,
-                ema=0.98 if whole < 10.0 else 0.999,
-                rate=2e-2 if dim < 128 else 1e-2,
-                table_rate=3.0,  # a row is met far less often than the network
-                betas=(0.9, 0.98),  # a short run forgets its first gradients sooner
-            ),
-        ),
+    return Scale(
+        model=_plain_model(dim, minutes, cuda),
+        training=_plain_training(batch, minutes, seed, _plain_update(dim, minutes, every)),
         held_out=min(0.1 if triples < 2000 else 0.05, 20_000 / max(triples, 1)),
         drawn=20_000 if triples < 200_000 else 50_000,
         limit=1000 if triples < 200_000 else 100,
         asked=max(20, min(200, _RANKED // (14 * max(entities, 1)))),
-        minutes=whole,
+        minutes=minutes,
     )
-    size = size_for(entities=entities, minutes=whole, cuda=cuda, memory=memory)
-    chosen = size is not None if hops is None else hops
-    return _hops(usual, size or Size(rank=64, batch=512), cuda) if chosen else usual
 
 
-def _hops(usual: Scale, size: Size, cuda: bool) -> Scale:
+def _plain_model(dim: int, minutes: float, cuda: bool) -> dict[str, Any]:
+    return {
+        "dim": dim,
+        "layers": 2 if cuda else 1,
+        "heads": dim // 16 if dim < 256 else 8,
+        "hidden": 2,
+        "dropout": 0.0 if minutes < 10.0 else 0.1,  # minutes are too short to learn by heart
+        "fork": "set",
+        "space": "sphere",
+        "combine": "probability",
+        "temperature": 0.1,  # to start with: it is learnt
+    }
+
+
+def _plain_training(batch: int, minutes: float, seed: int, update: StepConfig) -> Training:
+    return Training(
+        steps=10**9,  # the box of time ends it
+        minutes=0.8 * minutes,  # about: what `engine.box` leaves of it
+        batch=batch,
+        share="step",
+        mix=MIX,
+        turns=False,
+        schedule="linear",
+        fresh=2000 if minutes >= 2.0 else 0,  # a shorter run hardly sees a question twice
+        warmup=0.03,
+        validations=4,
+        save_minutes=0.5,
+        seed=seed,
+        update=update,
+    )
+
+
+def _plain_update(dim: int, minutes: float, every: bool) -> StepConfig:
+    """every: whether the softmax goes over all entities."""
+    return StepConfig(
+        objective="softmax",
+        softmax=SoftmaxOptions(entities="all" if every else "drawn"),
+        negatives=256,
+        average="batch",
+        weighted=False,
+        ema=0.98 if minutes < 10.0 else 0.999,
+        rate=2e-2 if dim < 128 else 1e-2,
+        table_rate=3.0,  # a row is met far less often than the network
+        betas=(0.9, 0.98),  # a short run forgets its first gradients sooner
+    )
+
+
+def _hops(plain: Scale, size: Size, cuda: bool) -> Scale:
     """The recipe `fast` in that size: its own settings on a card, on a processor a smaller network at a higher rate."""
-    recipe, known = fast(negation=True), usual.training
+    recipe, known = fast(negation=True), plain.training
     model, update = {**recipe.model, "dim": 2 * size.rank}, recipe.training.update
     mix = dict.fromkeys(known.mix, 1.0) if cuda else dict(known.mix)
     if not cuda:
@@ -155,7 +172,7 @@ def _hops(usual: Scale, size: Size, cuda: bool) -> Scale:
             update = replace(update, softmax=known.update.softmax)
     training = replace(known, batch=size.batch, mix={**mix, "1p": _KNOWN}, update=update)
     links = _links_on_card(known, size.rank) if cuda else _links(known, size.rank)
-    return replace(usual, model=model, training=training, links=links)
+    return replace(plain, model=model, training=training, links=links)
 
 
 def _links(usual: Training, rank: int) -> Links:
