@@ -125,14 +125,16 @@ def draw_held_out(
 def asked_again(queries: Mapping[str, Queries], kg: KnowledgeGraph) -> dict[str, Queries]:
     """Held-out questions of a graph that has grown to be `kg`, with the answers that they were to find.
 
-    What the new triples make true is an answer like any other: others are not ranked against it. What they make untrue
-    by a negation is no answer any more, and a question that has none left is not asked.
+    What the new triples make true is an answer like any other: others are not ranked against it. What they prove, with
+    all that is not held out for the test, is known now and no longer to be found; what they make untrue by a negation
+    is no answer any more. A question that has none left to find is not asked.
     """
-    whole, found = GraphPair.of(kg.graph("test")), {}
+    graphs, found = graph_pair(kg, "test"), {}
     for name, asked in queries.items():
-        true, _ = answer_rows(asked.structure, asked.ids, whole)
-        hard = common(asked.hard, true)
-        again = Queries(asked.structure, asked.ids, difference(union(asked.easy, true), hard), hard)
+        easy, missing = answer_rows(asked.structure, asked.ids, graphs)
+        hard = common(asked.hard, missing)
+        known = union(asked.easy, union(easy, missing))
+        again = Queries(asked.structure, asked.ids, difference(known, hard), hard)
         some = np.flatnonzero(hard.counts)
         if len(some):
             found[name] = again.take(some)
