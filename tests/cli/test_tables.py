@@ -13,8 +13,9 @@ from typer.testing import CliRunner
 from pathformer.cli import app
 from pathformer.errors import InputError
 from pathformer.experiments.boxes import Filled
-from pathformer.experiments.records import read_records
+from pathformer.experiments.records import Record, read_records
 from pathformer.kg import KnowledgeGraph
+from pathformer.query.structures import EPFO
 
 
 @pytest.fixture
@@ -53,6 +54,23 @@ def test_all_fifteen_print_without_any_data(tmp_path: Path, monkeypatch: pytest.
     assert list(dict.fromkeys(numbers)) == list(range(1, 16))
     assert "Not counted here: " in out
     assert "149,689" in out  # the paper's own figures stand there all the same
+
+
+def test_below_a_table_stands_how_far_its_order_is_the_papers(tmp_path: Path) -> None:
+    for run_, value in (("fb15k-237-epfo-gqe", 20.0), ("fb15k-237-epfo-q2b", 18.0), ("fb15k-237-epfo-mlp", 21.0)):
+        made = {
+            "steps": 1,
+            "seconds": 1.0,
+            "queries": "",
+            "trained_on": "",
+            "mrr": {"last": dict.fromkeys(EPFO, value)},
+        }
+        Record(run=run_, minutes=3.0, variant="mine", **made).write(tmp_path)  # type: ignore[arg-type]
+    out = run(1, "--variant", "mine", "--results", tmp_path)
+    words = (
+        "2 of 3 pairs as in the paper, Kendall's tau 0.33; turned by more than a point: Q2B (20.1, here 18.0) below GQE"
+    )
+    assert f"Order by avg, FB15k-237: {words}." in " ".join(out.split())
 
 
 def test_one_table_in_every_format(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

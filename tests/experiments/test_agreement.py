@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -9,7 +11,7 @@ from hypothesis import strategies as st
 from pathformer.experiments.records import Record
 from pathformer.experiments.tables.agreement import agreement, compared_orders
 from pathformer.experiments.tables.measured import grid
-from pathformer.experiments.tables.order import kendall, order_notes, orders
+from pathformer.experiments.tables.order import Order, kendall, order_notes, orders
 from pathformer.experiments.tables.view import Line
 from pathformer.query.structures import EPFO
 
@@ -28,7 +30,7 @@ def test_the_order_of_methods_is_compared() -> None:
     lines = [one("A", 3.0, 30.0), one("B", 2.0, 10.0), one("C", 1.0, 20.0), one("E", 1.0, 5.0), one("F", 9.0, None)]
     assert order_notes(lines, "avg") == [
         "Order by avg, D: 4 of 5 pairs as in the paper, Kendall's tau 0.55; "
-        "turned by more than a point: the paper has B above C (2.0 and 1.0, here 10.0 and 20.0)."
+        "turned by more than a point: B (2.0, here 10.0) below C."
     ]
     assert order_notes(lines[:2], "avg") == ["Order by avg, D: 1 of 1 pair as in the paper, Kendall's tau 1.00."]
     assert order_notes([lines[0], one("B", 2.0, 30.9)], "avg") == [
@@ -53,11 +55,42 @@ def test_only_rows_of_one_budget_are_compared() -> None:
     assert str(order).endswith("; left out, with another budget than 5 min: MLP, Pathformer")
 
 
-def test_a_sentence_names_the_widest_turns() -> None:
-    lines = [Line(dataset="D", model=str(k), run="", paper={"avg": float(k)}, ours={"avg": -2.0 * k}) for k in range(5)]
-    (note,) = order_notes(lines, "avg")
-    assert "the paper has 4 above 0 (4.0 and 0.0, here -8.0 and -0.0), " in note
-    assert note.endswith(" and 2 more.")
+def test_rows_that_had_a_neighbour_more_or_less_are_compared() -> None:
+    runs = ("fb15k-237-epfo-gqe", "fb15k-237-epfo-q2b", "fb15k-237-epfo-mlp")
+    records = [made(run, 5.0, 10.0 + n, beside=9 + n % 2) for n, run in enumerate(runs)]
+    (order,) = orders(grid(1, records).lines, "avg")
+    assert (order.budget, len(order.figures), order.apart) == ("5 min, 9 to 10 side by side", 3, ())
+
+
+def test_turned_pairs_stand_by_the_method_that_fell() -> None:
+    lines = [
+        Line(dataset="D", model=model, run="", paper={"avg": papers}, ours={"avg": ours}, about={"seen": seen})
+        for model, papers, ours, seen in (
+            ("A", 9.0, 1.0, 5),
+            ("B", 8.0, 7.0, 90),
+            ("C", 7.0, 8.5, 80),
+            ("E", 6.0, 4.0, 9),
+        )
+    ]
+    (order,) = orders(lines, "avg")
+    assert {model: [turn.below for turn in turns] for model, turns in order.fallen.items()} == {
+        "A": ["C", "B", "E"],
+        "B": ["C"],
+    }
+    assert order.fallen_words() == "A (9.0, here 1.0) below C, B, E; B (8.0, here 7.0) below C"
+    assert order.starved == 3  # B was trained on more than C
+    (silent,) = orders([replace(line, about={}) for line in lines], "avg")
+    assert silent.starved == 0
+
+
+@given(st.lists(st.tuples(st.integers(0, 40), st.integers(0, 40)), min_size=2, max_size=8))
+def test_of_a_turned_pair_the_one_above_in_the_paper_has_lost_more(pairs: list[tuple[int, int]]) -> None:
+    figures = {str(n): (float(a), float(b)) for n, (a, b) in enumerate(pairs)}
+    order = Order("D", "avg", "", figures, ())
+    for turn in order.turns:
+        (a, b), (c, d) = turn.paper, turn.ours
+        assert c - a < d - b
+    assert sum(map(len, order.fallen.values())) == len(order.wide)
 
 
 @given(st.lists(st.tuples(st.integers(0, 4), st.integers(0, 4)), min_size=2, max_size=9))
@@ -111,12 +144,6 @@ def test_agreement_stands_in_one_place() -> None:
         (8, "FB15k-237", 1.0),
     ]
     text = agreement(records).splitlines()
-    assert "| 1 | FB15k-237 | 5 min | 2 | 0 of 1 | -1.00 | Q2B above GQE (20.1 and 16.3, here 18.0 and 20.0) |" in text
-    assert "| 2 | NELL-Q2B | 75 s | 2 | 1 of 1 | 1.00 | none |" in text
-    assert "| FB15k-237 | GQE | 57 % | below 70% |" in text
-    assert "| FB15k-237 | Pathformer(1)+Box embedding | 75 % |  |" in text
-    assert agreement([]).splitlines() == [
-        "No table has two methods with one budget yet, so there is no order to compare.",
-        "",
-        "No method has a run on FB15k-237 yet.",
-    ]
+    assert "| 1 | FB15k-237 | 5 min | 2 | 0 of 1 | -1.00 | 1 | 0 | Q2B (20.1, here 18.0) below GQE |" in text
+    assert "| 2 | NELL-Q2B | 75 s | 2 | 1 of 1 | 1.00 | 0 |  |  |" in text
+    assert agreement([]) == "No table has two methods with one budget yet, so there is no order to compare."

@@ -61,6 +61,27 @@ def test_averages_are_of_whole_groups_only() -> None:
     assert "avg" not in some.figures("last")
 
 
+def test_updates_and_queries_are_counted_from_the_steps() -> None:
+    def of(**settings: object) -> tuple[int | None, int | None]:
+        plain = {"trained": "epfo", "training.turns": True, "training.batch": 4, "training.share": "structure"}
+        record = a_record(steps=10, settings={**plain, **{f"training.{key}": value for key, value in settings.items()}})
+        return record.updates, record.seen
+
+    assert of() == (50, 200)
+    assert of(turns=False) == (10, 200)
+    assert of(turns=False, share="step") == (10, 40)
+    negated = a_record(steps=10, settings={"trained": "efol", "training.turns": True, "training.batch": 4})
+    assert (negated.updates, negated.seen) == (100, 400)
+    assert (a_record().updates, a_record().seen) == (None, None)
+
+
+def test_the_queries_of_the_package_fit_the_speed_that_was_measured() -> None:
+    for record in read_records():
+        if record.queries_per_second is not None and record.seen is not None:
+            rate = record.seen / record.seconds
+            assert 0.3 * record.queries_per_second < rate < 1.5 * record.queries_per_second, record.file_name
+
+
 def test_what_is_no_record_is_refused(tmp_path: Path) -> None:
     (tmp_path / "a@5min.json").write_text("[]")
     with pytest.raises(InputError, match=r"a@5min\.json: not the record of a run"):

@@ -16,8 +16,9 @@ from pathformer.experiments.records import Record
 from pathformer.experiments.tables import paper, render
 from pathformer.experiments.tables.catalogue import COUNTED, EXTRAS, MEASURED, TIMED, TITLES
 from pathformer.experiments.tables.chart import chart
+from pathformer.experiments.tables.choice import Choice, chosen
 from pathformer.experiments.tables.data import printed_only
-from pathformer.experiments.tables.measured import Choice, check_variant, grid, printed, rows_to_run
+from pathformer.experiments.tables.measured import check_variant, grid, printed, rows_to_run
 from pathformer.experiments.tables.timed import running_time, speeds, speeds_of_runs
 from pathformer.experiments.tables.view import Line, Row
 from pathformer.query.structures import EPFO
@@ -75,6 +76,33 @@ def test_methods_are_shown_at_the_budget_that_most_rows_have() -> None:
     long = line(1, "Pathformer", records, Choice(minutes=17.0))
     assert long.ours is not None
     assert long.ours["avg"] == pytest.approx(22.0)
+
+
+def test_of_budgets_with_as_many_rows_the_one_measured_last_is_shown() -> None:
+    runs = ("fb15k-237-epfo-gqe", "fb15k-237-epfo-mlp")
+    old = [made(run, 2.0, date="2026-11-16") for run in runs]
+    new = [made(run, 1.5, date="2026-11-16T09:05Z") for run in runs]
+    assert _minutes([*old, *new]) == _minutes([*new, *old]) == [1.5, 1.5]
+    assert _minutes([*old, new[0]]) == [2.0, 2.0]  # fewer rows
+    undated = [made(run, minutes) for run in runs for minutes in (2.0, 1.5)]
+    assert _minutes(undated) == [2.0, 2.0]  # the longest
+
+
+def test_of_two_records_of_one_budget_the_newer_is_shown() -> None:
+    old, new = (made("fb15k-237-epfo-gqe", 5.0, steps=n, date=f"2026-11-1{n}") for n in (5, 6))
+    for records in ([old, new], [new, old]):
+        (shown,) = (record for record in chosen(1, records, Choice()).values() if record is not None)
+        assert shown is new
+
+
+def test_the_same_row_again_is_one_row_of_its_budget() -> None:
+    again = [made("fb15k-237-epfo-gqe", 5.0, date=f"2026-11-1{n}") for n in range(3)]
+    others = [made(run, 2.0) for run in ("fb15k-237-epfo-mlp", "fb15k-237-epfo-gqe")]
+    assert _minutes([*again, *others]) == [2.0, 2.0]
+
+
+def _minutes(records: list[Record]) -> list[float | None]:
+    return [record.minutes for record in chosen(1, records, Choice()).values() if record is not None]
 
 
 def test_weights_and_variants_are_chosen() -> None:

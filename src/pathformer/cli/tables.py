@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 if TYPE_CHECKING:
-    from pathformer.experiments.tables.measured import Choice
+    from pathformer.experiments.tables.choice import Choice
     from pathformer.experiments.tables.view import Sheet, View
 
 __all__ = ["command"]
@@ -72,10 +72,11 @@ def command(
     """Print tables of the paper with our figures beside the paper's.
 
     1 to 8 and 12 to 14 show the results of runs, those that come with the package and those of --results: how long each
-    was trained, which queries were ranked, and which rows have no run yet are said below a table. 9 (statistics of the
-    graphs), 10 (numbers of queries) and 11 (answers a query) are counted on the data; 10 and 11 draw the benchmark by
-    its protocol with seed 0 unless --queries names a folder. 15 shows what `pathformer bench train --model all` left,
-    or where it left nothing yet the speed of the runs.
+    was trained, which queries were ranked, which rows have no run yet, and how far the order of the rows is the paper's
+    (Kendall's tau, and who fell below whom) are said below a table. 9 (statistics of the graphs), 10 (numbers of
+    queries) and 11 (answers a query) are counted on the data; 10 and 11 draw the benchmark by its protocol with seed 0
+    unless --queries names a folder. 15 shows what `pathformer bench train --model all` left, or where it left nothing
+    yet the speed of the runs.
 
     --run trains the rows of the tables that have no result of --minutes yet, one after the other, --minutes each, in
     the order of the tables; Ctrl-C or the end of --total stops it, and the same command goes on. With --jobs several
@@ -94,7 +95,7 @@ def command(
     from pathformer.errors import InputError
     from pathformer.experiments.tables import render
     from pathformer.experiments.tables.catalogue import TITLES
-    from pathformer.experiments.tables.measured import Choice
+    from pathformer.experiments.tables.choice import Choice
 
     chosen = tuple(dict.fromkeys(numbers or TITLES))
     _check("format", format, render.FORMATS)

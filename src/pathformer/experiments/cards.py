@@ -85,7 +85,7 @@ def card_of_record(record: Record) -> Card:
         memory_gb=record.memory_gb,
         machine=_machine(record.machine),
         commit=record.commit,
-        date=record.date,
+        date=record.date[:10],  # the hour tells records apart, and is for nobody else
         probabilities=_NO_PROBABILITIES,
         remark=record.note,
         commands=[_train(record.run, record.minutes, record.changes)],

@@ -80,7 +80,7 @@ def record_of(
         settings=stored,
         machine=device_facts(device) if device is not None else told.get("machine", {}),
         commit=commit or (commit_here() if device is not None else told.get("commit", "unknown")),
-        date=datetime.now(UTC).date().isoformat(),
+        date=datetime.now(UTC).strftime("%Y-%m-%dT%H:%MZ"),  # of two of one day the later can be told
         note=note,
     )
 

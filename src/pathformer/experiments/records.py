@@ -15,12 +15,13 @@ from pathlib import Path
 from typing import Any
 
 from pathformer.errors import InputError
-from pathformer.query.structures import EPFO, NEGATION_STRUCTURES
+from pathformer.query.structures import EFOL_TRAINED, EPFO, EPFO_TRAINED, NEGATION_STRUCTURES
 
 __all__ = ["PACKAGED", "Record", "budget_words", "read_records", "record_name"]
 
 PACKAGED = Path(__file__).parent / "results"
 _GROUPS = {"avg": EPFO, "avg negation": NEGATION_STRUCTURES}
+_TRAINED = {"links": 1, "epfo": len(EPFO_TRAINED), "efol": len(EFOL_TRAINED)}  # structures that a run is trained on
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,7 +48,7 @@ class Record:
     settings: Mapping[str, Any] = field(default_factory=dict)  # all of them, flat
     machine: Mapping[str, Any] = field(default_factory=dict)  # device, processor, versions
     commit: str = "unknown"
-    date: str = ""
+    date: str = ""  # 2026-11-16T09:05Z, or the day alone: sorts by age
     note: str = ""
 
     def figures(self, weights: str) -> dict[str, float]:
@@ -68,6 +69,23 @@ class Record:
     def budget(self) -> str:
         """How long it trained, in words."""
         return budget_words(self.minutes, self.steps)
+
+    @property
+    def updates(self) -> int | None:
+        """Of the weights: a step is one, or one a structure where they take turns; none: settings were not kept."""
+        if "training.turns" not in self.settings:
+            return None
+        return self.steps * (_TRAINED[self.settings["trained"]] if self.settings["training.turns"] else 1)
+
+    @property
+    def seen(self) -> int | None:
+        """Queries that it was trained on, each as often as it was drawn; none: settings were not kept."""
+        if "training.batch" not in self.settings:
+            return None
+        of_each = self.settings.get("training.share", "structure") == "structure"
+        return (
+            self.steps * int(self.settings["training.batch"]) * (_TRAINED[self.settings["trained"]] if of_each else 1)
+        )
 
     @property
     def file_name(self) -> str:

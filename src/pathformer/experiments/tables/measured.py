@@ -1,8 +1,7 @@
 """Tables of MRR (1 to 8, 12 to 14): the paper's figures from the run files, ours from the records of runs.
 
-Methods are compared at one budget of time: of the records of a table's dataset the budget that most rows have, or the
-one that was asked for. A row without it shows what it has and says so; a row without any record has no run yet, and
-where it has one of another variant that is said.
+`choice` says which record a row shows. A row without any has no run yet, and where it has one of another variant that
+is said.
 """
 
 from __future__ import annotations
@@ -10,7 +9,6 @@ from __future__ import annotations
 import tomllib
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -18,12 +16,23 @@ from typing import Any
 from pathformer.errors import InputError, closest
 from pathformer.experiments.records import Record
 from pathformer.experiments.tables.catalogue import MEASURED, TITLES, Place
+from pathformer.experiments.tables.choice import Choice, chosen
 from pathformer.experiments.tables.order import order_notes
 from pathformer.experiments.tables.recipes import recipe_notes, recipe_rows
 from pathformer.experiments.tables.shares import share_notes
 from pathformer.experiments.tables.view import Grid, Line
 
-__all__ = ["QUERY_SETS", "Choice", "check_variant", "grid", "one_hop", "printed", "rows_to_run"]
+__all__ = [
+    "QUERY_SETS",
+    "changed",
+    "check_variant",
+    "grid",
+    "one_hop",
+    "printed",
+    "rows_to_run",
+    "setting_words",
+    "trained_how",
+]
 
 _RUNS = Path(__file__).parents[1] / "runs"
 
@@ -37,15 +46,6 @@ QUERY_SETS = {  # what `experiments.queries` calls them -> how they relate to th
     "betae-protocol draw, not the released queries": "betae-protocol draw, in place of the released BetaE queries",
     "drawn by the protocol, seed 0": "our own draw by the protocol, seed 0, in place of the released BetaE queries",
 }
-
-
-@dataclass(frozen=True, kw_only=True)
-class Choice:
-    """Which records a table shows."""
-
-    weights: str = "last"  # "last", as the reference code reports, or "best" on validation
-    minutes: float | None = None  # the budget; none: the one that most rows have
-    variant: str = ""
 
 
 @cache
@@ -62,7 +62,7 @@ def printed(run: str) -> Mapping[str, float]:
 def grid(number: int, records: Sequence[Record], choice: Choice | None = None) -> Grid:
     """A table of MRR from whatever records there are."""
     table, choice = MEASURED[number], choice or Choice()
-    found = {place: _record(place, number, records, choice) for place in table.places}
+    found = chosen(number, records, choice)
     lines = tuple(_line(place, table.columns, record, choice) for place, record in found.items())
     extra, average = recipe_rows(number, records, choice.variant), _average(table.columns)
     notes = [
@@ -81,12 +81,33 @@ def one_hop(
     number: int, records: Sequence[Record], choice: Choice
 ) -> list[tuple[str, str, Mapping[str, float], Mapping[str, float]]]:
     """A table's rows for `shares`: dataset, model, all figures of the paper and of ours, 1p among them."""
-    found = {place: _record(place, number, records, choice) for place in MEASURED[number].places}
     return [
         (place.dataset, place.model, printed(place.run), record.figures(choice.weights))
-        for place, record in found.items()
+        for place, record in chosen(number, records, choice).items()
         if record is not None
     ]
+
+
+def changed(record: Record) -> list[str]:
+    """Settings that are not the run file's, by name, those apart that only say when to look and to save."""
+    return [key for key in sorted(record.changes) if key not in _LOOKING]
+
+
+def setting_words(key: str, value: object) -> str:
+    """A setting as the command line takes it.
+
+    >>> setting_words("training.turns", False)
+    'training.turns=false'
+    """
+    return f"{key}={str(value).lower() if isinstance(value, bool) else value}"
+
+
+def trained_how(record: Record) -> str:
+    """How long a row trained, where, and with how many others."""
+    where = record.machine.get("device", "unknown device")
+    place = f" on {where}" if record.beside == 1 else f", {record.beside} rows side by side on one {where}"
+    first = f" after {record.before:.0f} s of a link predictor" if record.before else ""
+    return f"{record.budget} of training each{first}{place}"
 
 
 def check_variant(variant: str, records: Sequence[Record]) -> None:
@@ -121,22 +142,6 @@ def rows_to_run(
     return [run for run in dict.fromkeys(asked) if run not in there]
 
 
-def _record(place: Place, number: int, records: Sequence[Record], choice: Choice) -> Record | None:
-    """The record of the shared budget, else the longest."""
-    own = [record for record in records if record.run == place.run and record.variant == choice.variant]
-    if not own:
-        return None
-    shared = choice.minutes if choice.minutes is not None else _shared(place.dataset, number, records, choice)
-    return next((record for record in own if record.minutes == shared), max(own, key=lambda record: record.seconds))
-
-
-def _shared(dataset: str, number: int, records: Sequence[Record], choice: Choice) -> float | None:
-    """The budget that most rows of a dataset have; of several the longest."""
-    runs = {place.run for place in MEASURED[number].places if place.dataset == dataset}
-    counts = Counter(r.minutes for r in records if r.run in runs and r.variant == choice.variant)
-    return max(counts, key=lambda minutes: (counts[minutes], minutes or float("inf")), default=None)
-
-
 def _line(place: Place, columns: Sequence[str], record: Record | None, choice: Choice, like: str | None = None) -> Line:
     """like: the run whose figures of the paper a row is compared with, if not its own."""
     paper = {column: value for column, value in printed(like or place.run).items() if column in columns}
@@ -149,6 +154,8 @@ def _line(place: Place, columns: Sequence[str], record: Record | None, choice: C
         "weights": kind,
         "queries": record.queries,
         "beside": record.beside,
+        "updates": record.updates,
+        "seen": record.seen,
         "device": record.machine.get("device", "unknown"),
         "commit": record.commit,
     }
@@ -163,21 +170,13 @@ def _budget_notes(found: Mapping[Place, Record | None], choice: Choice) -> list[
         if record is not None:
             queries = QUERY_SETS.get(record.queries, record.queries)
             kind = _weights(record, choice)
-            how = f"{_budget(record)}, {kind}{_changes(record)}; ranked on: {queries}"
+            how = f"{trained_how(record)}, {kind}{_changes(record)}; ranked on: {queries}"
             groups.setdefault((place.dataset, how), []).append(place.model)
     ours: dict[str, int] = Counter(dataset for dataset, _ in groups)
     return [
         f"Ours, {dataset}{_among(models) if ours[dataset] > 1 else ''}: {how}."
         for (dataset, how), models in groups.items()
     ]
-
-
-def _budget(record: Record) -> str:
-    """How long a row trained, where, and with how many others."""
-    where = record.machine.get("device", "unknown device")
-    place = f" on {where}" if record.beside == 1 else f", {record.beside} rows side by side on one {where}"
-    first = f" after {record.before:.0f} s of a link predictor" if record.before else ""
-    return f"{record.budget} of training each{first}{place}"
 
 
 def _weights(record: Record, choice: Choice) -> str:
@@ -188,13 +187,8 @@ def _weights(record: Record, choice: Choice) -> str:
 
 
 def _changes(record: Record) -> str:
-    """Settings that are not the run file's, those apart that only say when to look and to save."""
-    told = [f"{key}={_word(value)}" for key, value in sorted(record.changes.items()) if key not in _LOOKING]
+    told = [setting_words(key, record.changes[key]) for key in changed(record)]
     return f", with {', '.join(told)}" if told else ""
-
-
-def _word(value: object) -> str:
-    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def _among(models: Sequence[str]) -> str:

@@ -1,6 +1,7 @@
 """Whether methods stand in the same order here as in the paper.
 
-Only rows with one budget are compared: those of the budget that most rows of a dataset have.
+Only rows with one budget are compared: those of the budget that most rows of a dataset have, each alone on its device
+or each beside others.
 """
 
 from __future__ import annotations
@@ -8,7 +9,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import combinations
 
 from pathformer.experiments.tables.view import Line
@@ -16,12 +17,14 @@ from pathformer.experiments.tables.view import Line
 __all__ = ["Order", "Turn", "kendall", "order_notes", "orders"]
 
 _WIDE = 1.0  # points of MRR: a pair that is turned by less may be chance
-_SHOWN = 8  # pairs that a sentence names
 
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """Two methods that stand the other way round here."""
+    """Two methods that stand the other way round here.
+
+    The one that the paper has above fell: its figure less the paper's is below the other's, whatever both of them are.
+    """
 
     above: str  # in the paper
     below: str
@@ -33,10 +36,6 @@ class Turn:
         """By how many points the lower one leads here."""
         return self.ours[1] - self.ours[0]
 
-    def __str__(self) -> str:
-        (a, b), (c, d) = self.paper, self.ours
-        return f"{self.above} above {self.below} ({a:.1f} and {b:.1f}, here {c:.1f} and {d:.1f})"
-
 
 @dataclass(frozen=True, slots=True)
 class Order:
@@ -47,6 +46,7 @@ class Order:
     budget: str
     figures: Mapping[str, tuple[float, float]]  # method -> the paper's, ours
     apart: tuple[str, ...]  # methods whose rows have another budget, and are not compared
+    seen: Mapping[str, int] = field(default_factory=dict)  # method -> queries that it was trained on, where known
 
     @property
     def tau(self) -> float:
@@ -79,14 +79,33 @@ class Order:
         """Those that are turned by more than a point."""
         return [turn for turn in self.turns if turn.width > _WIDE]
 
+    @property
+    def fallen(self) -> dict[str, list[Turn]]:
+        """The same by the method that fell, first those that fell below most others."""
+        found: dict[str, list[Turn]] = {}
+        for turn in self.wide:
+            found.setdefault(turn.above, []).append(turn)
+        return dict(sorted(found.items(), key=lambda item: -len(item[1])))
+
+    @property
+    def starved(self) -> int:
+        """How many of them are of a method that was trained on fewer queries than the other: it computes slower."""
+        known = [turn for turn in self.wide if {turn.above, turn.below} <= self.seen.keys()]
+        return sum(self.seen[turn.above] < self.seen[turn.below] for turn in known)
+
+    def fallen_words(self) -> str:
+        """Who fell, from which figure of the paper to which of ours, and below whom."""
+        return "; ".join(
+            f"{model} ({turns[0].paper[0]:.1f}, here {turns[0].ours[0]:.1f}) below {', '.join(t.below for t in turns)}"
+            for model, turns in self.fallen.items()
+        )
+
     def __str__(self) -> str:
-        turns, wide = self.turns, self.wide
         pairs = f"{self.kept} of {self.pairs} {'pair' if self.pairs == 1 else 'pairs'}"
         words = f"{pairs} as in the paper, Kendall's tau {self.tau:.2f}"
-        if wide:
-            more = f" and {len(wide) - _SHOWN} more" if len(wide) > _SHOWN else ""
-            words += f"; turned by more than a point: the paper has {', '.join(map(str, wide[:_SHOWN]))}{more}"
-        elif turns:
+        if self.wide:
+            words += f"; turned by more than a point: {self.fallen_words()}"
+        elif self.turns:
             words += "; none turned by more than a point"
         if self.apart:
             words += f"; left out, with another budget than {self.budget}: {', '.join(self.apart)}"
@@ -102,12 +121,12 @@ def orders(lines: Sequence[Line], column: str) -> list[Order]:
         if not budgets:
             continue
         most = max(budgets, key=lambda budget: budgets[budget])
-        figures = {
-            line.model: (line.paper[column], (line.ours or {})[column]) for line in measured if _budget(line) == most
-        }
+        compared = [line for line in measured if _budget(line) == most]
+        figures = {line.model: (line.paper[column], (line.ours or {})[column]) for line in compared}
         if all(len(set(side)) > 1 for side in zip(*figures.values(), strict=True)):  # not all equal, there or here
             apart = tuple(line.model for line in measured if _budget(line) != most)
-            found.append(Order(dataset, column, most[0], figures, apart))
+            seen = {line.model: int(line.about["seen"]) for line in compared if line.about.get("seen") is not None}
+            found.append(Order(dataset, column, _words(compared), figures, apart, seen))
     return found
 
 
@@ -131,5 +150,13 @@ def _sign(value: float) -> int:
     return (value > 0) - (value < 0)
 
 
-def _budget(line: Line) -> tuple[str, int]:
-    return str(line.about.get("budget", "")), int(line.about.get("beside", 1))
+def _budget(line: Line) -> tuple[str, bool]:
+    """What rows must have in common to be compared; of two numbers of neighbours that differ a little none is wrong."""
+    return str(line.about.get("budget", "")), int(line.about.get("beside", 1)) > 1
+
+
+def _words(lines: Sequence[Line]) -> str:
+    """The budget of rows that are compared."""
+    beside = sorted({int(line.about.get("beside", 1)) for line in lines})
+    many = str(beside[0]) if len(beside) == 1 else f"{beside[0]} to {beside[-1]}"
+    return f"{_budget(lines[0])[0]}{f', {many} side by side' if beside[-1] > 1 else ''}"
