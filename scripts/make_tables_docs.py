@@ -1,6 +1,8 @@
-"""Write the measured tables into `docs/tables.md`, and their pictures into `docs/images`; a test keeps them current.
+"""Write what was measured into `docs/tables.md` and the methods' pages, and its pictures into `docs/images`.
 
-The text above the marker is written by hand; what stands below it comes from the results that are in the package.
+It all comes from the results that are in the package, and a test keeps it current: in `docs/tables.md` what stands
+below the marker, and between two others what its budget bought each row; on the page of a method its rows, likewise
+between two. Everything else there is written by hand.
 """
 
 from __future__ import annotations
@@ -11,16 +13,23 @@ from pathlib import Path
 
 from pathformer.experiments.records import Record, read_records
 from pathformer.experiments.tables.agreement import agreement, compared_orders
-from pathformer.experiments.tables.catalogue import MEASURED, TITLES
+from pathformer.experiments.tables.catalogue import CASES, MEASURED, TITLES
 from pathformer.experiments.tables.chart import chart
-from pathformer.experiments.tables.measured import Choice, grid
+from pathformer.experiments.tables.choice import Choice
+from pathformer.experiments.tables.measured import grid
 from pathformer.experiments.tables.render import to_markdown
+from pathformer.experiments.tables.rows import bought, of_methods
 from pathformer.experiments.tables.timed import running_time, speeds, speeds_of_runs
 from pathformer.experiments.tables.view import Grid
 
 DOCS = Path(__file__).parents[1] / "docs"
 PAGE = DOCS / "tables.md"
 MARKER = "<!-- Below: made by scripts/make_tables_docs.py from the results in the package. -->"
+ROWS = ("<!-- Rows: made by scripts/make_tables_docs.py from the results in the package. -->", "<!-- Rows: end. -->")
+METHODS = {  # pages -> the rows that are theirs, as the tables call them
+    **{f"methods/{model.lower()}.md": (model,) for model in CASES if not model.startswith("Pathformer")},
+    "methods/pathformer-spaces.md": ("Pathformer(1)+Box embedding", "Pathformer(1)+Beta embedding"),
+}
 DRAWN = 3  # rows with a result that a picture needs
 
 
@@ -48,8 +57,8 @@ def pictures() -> dict[str, str]:
 
 def page() -> str:
     """The whole page."""
-    head = PAGE.read_text(encoding="utf-8").partition(MARKER)[0]
     records = read_records()
+    head = _between(PAGE.read_text(encoding="utf-8").partition(MARKER)[0], bought(records))
     empty = [number for number in MEASURED if not _results(number, records)]
     parts = [MARKER, ""]
     for name, table in shown():
@@ -65,6 +74,25 @@ def page() -> str:
     if empty:
         parts += [f"Without any run yet: Tables {', '.join(map(str, empty))}.", ""]
     return head + "\n".join(parts)
+
+
+def methods_pages() -> dict[str, str]:
+    """The whole page of every method with rows, by its place under `docs`."""
+    records = read_records()
+    return {
+        name: _between((DOCS / name).read_text(encoding="utf-8"), of_methods(models, records))
+        for name, models in METHODS.items()
+    }
+
+
+def _between(text: str, made: str) -> str:
+    """The text with something else between the two markers of rows."""
+    first, last = ROWS
+    before, _, rest = text.partition(first)
+    _, found, after = rest.partition(last)
+    if not found:
+        raise SystemExit(f"no {first!r} with {last!r} after it in a page that begins {text[:40]!r}")
+    return f"{before}{first}\n\n{made}\n\n{last}{after}"
 
 
 def _results(number: int, records: list[Record]) -> list[Record]:
@@ -86,6 +114,8 @@ def main() -> None:
     for name, text in made.items():
         (DOCS / "images" / name).write_text(text, encoding="utf-8")
     PAGE.write_text(page(), encoding="utf-8")
+    for name, text in methods_pages().items():
+        (DOCS / name).write_text(text, encoding="utf-8")
 
 
 if __name__ == "__main__":

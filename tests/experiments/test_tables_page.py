@@ -1,4 +1,4 @@
-"""The page of the tables shows the results that are in the package, and so do its pictures."""
+"""The page of the tables, its pictures and the pages of the methods show the results that are in the package."""
 
 from __future__ import annotations
 
@@ -8,9 +8,12 @@ from typing import Any
 
 import pytest
 
-from pathformer.experiments.tables.catalogue import MEASURED
+from pathformer.experiments.records import read_records
+from pathformer.experiments.tables.catalogue import COMPARED, MEASURED
+from pathformer.experiments.tables.progress import progress
 
 ROOT = Path(__file__).parents[2]
+WHY = "**Why it is below.**"
 
 
 @pytest.fixture(scope="module")
@@ -27,6 +30,34 @@ def test_the_pictures_are_current(made: dict[str, Any]) -> None:
     folder = ROOT / "docs" / "images"
     drawn = {path.name: path.read_text(encoding="utf-8") for path in folder.glob("table-*.svg")}
     assert drawn == made["pictures"](), "run: python scripts/make_tables_docs.py"
+
+
+def test_the_pages_of_the_methods_are_current(made: dict[str, Any]) -> None:
+    for name, text in made["methods_pages"]().items():
+        written = (ROOT / "docs" / name).read_text(encoding="utf-8")
+        assert written == text, f"{name}; run: python scripts/make_tables_docs.py"
+
+
+def test_every_method_of_the_compared_tables_has_its_rows_on_a_page(made: dict[str, Any]) -> None:
+    models = {place.model for number in COMPARED for place in MEASURED[number].places}
+    assert sorted(model for models in made["METHODS"].values() for model in models) == sorted(models - {"Pathformer"})
+
+
+def test_a_page_says_why_its_method_is_below_and_only_then(made: dict[str, Any]) -> None:
+    rows = progress(read_records())
+    for name, models in made["METHODS"].items():
+        below = [row.model for row in rows if row.model in models and row.dataset.startswith("FB") and row.is_below]
+        told = WHY in (ROOT / "docs" / name).read_text(encoding="utf-8")
+        wanted = f"say why, in a paragraph that begins {WHY}" if below else f"no row is: take away what begins {WHY}"
+        assert told == bool(below), f"docs/{name}: below the bar on FB15k-237: {below}; {wanted}"
+
+
+def test_what_is_made_goes_between_the_markers_alone(made: dict[str, Any]) -> None:
+    first, last = made["ROWS"]
+    assert made["_between"](f"a\n{first}\nold\n{last}\nb", "new") == f"a\n{first}\n\nnew\n\n{last}\nb"
+    for text in ("a", f"a {first}", f"{last} {first}"):
+        with pytest.raises(SystemExit, match=r"no '<!-- Rows: made by .* after it in a page that begins"):
+            made["_between"](text, "new")
 
 
 def test_the_page_counts_runs_and_figures_right() -> None:
