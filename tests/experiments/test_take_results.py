@@ -1,0 +1,76 @@
+"""Results are taken into a folder: what was replaced is said, and what no table could show is refused."""
+
+from __future__ import annotations
+
+import runpy
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+
+import pytest
+
+from pathformer.experiments.records import Record, read_records
+from pathformer.query.structures import EPFO
+
+SCRIPT = Path(__file__).parents[2] / "scripts" / "take_results.py"
+Take = Callable[[Iterable[Path], Path], Iterator[str]]
+
+
+@pytest.fixture(scope="module")
+def take() -> Take:
+    found: Take = runpy.run_path(str(SCRIPT))["take"]
+    return found
+
+
+def made(run: str, value: float, minutes: float = 5.0, commit: str = "new", variant: str = "") -> Record:
+    figures = {"last": dict.fromkeys(EPFO, value)}
+    return Record(
+        run=run, minutes=minutes, steps=1, seconds=1.0, queries="", trained_on="", mrr=figures, commit=commit,
+        variant=variant,
+    )  # fmt: skip
+
+
+def test_a_result_takes_the_place_of_the_one_of_its_budget(take: Take, tmp_path: Path) -> None:
+    old, new = tmp_path / "old", tmp_path / "new"
+    made("fb15k-237-epfo", 10.0, commit="a").write(old)
+    made("fb15k-237-epfo", 21.0, minutes=17.0, commit="b").write(old)
+    made("fb15k-237-epfo", 9.0, commit="c", variant="wide").write(old)
+    made("fb15k-237-epfo", 12.0).write(new)
+    made("nell995-epfo-gqe", 7.0, minutes=1.5).write(new)
+    assert list(take([new], old)) == [
+        "fb15k-237-epfo@5min.json: avg 10.0 at a, now avg 12.0 at new; also there: 17 min",
+        "nell995-epfo-gqe@90s.json: new, avg 7.0 at new",
+    ]
+    kept = {(record.file_name, record.commit) for record in read_records([old])}
+    assert kept == {
+        ("fb15k-237-epfo@5min.json", "new"),
+        ("fb15k-237-epfo@17min.json", "b"),
+        ("fb15k-237-epfo@5min-wide.json", "c"),
+        ("nell995-epfo-gqe@90s.json", "new"),
+    }
+
+
+@pytest.mark.parametrize(
+    ("wrong", "words"),
+    [
+        (made("fb15k-237-epfo-q2b", 1.0, commit="unknown"), "of an unknown commit: measure with --commit"),
+        (made("nobody", 1.0), "no run file 'nobody'"),
+    ],
+)
+def test_what_no_table_could_show_is_refused_before_anything_is_taken(
+    take: Take, tmp_path: Path, wrong: Record, words: str
+) -> None:
+    made("fb15k-237-epfo", 12.0).write(tmp_path / "new")
+    wrong.write(tmp_path / "new")
+    with pytest.raises(SystemExit, match=words):
+        list(take([tmp_path / "new"], tmp_path / "old"))
+    assert not (tmp_path / "old").exists()
+
+
+def test_a_folder_without_results_is_refused(take: Take, tmp_path: Path) -> None:
+    with pytest.raises(SystemExit, match=r"no results there \(RUN@BUDGET\.json\)"):
+        list(take([tmp_path], tmp_path / "old"))
+
+
+def test_the_scripts_that_write_the_docs_are_there() -> None:
+    scripts = runpy.run_path(str(SCRIPT))["SCRIPTS"]
+    assert [name for name in scripts if not SCRIPT.with_name(name).is_file()] == []
