@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 
 import pathformer
 from pathformer.cli import app
-from pathformer.engine import update
+from pathformer.engine.change import Change
 from pathformer.engine.engine import Engine
 from pathformer.engine.fit import fit
 from pathformer.engine.place import grow_model, place_new
@@ -21,7 +21,8 @@ from pathformer.engine.reindex import reindex
 from pathformer.engine.release import released
 from pathformer.engine.report import FitReport
 from pathformer.engine.scale import scale_for
-from pathformer.engine.update import Change, update_engine
+from pathformer.engine.update import update_engine
+from pathformer.engine.update_scale import row_rates, update_scale
 from pathformer.errors import InputError
 from pathformer.evaluation.evaluate import ModelRanker
 from pathformer.index import build as build_index
@@ -174,7 +175,8 @@ def test_rows_move_as_fast_as_they_are_new(graph: KnowledgeGraph) -> None:
     grown = grow(graph, KnowledgeGraph.from_triples(NEW))
     config = {"dim": 16, "heads": 2, "layers": 1, "space": "hermitian", "base": "product", "tokens": "own"}
     small = build("pathformer", config, entities=50, relations=8)
-    moved = update._moved(grow_model(small, grown.kg), grown)
+    moved = row_rates(grow_model(small, grown.kg), grown)
+    assert moved is not None
     find = grown.kg.vocabulary.entities.find
     for name in ("entities.weight", "token_entities.weight"):
         rates = moved[name].flatten().tolist()
@@ -225,7 +227,7 @@ def test_an_update_trains_as_the_engine_s_own_model_was(
         engines.append(Engine(graph, model, build_index("exact", model.entities.weight.detach(), model.space)))
     monkeypatch.setattr(type(grown.kg.vocabulary), "entity_count", entities)
     for old, space, rate in zip(engines, ("hermitian", "sphere"), (3e-2, 1e-1), strict=True):
-        scale = update._scale(old, grown, 1.0, torch.device("cpu"), 0)
+        scale = update_scale(old, grown, 1.0, torch.device("cpu"), 0)
         assert scale.training.update.rate == rate, space
         assert (scale.training.update.softmax.n3 > 0) == (space == "hermitian")
         assert scale.links is None
@@ -246,8 +248,8 @@ def test_a_larger_card_learns_more_at_once(
     grown = grow(graph, KnowledgeGraph.from_triples(NEW))
     old = an_engine(graph, dim=16, heads=2, layers=1, space="hermitian")
     monkeypatch.setattr(type(grown.kg.vocabulary), "entity_count", 500_000)
-    monkeypatch.setattr(update, "memory_of", lambda device: memory)
-    assert update._scale(old, grown, 60.0, torch.device("cuda"), 0).training.batch == batch
+    monkeypatch.setattr("pathformer.engine.update_scale.memory_of", lambda device: memory)
+    assert update_scale(old, grown, 60.0, torch.device("cuda"), 0).training.batch == batch
 
 
 @pytest.mark.parametrize("device", ["cpu", "cuda"])
@@ -255,12 +257,12 @@ def test_a_larger_card_learns_more_at_once(
 def test_links_alone_take_nothing_away_and_the_average_forgets_half_learned_rows(
     graph: KnowledgeGraph, device: str, minutes: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(update, "memory_of", lambda device: None)
+    monkeypatch.setattr("pathformer.engine.update_scale.memory_of", lambda device: None)
     old = an_engine(graph, dim=16, heads=2, layers=1, space="hermitian")
     usual = scale_for(entities=50, triples=460, minutes=minutes, cuda=device == "cuda", hops=True).training.update
     assert usual.softmax.removed > 0  # of a fit, whose questions have negations
     grown = grow(graph, KnowledgeGraph.from_triples(NEW))
-    found = update._scale(old, grown, minutes, torch.device(device), 0).training.update
+    found = update_scale(old, grown, minutes, torch.device(device), 0).training.update
     assert (found.softmax.removed, found.ema) == (0, 0.98)
 
 
@@ -293,7 +295,7 @@ def test_in_other_spaces_all_of_a_model_is_trained_at_a_tenth_of_the_rate(
     graph: KnowledgeGraph, tmp_path: Path
 ) -> None:
     old, more = an_engine(graph.split(0.1, 0.1), "mlp", dim=8), KnowledgeGraph.from_triples(NEW)
-    scale = update._scale(old, grow(old.kg, more), 1.0, torch.device("cpu"), 0)
+    scale = update_scale(old, grow(old.kg, more), 1.0, torch.device("cpu"), 0)
     usual = scale_for(entities=52, triples=465, minutes=1.0, hops=False).training.update
     assert scale.training.update.rate == pytest.approx(0.1 * usual.rate)
     assert scale.training.update.softmax == usual.softmax
