@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -19,8 +20,7 @@ __all__ = [
     "Quote",
     "RelationNames",
     "SkipBad",
-    "chosen_columns",
-    "chosen_delimiter",
+    "given",
 ]
 
 _SIGNS = {"tab": "\t", "\\t": "\t", "space": " ", "comma": ",", "semicolon": ";", "pipe": "|"}
@@ -45,13 +45,30 @@ Literals = Annotated[bool, typer.Option("--literals", help="Keep RDF literals as
 SkipBad = Annotated[bool, typer.Option("--skip-bad", help="Leave bad lines out and count them.")]
 
 
-def chosen_columns(text: str | None) -> tuple[str | int, ...] | None:
-    """Columns as they are written on the command line."""
-    if text is None:
-        return None
+def given(**options: Any) -> dict[str, Any]:
+    """The options as `KnowledgeGraph.read` takes them, without those that nobody gave.
+
+    >>> given(format=None, columns="head, 2, tail", delimiter="tab", encoding="utf-8", literals=False, header=False)
+    {'columns': ('head', 2, 'tail'), 'delimiter': '\\t', 'header': False}
+    """
+    return {
+        name: _SPELLED[name](value) if name in _SPELLED else value
+        for name, value in options.items()
+        if value != _UNSAID.get(name)
+    }
+
+
+def _columns(text: str) -> tuple[str | int, ...]:
     return tuple(int(part) if part.isdecimal() else part for part in map(str.strip, text.split(",")))
 
 
-def chosen_delimiter(text: str | None) -> str | None:
-    """A delimiter as it is written on the command line: the sign, or its name."""
-    return _SIGNS.get(text or "", text)
+def _delimiter(text: str) -> str:
+    return _SIGNS.get(text, text)
+
+
+_UNSAID = {"encoding": "utf-8", "literals": False, "skip_bad": False}  # when nobody gave them; the others are None
+_SPELLED: dict[str, Callable[[str], Any]] = {  # otherwise on the command line than in Python
+    "columns": _columns,
+    "names_columns": _columns,
+    "delimiter": _delimiter,
+}

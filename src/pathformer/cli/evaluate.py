@@ -7,6 +7,8 @@ from typing import Annotated
 
 import typer
 
+from pathformer.cli._options import Data, Device
+
 __all__ = ["command"]
 
 
@@ -36,8 +38,8 @@ def command(
         typer.Option(help="dnf, native or demorgan: how unions are taken; as the method says by default."),
     ] = None,
     format: Annotated[str, typer.Option(help="table, json or markdown.")] = "table",
-    data: Annotated[Path | None, typer.Option(help="The folder that holds datasets.", show_default=False)] = None,
-    device: Annotated[str, typer.Option(help="cuda, cuda:1, cpu, or auto.")] = "auto",
+    data: Data = None,
+    device: Device = "auto",
 ) -> None:
     """Rank the answers of benchmark queries among all entities, filtered, exactly; print MRR and Hits@1, 3, 10.
 

@@ -9,21 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from pathformer.cli._reading import (
-    Columns,
-    Delimiter,
-    Encoding,
-    Format,
-    Header,
-    Literals,
-    Names,
-    NamesColumns,
-    Quote,
-    RelationNames,
-    SkipBad,
-    chosen_columns,
-    chosen_delimiter,
-)
+from pathformer.cli import _reading as reading
+from pathformer.cli._options import Data, Device
 from pathformer.cli.import_ import summary
 from pathformer.errors import InputError
 
@@ -52,19 +39,19 @@ def command(
         float | None, typer.Option(help="About how long, in all; by the graph's size if not given.", show_default=False)
     ] = None,
     index: Annotated[str, typer.Option(help="How the nearest entities are found: exact, lsh, hnsw.")] = "exact",
-    format: Format = None,
-    columns: Columns = None,
-    header: Header = None,
-    delimiter: Delimiter = None,
-    quote: Quote = None,
-    encoding: Encoding = "utf-8",
-    names: Names = None,
-    names_columns: NamesColumns = None,
-    relation_names: RelationNames = None,
-    literals: Literals = False,
-    skip_bad: SkipBad = False,
-    data: Annotated[Path | None, typer.Option(help="The folder that holds datasets.", show_default=False)] = None,
-    device: Annotated[str, typer.Option(help="cuda, cuda:1, cpu, or auto.")] = "auto",
+    format: reading.Format = None,
+    columns: reading.Columns = None,
+    header: reading.Header = None,
+    delimiter: reading.Delimiter = None,
+    quote: reading.Quote = None,
+    encoding: reading.Encoding = "utf-8",
+    names: reading.Names = None,
+    names_columns: reading.NamesColumns = None,
+    relation_names: reading.RelationNames = None,
+    literals: reading.Literals = False,
+    skip_bad: reading.SkipBad = False,
+    data: Data = None,
+    device: Device = "auto",
     seed: Annotated[int, typer.Option(help="Of everything that is drawn.")] = 0,
     force: Annotated[bool, typer.Option("--force", help="Replace the engine that is there.")] = False,
     fresh: Annotated[bool, typer.Option("--fresh", help="Forget an unfinished fit and start anew.")] = False,
@@ -87,39 +74,23 @@ def command(
 
         $ pathformer fit --update films new.tsv
     """
-    if not triples:
-        example = f"--update {update} new.tsv" if update is not None else f"films.tsv --out {out or 'films'}"
-        raise InputError(
-            f"no triples to learn are named: a file, a folder or a known graph, as in `pathformer fit {example}`"
-        )
-    if out is None and update is None:
-        raise typer.BadParameter(
-            "say where to: --out FOLDER for a new engine, or --update ENGINE for one that is there"
-        )
-    if out is not None and update is not None:
-        raise typer.BadParameter("--out and --update exclude each other: an update is written to the engine itself")
-    if update is not None and (index != "exact" or force):
-        raise typer.BadParameter(
-            "--index and --force go with --out: an update keeps the engine's index, and `pathformer index` changes it"
-        )
+    named = _named(triples, out, update)
+    _check_target(out, update, index=index, force=force)
     _check(minutes, index, device)
-    graph = _read(
-        triples,
-        data,
-        {
-            "format": format,
-            "columns": chosen_columns(columns),
-            "header": header,
-            "delimiter": chosen_delimiter(delimiter),
-            "quote": quote,
-            "encoding": None if encoding == "utf-8" else encoding,
-            "names": names,
-            "names_columns": chosen_columns(names_columns),
-            "relation_names": relation_names,
-            "literals": literals or None,
-            "skip_bad": skip_bad or None,
-        },
+    options = reading.given(
+        format=format,
+        columns=columns,
+        header=header,
+        delimiter=delimiter,
+        quote=quote,
+        encoding=encoding,
+        names=names,
+        names_columns=names_columns,
+        relation_names=relation_names,
+        literals=literals,
+        skip_bad=skip_bad,
     )
+    graph = _read(named, data, options)
     typer.echo(summary(graph))
     if update is not None:
         from pathformer.engine.update import update_engine
@@ -130,6 +101,30 @@ def command(
 
         engine = fit(graph, minutes, out=out, index=index, device=device, seed=seed, force=force, fresh=fresh)
     _tell(engine, update or out)
+
+
+def _named(triples: list[str] | None, out: Path | None, update: Path | None) -> list[str]:
+    """The triples, of which there must be some."""
+    if triples:
+        return triples
+    example = f"--update {update} new.tsv" if update is not None else f"films.tsv --out {out or 'films'}"
+    raise InputError(
+        f"no triples to learn are named: a file, a folder or a known graph, as in `pathformer fit {example}`"
+    )
+
+
+def _check_target(out: Path | None, update: Path | None, *, index: str, force: bool) -> None:
+    """An engine is made or updated, one of the two."""
+    if out is None and update is None:
+        raise typer.BadParameter(
+            "say where to: --out FOLDER for a new engine, or --update ENGINE for one that is there"
+        )
+    if out is not None and update is not None:
+        raise typer.BadParameter("--out and --update exclude each other: an update is written to the engine itself")
+    if update is not None and (index != "exact" or force):
+        raise typer.BadParameter(
+            "--index and --force go with --out: an update keeps the engine's index, and `pathformer index` changes it"
+        )
 
 
 def _check(minutes: float | None, index: str, device: str) -> None:
@@ -143,12 +138,11 @@ def _check(minutes: float | None, index: str, device: str) -> None:
     choose_device(device)
 
 
-def _read(triples: list[str], data: Path | None, options: Mapping[str, Any]) -> KnowledgeGraph:
-    """The graph; None stands for an option that was not given. A known name stands alone, without any of them."""
+def _read(triples: list[str], data: Path | None, given: Mapping[str, Any]) -> KnowledgeGraph:
+    """The graph. A known name stands alone, without any option of reading."""
     from pathformer.kg.datasets import load
     from pathformer.kg.knowledge import KnowledgeGraph
 
-    given = {option: value for option, value in options.items() if value is not None}
     if len(triples) == 1 and not given:
         return load(triples[0], data)
     _refuse_known(triples, given)

@@ -8,21 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from pathformer.cli._reading import (
-    Columns,
-    Delimiter,
-    Encoding,
-    Format,
-    Header,
-    Literals,
-    Names,
-    NamesColumns,
-    Quote,
-    RelationNames,
-    SkipBad,
-    chosen_columns,
-    chosen_delimiter,
-)
+from pathformer.cli import _reading as reading
 from pathformer.words import counted
 
 if TYPE_CHECKING:
@@ -47,17 +33,17 @@ def command(
     files: Annotated[list[Path], typer.Argument(help="Files of triples, or one folder.", show_default=False)],
     out: Annotated[Path, typer.Option("--out", "-o", help="The folder to make.", show_default=False)],
     name: Annotated[str | None, typer.Option(help="What the graph is called, if not like its file.")] = None,
-    format: Format = None,
-    columns: Columns = None,
-    header: Header = None,
-    delimiter: Delimiter = None,
-    quote: Quote = None,
-    encoding: Encoding = "utf-8",
-    names: Names = None,
-    names_columns: NamesColumns = None,
-    relation_names: RelationNames = None,
-    literals: Literals = False,
-    skip_bad: SkipBad = False,
+    format: reading.Format = None,
+    columns: reading.Columns = None,
+    header: reading.Header = None,
+    delimiter: reading.Delimiter = None,
+    quote: reading.Quote = None,
+    encoding: reading.Encoding = "utf-8",
+    names: reading.Names = None,
+    names_columns: reading.NamesColumns = None,
+    relation_names: reading.RelationNames = None,
+    literals: reading.Literals = False,
+    skip_bad: reading.SkipBad = False,
     force: Annotated[bool, typer.Option("--force", help="Replace the graph that is there.")] = False,
 ) -> None:
     """Read triples of any format into a saved graph, which opens at once.
@@ -82,22 +68,20 @@ def command(
 
     start = perf_counter()
     check_free(out, force=force)
-    graph = KnowledgeGraph.read(
-        files[0] if len(files) == 1 else files,
-        name=name,
+    options = reading.given(
         format=format,
-        columns=chosen_columns(columns),
+        columns=columns,
         header=header,
-        delimiter=chosen_delimiter(delimiter),
+        delimiter=delimiter,
         quote=quote,
         encoding=encoding,
         names=names,
-        names_columns=chosen_columns(names_columns),
+        names_columns=names_columns,
         relation_names=relation_names,
         literals=literals,
         skip_bad=skip_bad,
-        progress=True,
     )
+    graph = KnowledgeGraph.read(files[0] if len(files) == 1 else files, name=name, **options, progress=True)
     with Console(stderr=True).status("indexing and saving"):
         graph.save(out, force=force)
     typer.echo(summary(graph))

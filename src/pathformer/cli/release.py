@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from pathformer.cli._options import Data
+
 if TYPE_CHECKING:
     from rich.table import Table
 
@@ -25,7 +27,7 @@ def command(
         bool, typer.Option("--measure/--no-measure", help="Whether to rank held-out questions in both forms.")
     ] = True,
     queries: Annotated[int, typer.Option(help="Held-out questions of a structure that are ranked.", min=1)] = 200,
-    data: Annotated[Path | None, typer.Option(help="The folder that holds datasets.", show_default=False)] = None,
+    data: Data = None,
     device: Annotated[str, typer.Option(help="Where to measure: cuda, cuda:1, cpu, or auto.")] = "cpu",
     force: Annotated[bool, typer.Option("--force", help="Replace the engine that is there.")] = False,
 ) -> None:

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from pathformer.cli._options import Data
+
 if TYPE_CHECKING:
     from rich.console import Console
 
@@ -42,7 +44,7 @@ def command(
     ] = False,
     seed: Annotated[int, typer.Option(help="Of all draws.")] = 0,
     layout: Annotated[str, typer.Option(help="columns (ours) or betae (pickles for other people's code).")] = "columns",
-    data: Annotated[Path | None, typer.Option(help="The folder that holds datasets.", show_default=False)] = None,
+    data: Data = None,
     force: Annotated[bool, typer.Option("--force", help="Replace the folder that is there.")] = False,
 ) -> None:
     """Draw queries of the fourteen structures, or of any shape, with all their answers.

@@ -7,6 +7,8 @@ from typing import Annotated
 
 import typer
 
+from pathformer.cli._options import Data, Device
+
 __all__ = ["command"]
 
 
@@ -18,8 +20,8 @@ def command(
     out: Annotated[
         Path | None, typer.Option("--out", "-o", help="The run's folder; runs/NAME if not given.", show_default=False)
     ] = None,
-    data: Annotated[Path | None, typer.Option(help="The folder that holds datasets.", show_default=False)] = None,
-    device: Annotated[str, typer.Option(help="cuda, cuda:1, cpu, or auto.")] = "auto",
+    data: Data = None,
+    device: Device = "auto",
     fresh: Annotated[bool, typer.Option("--fresh", help="Forget what the folder holds and start anew.")] = False,
     test: Annotated[bool, typer.Option(help="Rank the test queries at the end.")] = True,
 ) -> None:

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from pathformer.cli._options import Data
+
 if TYPE_CHECKING:
     from pathformer.kg import KnowledgeGraph
     from pathformer.symbolic.benchmark import Folder
@@ -23,7 +25,7 @@ def command(
     split: Annotated[
         list[str] | None, typer.Option(help="train, valid or test; may be repeated. All by default.")
     ] = None,
-    data: Annotated[Path | None, typer.Option(help="The folder that holds datasets.", show_default=False)] = None,
+    data: Data = None,
 ) -> None:
     """Recompute every easy and hard answer of a benchmark folder and report what differs, a structure a line.
 
