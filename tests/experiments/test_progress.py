@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from pathformer.experiments.records import Record
@@ -129,6 +131,11 @@ def test_the_page_of_a_method_has_its_rows_alone() -> None:
         "| Table 1, NELL995",
         "| Table 3 (negation), FB15k-237",
     ]
+    apart = of_methods(["BetaE"], [records[0], replace(records[1], commit="def")])
+    assert (
+        "Table 1, FB15k-237: 5 min of training each on card, commit `abc`, 2026-11-16; Table 3 (negation), FB15k-237: "
+        in apart
+    )
     both = of_methods(["BetaE", "Pathformer(1)+Beta embedding"], records)
     assert "| **Pathformer(1)+Beta embedding, FB15k-237** |" in both
     assert of_methods(["ConE"], records) == "**Measured.** No run yet."

@@ -34,7 +34,7 @@ def bought(records: Sequence[Record]) -> str:
         head = f"**Table {number}, {dataset}.** {_facts(members, _model)}{_shared_training(members, rows)}"
         parts += [head, _table(members, _model)]
     if more := longer(rows, records):
-        parts += [f"**Longer runs of the same rows.** {_facts(more, _dataset)}", _table(more, _boxed)]
+        parts += [f"**Longer runs of the same rows.** {_facts(more, _dataset, _boxed)}", _table(more, _boxed)]
     return "\n\n".join(parts)
 
 
@@ -43,7 +43,8 @@ def of_methods(models: Collection[str], records: Sequence[Record]) -> str:
     rows = [row for row in progress(records) if row.model in models]
     if not rows:
         return "**Measured.** No run yet."
-    return f"**Measured.** {_facts(rows, _dataset)}\n\n{_table(rows, _place if len(models) == 1 else _whole)}"
+    name = _place if len(models) == 1 else _whole
+    return f"**Measured.** {_facts(rows, _dataset, name)}\n\n{_table(rows, name)}"
 
 
 def _below(rows: Sequence[Progress]) -> str:
@@ -57,15 +58,26 @@ def _below(rows: Sequence[Progress]) -> str:
     return f"Below {_percent(BAR)} of the paper's 1p, in bold: {words}."
 
 
-def _facts(rows: Sequence[Progress], label: Callable[[Progress], str]) -> str:
-    """How, where and at which commit the rows were trained, and which settings all of them have changed."""
-    groups: dict[str, dict[str, None]] = {}
-    for row in rows:
-        how = f"{trained_how(row.record)}, commit `{row.record.commit}`, {row.record.date[:10]}"
-        groups.setdefault(how, {})[label(row)] = None
-    told = "; ".join(f"{', '.join(names)}: {how}" if len(groups) > 1 else how for how, names in groups.items())
+def _facts(rows: Sequence[Progress], *labels: Callable[[Progress], str]) -> str:
+    """How, where and at which commit the rows were trained, and which settings all of them have changed.
+
+    labels: what to call a row, the shortest first; the first that tells rows of different training apart is taken.
+    """
+    for label in labels:
+        groups: dict[str, dict[str, None]] = {}
+        for row in rows:
+            how = f"{trained_how(row.record)}, commit `{row.record.commit}`, {row.record.date[:10]}"
+            groups.setdefault(how, {})[label(row)] = None
+        if sum(map(len, groups.values())) == len({label(row) for row in rows}):
+            break
+    told = "; ".join(f"{_listed(names)}: {how}" if len(groups) > 1 else how for how, names in groups.items())
     same = [setting_words(key, value) for key, value in common(rows).items()]
     return f"{told}. In all rows {_code(same)}." if same else f"{told}."
+
+
+def _listed(names: Collection[str]) -> str:
+    """Names in a row, told apart where they have commas themselves."""
+    return (" and " if any("," in name for name in names) else ", ").join(names)
 
 
 def _shared_training(members: Sequence[Progress], rows: Sequence[Progress]) -> str:
