@@ -122,7 +122,7 @@ def answer_rows(structure: Structure, rows: npt.NDArray[np.integer], graphs: Gra
     them; hard are those on the larger graph that are not easy.
     """
     from pathformer.symbolic.kernels.bulk import answer_rows as kernel
-    from pathformer.symbolic.kernels.evaluate import workspace
+    from pathformer.symbolic.kernels.stack import workspace
 
     program = compile_structure(structure)
     edges = graphs.edges()

@@ -16,7 +16,7 @@ from pathformer.errors import BenchmarkError
 from pathformer.kg.graph import Graph
 
 if TYPE_CHECKING:
-    from pathformer.symbolic.kernels.evaluate import Edges
+    from pathformer.symbolic.kernels.stack import Edges
 
 __all__ = ["GraphPair"]
 
@@ -52,7 +52,7 @@ class GraphPair:
 
     def edges(self) -> Edges:
         """The arrays that compiled code reads, made once."""
-        from pathformer.symbolic.kernels.evaluate import BOTH, LARGE, Edges
+        from pathformer.symbolic.kernels.stack import BOTH, LARGE, Edges
 
         if "edges" not in self._cache:
             graph = self.large

@@ -30,7 +30,7 @@ from pathformer.symbolic.program import Program, compile_structure
 from pathformer.symbolic.queries import Queries
 
 if TYPE_CHECKING:
-    from pathformer.symbolic.kernels.evaluate import Workspace
+    from pathformer.symbolic.kernels.stack import Workspace
 
 __all__ = ["Fates", "Rules", "draw_rows", "links", "sample"]
 
@@ -171,7 +171,7 @@ class _Memory:
 
     @classmethod
     def of(cls, entities: int, depth: int) -> _Memory:
-        from pathformer.symbolic.kernels.evaluate import workspace
+        from pathformer.symbolic.kernels.stack import workspace
 
         return cls(workspace(entities, depth), np.zeros(REMEMBERED, np.uint64), np.zeros(REMEMBERED, np.uint8))
 

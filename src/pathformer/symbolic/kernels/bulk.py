@@ -5,7 +5,8 @@ from __future__ import annotations
 import numba
 import numpy as np
 
-from pathformer.symbolic.kernels.evaluate import BOTH, ENDLESS, LARGE, SMALL, evaluate
+from pathformer.symbolic.kernels.evaluate import evaluate
+from pathformer.symbolic.kernels.stack import BOTH, ENDLESS, LARGE, SMALL
 
 __all__ = ["answer_rows"]
 

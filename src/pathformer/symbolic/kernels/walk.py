@@ -8,7 +8,8 @@ from __future__ import annotations
 import numba
 import numpy as np
 
-from pathformer.symbolic.kernels.evaluate import ENDLESS, LARGE, SMALL, evaluate
+from pathformer.symbolic.kernels.evaluate import evaluate
+from pathformer.symbolic.kernels.stack import ENDLESS, LARGE, SMALL
 from pathformer.symbolic.program import ANCHOR, KEEP, RETURN, STEP
 
 __all__ = ["ACCEPTED", "BROKEN", "EMPTY", "NO_HARD", "NO_VANISHED", "OVER_LIMIT", "draw"]
