@@ -20,8 +20,8 @@ from pathformer.models import Batch, Model
 from pathformer.nn.kernels.threads import one_thread, share
 from pathformer.nn.linear import Laid
 from pathformer.plan import Block, build_layout
+from pathformer.plan.build import by_structure
 from pathformer.query.computation import Tree
-from pathformer.query.structures import Structure, instance_of_tree, structure_of
 
 __all__ = ["Encoder", "Points"]
 
@@ -66,19 +66,14 @@ class Encoder:
 
     def _points(self, trees: Sequence[Tree]) -> Points:
         """The same on this thread."""
-        rows: dict[Structure, list[tuple[int, ...]]] = {}
-        places: dict[Structure, list[int]] = {}
-        for place, tree in enumerate(trees):
-            structure = structure_of(tree)
-            rows.setdefault(structure, []).append(structure.row(instance_of_tree(tree)))
-            places.setdefault(structure, []).append(place)
-        batch = self._batch(tuple(Block(structure, len(table)) for structure, table in rows.items()))
-        ids = np.fromiter((i for table in rows.values() for row in table for i in row), np.int32)
+        tables = by_structure(trees)
+        batch = self._batch(tuple(Block(structure, len(rows)) for structure, rows in tables.items()))
+        ids = np.fromiter((i for rows in tables.values() for row in rows.values() for i in row), np.int32)
         with torch.inference_mode(), self._laid.used(), one_thread():
             points = self.model.encode(batch, torch.from_numpy(ids).to(self.device)).float()
         if not bool(torch.isfinite(points).all()):
             raise DivergedError("a question is encoded as numbers that are not finite: the model's weights diverged")
-        return _in_order(points, batch.layout.owners, [place for block in places.values() for place in block])
+        return _in_order(points, batch.layout.owners, [place for rows in tables.values() for place in rows])
 
     def _batch(self, blocks: tuple[Block, ...]) -> Batch:
         with self._lock:

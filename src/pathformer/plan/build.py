@@ -24,7 +24,7 @@ from pathformer.query.dnf import to_demorgan, to_dnf
 from pathformer.query.paths import NEGATION, Fork, Path, to_paths
 from pathformer.query.structures import Structure, instance_of_tree, structure_of
 
-__all__ = ["Plan", "build_layout", "build_plan", "decompose", "plan_trees"]
+__all__ = ["Plan", "build_layout", "build_plan", "by_structure", "decompose", "plan_trees"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,17 +52,21 @@ def build_plan(parts: Sequence[tuple[Structure, npt.NDArray[np.integer]]], union
 
 def plan_trees(trees: Sequence[Tree], union: UnionWay = "dnf") -> Plan:
     """A plan for any trees, in any order: trees of one structure share a block."""
-    rows: dict[Structure, list[tuple[int, ...]]] = {}
-    places: dict[Structure, list[int]] = {}
+    tables = by_structure(trees)
+    parts = [(structure, np.asarray(list(rows.values()), np.int32)) for structure, rows in tables.items()]
+    plan = build_plan(parts, union)
+    order = np.empty(len(trees), np.int64)
+    order[[place for rows in tables.values() for place in rows]] = np.arange(len(trees))
+    return Plan(plan.layout, plan.ids, order)
+
+
+def by_structure(trees: Sequence[Tree]) -> dict[Structure, dict[int, tuple[int, ...]]]:
+    """The ids of each tree by its place, those of one structure together."""
+    tables: dict[Structure, dict[int, tuple[int, ...]]] = {}
     for place, tree in enumerate(trees):
         structure = structure_of(tree)
-        rows.setdefault(structure, []).append(structure.row(instance_of_tree(tree)))
-        places.setdefault(structure, []).append(place)
-    plan = build_plan([(structure, np.asarray(table, np.int32)) for structure, table in rows.items()], union)
-    order = np.empty(len(trees), np.int64)
-    given = [place for block in places.values() for place in block]
-    order[given] = np.arange(len(trees))
-    return Plan(plan.layout, plan.ids, order)
+        tables.setdefault(structure, {})[place] = structure.row(instance_of_tree(tree))
+    return tables
 
 
 def build_layout(blocks: Sequence[Block], union: UnionWay = "dnf") -> Layout:
