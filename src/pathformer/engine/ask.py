@@ -75,31 +75,23 @@ def ask(questions: Sequence[Asked], service: Service, options: Options) -> list[
 def _answers(asked: Asked, found: Candidates, service: Service, options: Options) -> Answers:
     if absurd := contradicts_itself(asked.tree):
         found = found.where(found.known)
-    doubt = _doubt(asked, service)
+    doubt, vocabulary, sets = _doubt(asked, service), service.vocabulary, Sets(service.graph)
     probabilities = service.calibration.probabilities(found)
-    places = [*found.known.nonzero()[0].tolist(), *found.predicted.nonzero()[0].tolist()]
-    kept = [
-        (rank, place)
-        for rank, place in enumerate(places, 1)
-        if options.known in (None, bool(found.known[place]))
-        and (options.min_probability is None or probabilities[place] >= options.min_probability)
-    ][: asked.limit]
-    sets = Sets(service.graph)
-    reasons = _reasons(found, [place for _, place in kept], sets, service) if options.why else {}
+    ranked = _ranked(found, probabilities, options)[: asked.limit]
+    reasons = _reasons(found, [place for _, place in ranked], sets, service) if options.why else {}
     needed = options.why or not found.known.any()
-    speller = Speller(service.vocabulary, asked.answer, asked.variables if needed else {})
-    vocabulary = service.vocabulary
+    speller = Speller(vocabulary, asked.answer, asked.variables if needed else {})
     items = []
-    for rank, place in kept:
-        entity = int(found.entities[place])
+    for rank, place in ranked:
+        entity, known = int(found.entities[place]), bool(found.known[place])
         items.append(
             Answer(
                 rank=rank,
                 entity=vocabulary.entity(entity),
                 label=vocabulary.label(entity),
-                known=bool(found.known[place]),
+                known=known,
                 probability=float(probabilities[place]),
-                calibrated=bool(found.known[place]) or (not doubt and service.kinds.fits(entity, asked.tree)),
+                calibrated=known or (not doubt and service.kinds.fits(entity, asked.tree)),
                 score=-float(found.distances[place]),
                 why=say(reasons[place], speller) if options.why else None,
             )
@@ -112,6 +104,17 @@ def _answers(asked: Asked, found: Candidates, service: Service, options: Options
     else:
         note = "; ".join(filter(None, (why_empty(asked.tree, sets, speller), left_out)))
     return Answers(asked.text, tuple(items), note, doubt)
+
+
+def _ranked(found: Candidates, probabilities: npt.NDArray[np.float64], options: Options) -> list[tuple[int, int]]:
+    """Rank and place of the candidates that are wanted; a rank counts those that are not, too."""
+    places = [*found.known.nonzero()[0].tolist(), *found.predicted.nonzero()[0].tolist()]
+    return [
+        (rank, place)
+        for rank, place in enumerate(places, 1)
+        if options.known in (None, bool(found.known[place]))
+        and (options.min_probability is None or probabilities[place] >= options.min_probability)
+    ]
 
 
 def _doubt(asked: Asked, service: Service) -> str:
