@@ -58,6 +58,7 @@ VARIANTS: dict[str, list[dict[str, Any]]] = {
             "width": 12,
             "fork": "both",
         },
+        {"space": "hermitian", "base": "expected", "variable": "expected", "domains": True, "fork": "weighed"},
     ],
 }
 ONLY = {"complex": ("1p", "2u")}  # structures of methods that take no others, and say so

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from pathformer.config import from_mapping
 from pathformer.errors import ConfigError
@@ -27,7 +27,10 @@ DEEP = "(((((e,(r,)),(e,(r,n))),(r,r)),(((e,(r,)),(e,(r,)),(e,(r,)),(e,(r,r))),(
 
 def model(**settings: object) -> Pathformer:
     torch.manual_seed(3)
-    return Pathformer(Config(**{**SMALL, **settings}), ENTITIES, RELATIONS).eval()  # type: ignore[arg-type]
+    made = Pathformer(Config(**{**SMALL, **settings}), ENTITIES, RELATIONS).eval()  # type: ignore[arg-type]
+    if made.domains is not None:
+        nn.init.normal_(made.domains.weight)  # 0 at first, which no test would see
+    return made
 
 
 def encode(made: Pathformer, query: Path | Fork, root: bool = True) -> Tensor:
@@ -42,8 +45,8 @@ def encode(made: Pathformer, query: Path | Fork, root: bool = True) -> Tensor:
     operators = [table.weight[RELATIONS if o == NEGATION else o] for o in query.operators]
     seen = start if isinstance(query.start, Fork) else rows.weight[query.start]
     if isinstance(query.start, Fork) and made.variable == "expected":
-        seen = expected(made, start, rows.weight)
-        start = expected(made, start, made.entities.weight)
+        seen = expected(made, start, rows.weight, query.operators[0])
+        start = expected(made, start, made.entities.weight, query.operators[0])
     seen = torch.zeros_like(seen) if made.config.read == "operators" else seen
     tokens = torch.stack([seen, *operators])  # E_in
     read = made.widen(made.paths(tokens, Packing.of([len(tokens)])).mean(dim=0))  # E_pq
@@ -54,9 +57,12 @@ def encode(made: Pathformer, query: Path | Fork, root: bool = True) -> Tensor:
     return base if silent else base + read
 
 
-def expected(made: Pathformer, value: Tensor, table: Tensor) -> Tensor:
-    """The mean of all entities' rows, each as often as exp(-Dist) says, in a loop."""
+def expected(made: Pathformer, value: Tensor, table: Tensor, following: int) -> Tensor:
+    """The mean of all entities' rows, each as often as exp(-Dist), and having what follows, say, in a loop."""
     sizes = [torch.exp(-made.config.sharpness * made.space.distance(value, row)) for row in made.entities.weight]
+    if made.domains is not None and following != NEGATION:
+        domain = made.domains.weight[following]
+        sizes = [size * torch.exp(domain @ row) for size, row in zip(sizes, made.entities.weight, strict=True)]
     rows = [size * row for size, row in zip(sizes, table, strict=True)]
     return torch.stack(rows).sum(dim=0) / torch.stack(sizes).sum()
 
@@ -70,7 +76,7 @@ def product(made: Pathformer, value: Tensor, operators: Sequence[int]) -> Tensor
             value = value * made.product.complement
             continue
         if place and made.config.base == "expected":
-            value = expected(made, value, made.entities.weight)
+            value = expected(made, value, made.entities.weight, operator)
         value = times(value, made.operators.weight[operator])
     return value
 
@@ -101,6 +107,8 @@ RECURSIONS: list[dict[str, object]] = [
     {"base": "expected", "variable": "expected", **HERMITIAN},
     {"base": "expected", "alone": 9, "variable": "expected", **HERMITIAN},
     {"base": "expected", "read": "operators", "sharpness": 3.0, **HERMITIAN},
+    {"base": "expected", "variable": "expected", "domains": True, "sharpness": 1.6, **HERMITIAN},
+    {"base": "expected", "domains": True, "alone": 1, "adds": "roots", "tokens": "own", **HERMITIAN},
 ]
 
 
@@ -202,11 +210,29 @@ def test_settings_are_checked() -> None:
         from_mapping(Config, {"dim": 15, "heads": 5, "space": "hermitian"})
     with pytest.raises(ConfigError, match="alone, adds: of paths with a base, and base is 'none'"):
         from_mapping(Config, {"alone": 1, "adds": "roots"})
+    with pytest.raises(ConfigError, match="domains are of the entities that a base of 'expected' ones reads"):
+        from_mapping(Config, {"space": "hermitian", "base": "product", "domains": True})
     with pytest.raises(ConfigError, match="base 'product' and variable 'vector' are of points, not of 'box'"):
         from_mapping(Config, {"space": "box", "base": "product"})
     made = build("pathformer", {**SMALL, "fork": "set"}, entities=5, relations=2)
     assert isinstance(made, find("pathformer"))
     assert made.config.fork == "set"
+
+
+@pytest.mark.parametrize(("name", "reads"), [("1p", False), ("2p", True), ("2i", False), ("ip", True)])
+def test_domains_count_where_an_entity_is_read_before_a_relation(name: str, reads: bool) -> None:
+    settings = {"base": "expected", "variable": "expected", **HERMITIAN}
+    plain, drawn, first = model(**settings), model(**settings, domains=True), model(**settings, domains=True)
+    for made in (drawn, first):
+        made.load_state_dict(plain.state_dict(), strict=False)
+    assert first.domains is not None
+    nn.init.zeros_(first.domains.weight)  # as they are at first
+    plan = build_plan([(STRUCTURES[name], np.arange(1, 1 + len(STRUCTURES[name].columns))[None])])
+    without, unmoved, moved = (
+        made.encode(Batch.of(plan.layout), torch.from_numpy(plan.ids)) for made in (plain, first, drawn)
+    )
+    torch.testing.assert_close(unmoved, without)
+    assert torch.allclose(moved, without, atol=1e-4) != reads
 
 
 def test_settings_that_were_taken_away_are_read_where_they_say_what_holds_now() -> None:

@@ -124,6 +124,14 @@ PRODUCTS = {
         "width": 16,
         "fork": "both",
     },
+    "domains": {
+        "base": "expected",
+        "variable": "expected",
+        "alone": 1,
+        "adds": "roots",
+        "domains": True,
+        "fork": "sum",
+    },
 }
 
 
@@ -135,6 +143,17 @@ def test_the_same_weights_beside_a_product(data: TrainingSet, variant: str) -> N
     fused, usual = train(data, config, step, 3, True), train(data, config, step, 3, False)
     assert fused.losses().mean == pytest.approx(usual.losses().mean, rel=1e-4)
     assert furthest(fused, usual) < 1e-5
+
+
+def test_domains_are_learned_beside_tables_that_are_kept(data: TrainingSet) -> None:
+    config = Config(**{**SMALL, "space": "hermitian", **PRODUCTS["domains"]})
+    step = StepConfig(
+        objective="softmax", precision="fp32", capture=False, rate=1e-3, epsilon=1e-3, table_rate=0.0, token_rate=4.0
+    )
+    fused, usual = train(data, config, step, 3, True), train(data, config, step, 3, False)
+    assert furthest(fused, usual) < 1e-5
+    assert fused.model.domains is not None
+    assert 1e-3 < fused.model.domains.weight.abs().max() < 1.3e-2  # three updates of 4e-3 at most
 
 
 @pytest.mark.skipif(DEVICE == "cpu", reason="no CUDA device to capture on")

@@ -8,6 +8,8 @@ P paths, n rows that meet an operator, q numbers of a query: q / 2 real and then
 With hops of "expected" entities the value before each further relation is first read as an entity:
 
     x <- E[v_e],  e with probability softmax(-Dist(e, x))
+
+and, where relations have domains w_r, as an entity that the next relation leaves: softmax(-Dist(e, x) + <w_r, v_e>).
 """
 
 from __future__ import annotations
@@ -22,6 +24,7 @@ from pathformer.spaces.hermitian import multiply
 
 __all__ = ["Composition"]
 
+Expect = Callable[[Tensor, Tensor | None], Tensor]
 _COMPLEMENT = -0.5  # c at first
 
 
@@ -33,14 +36,24 @@ class Composition(nn.Module):
         self.complement = nn.Parameter(torch.tensor([_COMPLEMENT])) if negation else None  # c
 
     def forward(
-        self, walk: Walk, starts: Tensor, chain: Tensor, expect: Callable[[Tensor], Tensor] | None = None
+        self, walk: Walk, starts: Tensor, chain: Tensor, expect: Expect | None = None, domains: Tensor | None = None
     ) -> Tensor:
-        """Starts (P, q), relations of all hops (., q) -> (P, q); expect: rows (n, q) as entities (n, q)."""
+        """Starts (P, q), relations of all hops (., q) -> (P, q); expect: rows (n, q) as entities (n, q).
+
+        domains: w_r of the same relations (., q), which `expect` is given with the rows.
+        """
+        width = chain.shape[1]
+
+        def first(rows: Tensor, relations: Tensor) -> Tensor:
+            return multiply(rows, relations[:, :width])
 
         def onward(rows: Tensor, relations: Tensor) -> Tensor:
-            return multiply(rows if expect is None else expect(rows), relations)
+            if expect is not None:
+                rows = expect(rows, None if domains is None else relations[:, width:])
+            return first(rows, relations)
 
-        return follow(walk, starts, chain, (multiply, self.negate), (onward, self.negate))
+        links = chain if domains is None else torch.cat([chain, domains], dim=1)
+        return follow(walk, starts, links, (first, self.negate), (onward, self.negate))
 
     def negate(self, rows: Tensor) -> Tensor:
         """c x."""

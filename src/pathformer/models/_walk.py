@@ -38,6 +38,8 @@ class Walk:
     anchored: bool  # the paths start at anchors; otherwise all start at variables
     hops: tuple[Hop, ...]
     relation_sources: Tensor  # places in the batch's ids, hop by hop, in each hop's order
+    first_sources: Tensor  # (P,) likewise of each path's first operator, in the paths' order
+    first_negated: Tensor | None  # (P,) where that is a negation, which has no place; None where none is
 
     @classmethod
     def of(cls, step: PathStep, device: torch.device) -> Walk:
@@ -45,6 +47,8 @@ class Walk:
         starts = step.kinds[step.offsets[:-1]]
         anchored = bool((starts == Token.ENTITY).all())
         assert anchored or (starts == Token.VARIABLE).all(), "a level has anchors or variables, not both"
+        firsts = step.offsets[:-1] + 1  # every path has an operator
+        denied = step.kinds[firsts] == Token.NEGATION
         hops, sources = [], [np.empty(0, np.int64)]
         for place in range(1, int(step.lengths.max(initial=1))):
             tokens = step.offsets[:-1][step.lengths > place] + place
@@ -61,7 +65,13 @@ class Walk:
                 )
             )
             sources.append(step.sources[tokens[order[:relations]]])
-        return cls(anchored, tuple(hops), torch.from_numpy(np.concatenate(sources)).to(device))
+        return cls(
+            anchored,
+            tuple(hops),
+            torch.from_numpy(np.concatenate(sources)).to(device),
+            torch.from_numpy(np.where(denied, 0, step.sources[firsts])).to(device),
+            torch.from_numpy(denied).to(device) if denied.any() else None,
+        )
 
 
 def follow(

@@ -21,6 +21,9 @@ and a variable may start its path as the entity that is expected there:
 
     E_pq = MP(TrmE(E_in)) + v_start * r_1 * r_2 ...                 `models._compose`
     E_in starts with  sum_e softmax(-Dist(e, E_v)) v_e              in place of E_v
+
+An entity that is expected before a relation r may be expected to have one: softmax(-Dist(e, x) + <w_r, v_e>), w_r the
+relation's domain.
 """
 
 from __future__ import annotations
@@ -91,6 +94,7 @@ class Config:
     adds: Literal["everywhere", "roots"] = "everywhere"  # whether to branches of forks too, or only to answers; ours
     variable: Variable = "vector"  # what starts a path from a variable: E_v, or a mean of entities
     sharpness: float = 1.0  # factor of -Dist where an entity is expected; ours, above 1 unlikely ones count less
+    domains: bool = False  # whether it is expected to have the relation that comes next, by a row of its own; ours
 
     # Taken away: the first two lost (docs/recipe.md), the last was never measured.
     dropped: ClassVar[Mapping[str, Any]] = {"joined": "added", "start_dropout": 0.0, "query_dropout": 0.0}
@@ -118,6 +122,8 @@ class Config:
             raise ValueError(f"{', '.join(changed)}: of paths with a base, and base is 'none'")
         if not self.sharpness > 0.0:
             raise ValueError(f"sharpness {self.sharpness} is not above 0")
+        if self.domains and (self.space, self.base) != ("hermitian", "expected"):
+            raise ValueError("domains are of the entities that a base of 'expected' ones reads in 'hermitian'")
         if SPACES[self.space].parts > 1 and self.fork != "mlp":
             raise ValueError(f"fork {self.fork!r} is of no use: space {self.space!r} has its own intersection")
         if SPACES[self.space].parts > 1 and (self.base, self.variable) != ("none", "vector"):
@@ -156,6 +162,7 @@ class Pathformer(Model):
         self.forks = fork_of(c) if own is None else own
         self.product = None if c.base == "none" else Composition(self.negation)
         self.variable: Variable = c.variable
+        self.domains = Table(relations, c.dim, 0.0, 0.0) if c.domains else None  # w_r; at first every entity will do
         self.complement = Complement(c.dim) if c.negate == "fork" else None
 
     def embed(self, batch: Batch, ids: Tensor, entities: Reading) -> Tensor:
@@ -164,6 +171,7 @@ class Pathformer(Model):
         read = (entities, operators)  # what tokens are rows of
         if self.config.tokens == "own":
             read = self.token_entities.read(), self.token_operators.read()
+        domains = None if self.domains is None else self.domains.read()
         batch = batch if self.complement is None else batch.lifted
         for place, step in enumerate(batch.steps):
             if isinstance(step, Forks):
@@ -176,8 +184,12 @@ class Pathformer(Model):
                 tokens = self._tokens(step, ids, *read, self._starting(values, entities, entities))  # E_in (T, q)
                 pooled = mean_pool(self.paths(tokens, step.packing), step.packing)  # E_pq (P, q)
             else:
+                walk = batch.walks[place]
+                assert walk is not None
+                if values is not None and domains is not None and self.variable == "expected":
+                    values = values + self._ahead(walk, ids, domains)
                 starts = self._starts(step, ids, values, entities)
-                pooled = self._base(batch.walks[place], ids, starts, entities, operators)
+                pooled = self._base(walk, ids, starts, entities, operators, domains)
                 if len(long := step.packing.longer(1 + self.config.alone)):
                     tokens = self._tokens(step, ids, *read, self._starting(values, entities, read[0]))
                     heard = batch.at_roots[place] if self.config.adds == "roots" else None
@@ -202,6 +214,18 @@ class Pathformer(Model):
         """What variables of these values stand for at the start of a path: themselves, or rows of a table."""
         return values if values is None or self.variable == "vector" else self._expected(values, entities, table)
 
+    def _ahead(self, walk: Walk, ids: Tensor, domains: Reading) -> Tensor:
+        """What a variable is to have, by the relation that leaves it, beside its value: w_r / s (P, q)."""
+        named, denied = ids.index_select(0, walk.first_sources), walk.first_negated
+        if denied is None:
+            return domains.rows(named).div(self.config.sharpness)
+        rows = domains.rows(named.masked_fill(denied, 0)).div(self.config.sharpness)
+        return rows.masked_fill(denied[:, None], 0.0)
+
+    def _read(self, rows: Tensor, ahead: Tensor | None, entities: Reading) -> Tensor:
+        """Rows between two relations as the entities that are expected there: (n, q) -> (n, q)."""
+        return self._expected(rows if ahead is None else rows + ahead / self.config.sharpness, entities, entities)
+
     def _expected(self, values: Tensor, entities: Reading, table: Reading) -> Tensor:
         """sum_e softmax(-s Dist(e, x)) row_e, s the sharpness: (n, q) -> (n, columns of the table)."""
         products, sharpness = self.space.products(values, entities.weight), self.config.sharpness
@@ -210,13 +234,22 @@ class Pathformer(Model):
         distances = self.space.distance_to_all(values, entities.weight).float()
         return torch.softmax(-sharpness * distances, dim=1).to(values.dtype) @ table.weight
 
-    def _base(self, walk: Walk | None, ids: Tensor, starts: Tensor, entities: Reading, operators: Reading) -> Tensor:
+    def _base(
+        self,
+        walk: Walk,
+        ids: Tensor,
+        starts: Tensor,
+        entities: Reading,
+        operators: Reading,
+        domains: Reading | None,
+    ) -> Tensor:
         """The product along each path: starts (P, q) -> (P, q)."""
-        assert walk is not None
         assert self.product is not None
-        chain = operators.rows(ids.index_select(0, walk.relation_sources))
-        expect = partial(self._expected, entities=entities, table=entities) if self.config.base == "expected" else None
-        base: Tensor = self.product(walk, starts, chain, expect)
+        named = ids.index_select(0, walk.relation_sources)
+        chain = operators.rows(named)
+        expect = partial(self._read, entities=entities) if self.config.base == "expected" else None
+        ahead = domains.rows(named) if domains is not None and len(walk.hops) > 1 else None
+        base: Tensor = self.product(walk, starts, chain, expect, ahead)
         return base
 
     def _joined(self, base: Tensor, tokens: Tensor, packing: Packing, heard: Tensor | None) -> Tensor:

@@ -181,7 +181,7 @@ class TrainingStep:
 
     def _optimiser(self) -> Adam:
         config, tables = self.config, _table_weights(self.model)
-        rates = {name: config.token_rate if _of_tokens(name) else config.table_rate for name in tables}
+        rates = {name: config.token_rate if _own(name) else config.table_rate for name in tables}
         return Adam(
             dict(self.model.named_parameters()),
             dict(self.network.named_parameters()),
@@ -204,7 +204,7 @@ class TrainingStep:
         if self._moved is not None:
             return [name for name, _ in network.named_parameters() if name not in self._moved]
         if self.config.table_rate == 0.0:
-            return [name for name in _table_weights(network) if not _of_tokens(name)]
+            return [name for name in _table_weights(network) if not _own(name)]
         return []
 
 
@@ -212,5 +212,6 @@ def _table_weights(model: Model) -> list[str]:
     return [f"{name}.weight" for name, module in model.named_modules() if isinstance(module, Table)]
 
 
-def _of_tokens(name: str) -> bool:
-    return name.startswith("token_")
+def _own(name: str) -> bool:
+    """Whether a table is none that a link predictor fills."""
+    return name.startswith(("token_", "domains"))
