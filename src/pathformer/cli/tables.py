@@ -8,7 +8,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from pathformer.cli._options import Data
+
 if TYPE_CHECKING:
+    from pathformer.experiments.boxes import Box
     from pathformer.experiments.tables.choice import Choice
     from pathformer.experiments.tables.view import Sheet, View
 
@@ -67,7 +70,7 @@ def command(
     queries: Annotated[
         Path | None, typer.Option(help="10, 11: a folder of queries of the one dataset; otherwise they are drawn now.")
     ] = None,
-    data: Annotated[Path | None, typer.Option(help="The folder that holds datasets.", show_default=False)] = None,
+    data: Data = None,
 ) -> None:
     """Print tables of the paper with our figures beside the paper's.
 
@@ -109,7 +112,8 @@ def command(
     if add is not None:
         _add(add, results, variant)
     if run:
-        _run(chosen, minutes, variant, results, only, total, set_, jobs, device, data)
+        boxes = _lacking(chosen, minutes, variant, results, only, set_)
+        _run(boxes, results, total, data=data, device=device, jobs=jobs)
     choice = Choice(weights=weights, minutes=minutes, variant=variant)
     sheets: list[Sheet] = []
     made_now = run or add is not None  # its variant may be new, and without a result yet
@@ -145,6 +149,7 @@ def _sheets(
     """The tables in their order."""
     from pathformer.experiments.records import PACKAGED, read_records
     from pathformer.experiments.tables.catalogue import COUNTED, MEASURED
+    from pathformer.experiments.tables.data import counted_tables
     from pathformer.experiments.tables.measured import check_variant, grid
     from pathformer.experiments.tables.timed import running_time, speeds, speeds_of_runs
 
@@ -158,45 +163,10 @@ def _sheets(
             yield grid(number, records, choice)
         elif number in COUNTED:
             if counted is None:  # all of them at once: 10 and 11 share what is drawn
-                counted = _counted([n for n in chosen if n in COUNTED], dataset, queries, data)
+                counted = counted_tables([n for n in chosen if n in COUNTED], dataset, queries, data)
             yield from (view for view in counted if view.number == number)
         else:
             yield running_time(speeds(folders) or speeds_of_runs(records))
-
-
-def _counted(
-    wanted: Sequence[int], dataset: Sequence[str] | None, queries: Path | None, data: Path | None
-) -> list[View]:
-    """Tables 9 to 11; where a dataset that nobody named is not there, the paper's figures alone."""
-    from pathformer.errors import DatasetError
-    from pathformer.experiments.tables.catalogue import DATASETS
-    from pathformer.experiments.tables.data import printed_only
-
-    views = []
-    for name in dataset or DATASETS:
-        try:
-            views += _count(wanted, name, queries, data)
-        except DatasetError as error:
-            if dataset:
-                raise
-            views += [printed_only(number, name, str(error)) for number in wanted]
-    return views
-
-
-def _count(wanted: Sequence[int], name: str, queries: Path | None, data: Path | None) -> list[View]:
-    """Tables 9 to 11 of one dataset."""
-    from pathformer.experiments.tables.data import answers, counts, statistics
-    from pathformer.kg.datasets import load
-    from pathformer.symbolic import Benchmark, sample_benchmark
-
-    kg = load(name, data)
-    views = [statistics(kg)] if 9 in wanted else []
-    if {10, 11} & set(wanted):
-        splits = ("train", "valid", "test") if 10 in wanted else ("test",)
-        drawn = Benchmark.read(queries, kg, splits) if queries else sample_benchmark(kg, splits=splits)
-        views += [counts(drawn)] if 10 in wanted else []
-        views += [answers(drawn)] if 11 in wanted else []
-    return views
 
 
 def _add(folder: Path, results: Path, variant: str) -> None:
@@ -205,28 +175,31 @@ def _add(folder: Path, results: Path, variant: str) -> None:
     typer.echo(f"kept as {record_of(folder, variant=variant).write(results)}", err=True)
 
 
-def _run(
+def _lacking(
     chosen: Sequence[int],
     minutes: float | None,
     variant: str,
     results: Path,
     only: Sequence[str] | None,
-    total: float | None,
     settings: Sequence[str] | None,
-    jobs: int,
-    device: str,
-    data: Path | None,
-) -> None:
-    """Run what the tables lack."""
+) -> list[Box]:
+    """The runs that the tables lack."""
     from pathformer.errors import InputError
-    from pathformer.experiments.boxes import Box, fill
+    from pathformer.experiments.boxes import Box
     from pathformer.experiments.records import PACKAGED, read_records
     from pathformer.experiments.tables.measured import rows_to_run
 
     if minutes is None:
         raise InputError("--run needs --minutes: the training time of each row")
     runs = rows_to_run(chosen, read_records((PACKAGED, results)), minutes, variant, only)
-    boxes = [Box(run=name, minutes=minutes, settings=tuple(settings or ()), variant=variant) for name in runs]
+    return [Box(run=name, minutes=minutes, settings=tuple(settings or ()), variant=variant) for name in runs]
+
+
+def _run(
+    boxes: Sequence[Box], results: Path, total: float | None, *, data: Path | None, device: str, jobs: int
+) -> None:
+    from pathformer.experiments.boxes import fill
+
     seconds = None if total is None else 60 * total
     filled = fill(boxes, results, results / "work", seconds=seconds, data=data, device=device, jobs=jobs)
     for name, words in filled.failed.items():

@@ -2,16 +2,49 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 
-from pathformer.experiments.tables.catalogue import TITLES
+from pathformer.errors import DatasetError
+from pathformer.experiments.tables.catalogue import DATASETS, TITLES
 from pathformer.experiments.tables.paper import MEAN_ANSWERS, QUERY_COUNTS, STATISTICS
 from pathformer.experiments.tables.view import Row, View
 from pathformer.kg import KnowledgeGraph
+from pathformer.kg.datasets import load
 from pathformer.query.structures import STRUCTURES
-from pathformer.symbolic import Benchmark, Queries
+from pathformer.symbolic import Benchmark, Queries, sample_benchmark
 
-__all__ = ["answers", "counts", "printed_only", "statistics"]
+__all__ = ["answers", "counted_tables", "counts", "printed_only", "statistics"]
+
+
+def counted_tables(
+    numbers: Sequence[int], datasets: Sequence[str] | None, queries: Path | None, data: Path | None
+) -> list[View]:
+    """The tables of these datasets; where one that nobody named is not there, the paper's figures alone.
+
+    datasets: those of the paper if none is named; queries: a folder of them, otherwise they are drawn; data: the folder
+    that holds datasets.
+    """
+    views = []
+    for name in datasets or DATASETS:
+        try:
+            views += _of_dataset(numbers, name, queries, data)
+        except DatasetError as error:
+            if datasets:
+                raise
+            views += [printed_only(number, name, str(error)) for number in numbers]
+    return views
+
+
+def _of_dataset(numbers: Sequence[int], name: str, queries: Path | None, data: Path | None) -> list[View]:
+    kg = load(name, data)
+    views = [statistics(kg)] if 9 in numbers else []
+    if {10, 11} & set(numbers):
+        splits = ("train", "valid", "test") if 10 in numbers else ("test",)
+        drawn = Benchmark.read(queries, kg, splits) if queries else sample_benchmark(kg, splits=splits)
+        views += [counts(drawn)] if 10 in numbers else []
+        views += [answers(drawn)] if 11 in numbers else []
+    return views
 
 
 def statistics(kg: KnowledgeGraph) -> View:
