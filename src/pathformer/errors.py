@@ -66,6 +66,9 @@ __all__ = [
 ]
 
 
+_SHOWN = 100  # signs of a line before and behind a place: a text may be one line of megabytes
+
+
 def closest(name: str, names: Iterable[str], count: int = 3) -> tuple[str, ...]:
     """The names most like `name`, best first, whatever their case: for the end of a message."""
     by_folded = {candidate.casefold(): candidate for candidate in names}
@@ -214,7 +217,12 @@ def _underline(text: str, position: int) -> str:
     start = text.rfind("\n", 0, position) + 1
     end = text.find("\n", position)
     line = text[start : end if end >= 0 else len(text)]
-    return f"  {line}\n  {''.join(map(_blank, line[: position - start]))}^"
+    left, right = line[: position - start], line[position - start :]
+    if len(left) > _SHOWN:
+        left = f"...{left[-_SHOWN:]}"
+    if len(right) > _SHOWN:
+        right = f"{right[:_SHOWN]}..."
+    return f"  {left}{right}\n  {''.join(map(_blank, left))}^"
 
 
 def _blank(sign: str) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import threading
+import time
 
 import pyoxigraph
 import pytest
@@ -271,6 +272,71 @@ def test_a_blank_in_an_iri_is_told_with_the_right_form(wrong, right, meant):
     assert parse(wrong[:start] + right + wrong[end:]) == parse_any(meant)
 
 
+@pytest.mark.parametrize(
+    ("pattern", "wrong", "right", "meant"),
+    [
+        ("@ :in ?x", ":Town A", ":Town%20A", '?x : in("Town A", ?x)'),
+        ("?x :in @", ":Town A", ":Town%20A", '?x : in(?x, "Town A")'),
+        ("?x :in @ . ?x :of :b", ":New York City", ":New%20York%20City", '?x : in(?x, "New York City") & of(?x, b)'),
+        (":a @ ?x", ":lies in", ":lies%20in", '?x : "lies in"(a, ?x)'),
+        ("@ :in ?x", ":Area 51", ":Area%2051", '?x : in("Area 51", ?x)'),
+        ("?x :in @", ":New%20York City", ":New%20York%20City", '?x : in(?x, "New York City")'),
+        ("?x :in :b FILTER NOT EXISTS { ?x :in @ }", ":b A", ":b%20A", '?x : in(?x, b) & !in(?x, "b A")'),
+        ("@ :in ?x", ':"Town A"', ":Town%20A", '?x : in("Town A", ?x)'),
+    ],
+)
+def test_a_blank_in_a_name_is_told_with_the_right_form(pattern, wrong, right, meant):
+    text = f"SELECT ?x {{ {pattern} }}"
+    with pytest.raises(QuerySyntaxError) as caught:
+        parse(text.replace("@", wrong))
+    assert str(caught.value).startswith(f"no blank may stand in a name: write {right}\n")
+    assert caught.value.position == text.index("@")
+    assert parse(text.replace("@", right)) == parse_any(meant)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message", "place"),
+    [
+        (":O'Brien :in ?x", "no such sign may stand in a name: write :O%27Brien", 0),
+        (":a&b :in ?x", "no such sign may stand in a name: write :a%26b", 0),
+        (":a(b) :in ?x", "no such sign may stand in a name: write :a%28b%29", 0),
+        ("Town :in ?x", "'Town' is no word of SPARQL: write :Town for a name, ?Town for a variable", 0),
+        ("?x :in Town", "'Town' is no word of SPARQL: write :Town for a name, ?Town for a variable", 7),
+        ("?x in :b . ?x near :b", "'near' is no word of SPARQL: write :near for a name, ?near for a variable", 14),
+        (
+            "?x :in :b FILTR NOT EXISTS { ?x :in :c }",
+            "'FILTR' is no word of SPARQL: FILTER? or write :FILTR for a name, ?FILTR for a variable",
+            10,
+        ),
+        ("?x :in 3 . :b :in ?x ! :c", "this is not SPARQL: it goes wrong at", None),
+        ("?x :in :Town. ?x :in :b UNION", "this is not SPARQL: it goes wrong at", None),
+        ("?x a :Town :b", "this is not SPARQL: it goes wrong at", None),
+        ("?x :in :b FILTER(BOUND(?x) && STRLEN(?x) > 3", "this is not SPARQL: it goes wrong at", None),
+    ],
+)
+def test_a_word_that_is_no_name_is_told(wrong, message, place):
+    with pytest.raises(QuerySyntaxError) as caught:
+        parse(f"SELECT ?x {{ {wrong} }}")
+    assert str(caught.value).startswith(message)
+    assert place is None or caught.value.position == place + len("SELECT ?x { ")
+
+
+def test_a_literal_is_told_what_an_entity_of_that_name_is():
+    for text in ('SELECT ?x { ?x :in "Town A" }', "SELECT ?x { 'Town A' :in ?x }"):
+        with pytest.raises(UnsupportedQueryError, match=r'^the literal "Town A" is not .*; an entity .* is :Town%20A$'):
+            parse(text)
+
+
+def test_of_a_long_line_what_stands_around_the_place_is_shown():
+    with pytest.raises(QuerySyntaxError) as caught:
+        parse("SELECT ?x { " + ":a :r ?x . " * 90 + "Town :in ?x . " + ":b :r ?x . " * 90 + "}")
+    _, line, caret = str(caught.value).split("\n")
+    assert len(line) < 230
+    assert line[caret.index("^") :].startswith("Town :in ?x . :b :r ?x")
+    assert line.startswith("  ...")
+    assert line.endswith("...")
+
+
 def test_a_comparison_is_no_iri_with_a_blank():
     with pytest.raises(QuerySyntaxError, match="this is not SPARQL: it goes wrong at"):
         parse("SELECT ?x { ?y :in ?x FILTER(?x < 3 && ?y > 4) ")
@@ -280,13 +346,63 @@ def test_a_comparison_is_no_iri_with_a_blank():
     "pattern",
     [
         "{ " * 3000 + ":a :r ?x" + " }" * 3000,
-        " . ".join(f":a{number} :r ?x" for number in range(3000)),
+        "<a> a ?x ." * 1990,
     ],
     ids=["nested", "triples"],
 )
 def test_what_rdflib_cannot_hold_is_a_sentence(pattern):
     with pytest.raises(QuerySizeError, match="too long or too deep to be read: write it as a formula"):
         parse(f"SELECT ?x {{ {pattern} }}")
+
+
+@pytest.mark.parametrize(
+    "pattern",
+    [
+        " UNION ".join(f"{{ :a{number} :r ?x }}" for number in range(1200)),
+        "?x :r " + ", ".join(f":a{number}" for number in range(4000)),
+        "{ " * 6000 + ":a :r ?x" + " }" * 6000,
+        ":a :r ?x " * 1_000_000,
+    ],
+    ids=["union", "objects", "nested", "megabytes"],
+)
+def test_what_would_take_minutes_is_refused_at_once(pattern):
+    start = time.process_time()
+    with pytest.raises(QuerySizeError) as caught:
+        parse(f"SELECT ?x {{ {pattern} }}")
+    assert str(caught.value) == (
+        "the SPARQL query has more than 10,000 signs and words, and its parser is slow: write it as a formula"
+    )
+    assert time.process_time() - start < 2.0
+
+
+def test_ten_times_the_triples_take_some_ten_times_as_long():
+    """rdflib orders the triples of a block in a time that grows with the square of their number: 2,500 took 20 s."""
+
+    def seconds(triples):
+        start = time.process_time()
+        query = parse("SELECT ?x { ?x :r " + ",".join(f":a{number}" for number in range(triples)) + " }")
+        assert len(query.formula.parts) == triples
+        return time.process_time() - start
+
+    seconds(10)
+    assert seconds(2500) < 40 * seconds(250)
+
+
+def test_a_long_block_says_what_its_triples_say():
+    objects = ",".join(f":a{number}" for number in range(120))
+    for text, meant in (
+        (f"?x :r {objects}", [f"r(?x, a{n})" for n in range(120)]),
+        (f"?x :r {objects} . ?x :s _:b . _:b :t :c", [*(f"r(?x, a{n})" for n in range(120)), "s(?x, ?b)", "t(?b, c)"]),
+        (
+            f"?x :r {objects} MINUS {{ ?x :s :b }} ?x :t :c",
+            [*(f"r(?x, a{n})" for n in range(120)), "!s(?x, b)", "t(?x, c)"],
+        ),
+        (
+            f":d :s ?x FILTER NOT EXISTS {{ ?x :r {objects} }}",
+            ["s(d, ?x)", f"!({' & '.join(f'r(?x, a{n})' for n in range(120))})"],
+        ),
+    ):
+        assert same(parse(f"SELECT ?x {{ {text} }}"), parse_any("?x : " + " & ".join(meant)))
 
 
 def test_more_triples_than_the_usual_stack_holds_are_read():

@@ -38,7 +38,7 @@ from pathformer.query.ast import (
     map_atoms,
     variables,
 )
-from pathformer.query.naming import name_of
+from pathformer.query.naming import local_of, name_of
 from pathformer.query.syntax._refused import refused
 
 __all__ = ["AlgebraReader"]
@@ -203,7 +203,7 @@ class AlgebraReader:
             case BNode():
                 return Variable(self._name(f"_:{term}", scope))
             case Literal():
-                raise refused(f"the literal {term.n3()}")
+                raise refused(f"the literal {term.n3()}", f"; an entity of that name is :{local_of(str(term))}")
             case _:
                 return Constant(self._entry(term))
 

@@ -11,15 +11,17 @@ NOT EXISTS brings ?v in.
 from __future__ import annotations
 
 import re
+from itertools import islice
 from typing import Any
 
 from pathformer.errors import MissingExtraError, QuerySizeError, QuerySyntaxError
 from pathformer.query.ast import Query, check_depth
 from pathformer.query.bind import bind, own_vocabulary
-from pathformer.query.naming import Naming, local_of, name_of
+from pathformer.query.naming import Naming
 from pathformer.query.request import Request
 from pathformer.query.syntax._deep import run_deep
 from pathformer.query.syntax._refused import refused
+from pathformer.query.syntax._sparql_mistakes import mistake
 from pathformer.query.syntax._sparql_text import SparqlText
 from pathformer.query.tree import to_tree
 
@@ -30,7 +32,8 @@ _FORMS = "PREFIX|BASE|SELECT|ASK|CONSTRUCT|DESCRIBE"
 _START = re.compile(rf"\s*(?:#[^\n]*\n\s*)*(?:{_FORMS}|{_UPDATES})[\s{{*?$<]", re.IGNORECASE)
 _VARIABLE = re.compile(r"[A-Za-z0-9_]+")  # names that SPARQL and the formula language both take
 _UPDATE = re.compile(rf"\s*({_UPDATES})\s", re.IGNORECASE)
-_BLANK = re.compile(r"<([^\s<>?={}&|]+(?: +[^\s<>?={}&|]+)+)>")  # an IRI but for its blanks, and no comparison
+_SIGNS = re.compile(r"<[^\s<>]*>|\w+|[^\w\s]")
+_MOST = 10_000  # signs and words, which the parser reads in a few seconds
 _CLAUSES = {
     "datasetClause": "FROM",
     "groupby": "GROUP BY",
@@ -53,6 +56,10 @@ def parse(text: str, naming: Naming | None = None) -> Query:
 def request(text: str, naming: Naming | None = None) -> Request:
     """Read a query with its LIMIT and DISTINCT; names are IRIs, under the namespace of `naming` or of their own."""
     namespace = (naming or Naming()).namespace
+    if next(islice(_SIGNS.finditer(text), _MOST, None), None) is not None:
+        raise QuerySizeError(
+            f"the SPARQL query has more than {_MOST:,} signs and words, and its parser is slow: write it as a formula"
+        )
     try:
         return _read(text, namespace)
     except ImportError as error:
@@ -84,15 +91,17 @@ def _read(text: str, namespace: str) -> Request:
     from rdflib.plugins.sparql.parser import parseQuery
 
     from pathformer.query.syntax._algebra import AlgebraReader
+    from pathformer.query.syntax._pieces import in_pieces
 
     if update := _UPDATE.match(text):
         raise refused(update[1].upper())
     try:
         parsed = parseQuery(text)
     except ParseBaseException as error:
-        raise _mistake(text, namespace, error) from None
+        raise mistake(text, namespace, error.found, error.loc) from None
     answer, limit, distinct = _head(parsed[1])
     try:
+        parsed[1] = in_pieces(parsed[1])
         algebra = translateQuery(parsed, initNs={"": namespace}).algebra
     except RecursionError:
         raise
@@ -103,14 +112,6 @@ def _read(text: str, namespace: str) -> Request:
     query = AlgebraReader(namespace).read(answer, algebra)
     check_depth(query.formula)
     return Request(query, limit, distinct)
-
-
-def _mistake(text: str, namespace: str, error: Any) -> QuerySyntaxError:
-    """What is wrong with a text that does not parse: a name with blanks as IRI, or whatever the parser says."""
-    if found := _BLANK.search(text):
-        right = f":{local_of(name_of(found[1], namespace))}"
-        return QuerySyntaxError(f"no blank may stand between < and >: write {right}", text, found.start())
-    return QuerySyntaxError(f"this is not SPARQL: it goes wrong at {error.found}", text, error.loc)
 
 
 def _reason(problem: str) -> str:
