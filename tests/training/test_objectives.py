@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 import torch
@@ -89,33 +89,33 @@ def test_softmax_over_drawn_entities_lets_them_stand_for_all(data: TrainingSet) 
         assert losses[row].item() == pytest.approx(-math.log(first / (first + 39 / 7 * sum(others))), rel=1e-4)
 
 
-def test_cubes_and_relations_of_complex_rows_are_added(data: TrainingSet) -> None:
-    plain = trainer(data, "softmax", "hermitian")
-    made = trainer(data, "softmax", "hermitian", softmax=SoftmaxOptions(n3=0.3, relation=0.7))
+@pytest.mark.parametrize("entities", ["all", "drawn"])
+def test_cubes_and_relations_of_complex_rows_are_added(data: TrainingSet, entities: Literal["all", "drawn"]) -> None:
+    plain = trainer(data, "softmax", "hermitian", softmax=SoftmaxOptions(entities=entities))
+    made = trainer(data, "softmax", "hermitian", softmax=SoftmaxOptions(entities=entities, n3=0.3, relation=0.7))
     drawn = made.drawer.draw()
     more = made.objective.losses(made.network, made.batch, drawn) - plain.objective.losses(
         plain.network, plain.batch, drawn
     )
-    entities, operators = made.network.entities.weight, made.network.operators.weight  # type: ignore[union-attr]
+    table, operators = made.network.entities.weight, made.network.operators.weight  # type: ignore[union-attr]
     letters = [letter for block in made.drawer.layout.blocks for letter in block.structure.columns * block.count]
-    rows = [entities[a] for a in drawn.candidates[:, 0].tolist()]
-    rows += [
-        (entities if letter == "e" else operators)[i] for letter, i in zip(letters, drawn.ids.tolist(), strict=True)
-    ]
+    rows = [table[a] for a in drawn.candidates[:, 0].tolist()]
+    rows += [(table if letter == "e" else operators)[i] for letter, i in zip(letters, drawn.ids.tolist(), strict=True)]
     cubes = sum(abs(complex(a, b)) ** 3 for row in rows for a, b in zip(*row.view(2, -1).tolist(), strict=True)) / 14
     for query, found in enumerate(more.tolist()):
         joined = 0.0
         if query < 6:  # of the structure 1p
             head, relation = drawn.ids[2 * query : 2 * query + 2].tolist()
-            ends = [torch.complex(*entities[i].view(2, -1)) for i in (head, int(drawn.candidates[query, 0]))]
+            ends = [torch.complex(*table[i].view(2, -1)) for i in (head, int(drawn.candidates[query, 0]))]
             links = [torch.complex(*row.view(2, -1)) for row in operators[:6]]
             scores = [(ends[0] * link * ends[1].conj()).sum().real.item() for link in links]
             joined = math.log(sum(map(math.exp, scores))) - scores[relation]
         assert found == pytest.approx(0.3 * cubes + 0.7 * joined, rel=1e-3)
 
 
-def test_cubes_and_relations_are_of_complex_rows(data: TrainingSet) -> None:
-    made = trainer(data, "softmax", "sphere", softmax=SoftmaxOptions(n3=0.1))
+@pytest.mark.parametrize("entities", ["all", "drawn"])
+def test_cubes_and_relations_are_of_complex_rows(data: TrainingSet, entities: Literal["all", "drawn"]) -> None:
+    made = trainer(data, "softmax", "sphere", softmax=SoftmaxOptions(n3=0.1, entities=entities))
     with pytest.raises(ConfigError, match=r"are of complex numbers: space 'hermitian', not that of pathformer"):
         made.run(1)
 

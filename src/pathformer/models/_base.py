@@ -70,7 +70,10 @@ class Model(nn.Module, ABC):
 
         The entity table is opened once for anchors and candidates, so that its gradient is written once.
         """
-        queries, entities = self.points(batch, ids)
+        return self.distances_from(batch, *self.points(batch, ids), candidates)
+
+    def distances_from(self, batch: Batch, queries: Tensor, entities: Reading, candidates: Tensor) -> Tensor:
+        """As `distances`, from what `points` gave."""
         if batch.layout.united:
             candidates = candidates.index_select(0, batch.owners)
         return batch.smallest(self.space.distance_to(queries, entities, candidates).float())

@@ -43,17 +43,14 @@ class Softmax(Objective):
 
     def losses(self, network: Model, batch: Batch, drawn: Drawn) -> Tensor:
         """One loss a query, (B,)."""
-        return self._all(network, batch, drawn) if drawn.targets is not None else self._drawn(network, batch, drawn)
-
-    def _all(self, network: Model, batch: Batch, drawn: Drawn) -> Tensor:
         queries, entities = network.points(batch, drawn.ids)
-        loss = self._entities(network, batch, drawn, queries, entities)
-        options = self.config.softmax
+        among = self._drawn if drawn.targets is None else self._all
+        loss, options = among(network, batch, drawn, queries, entities), self.config.softmax
         if options.n3 or options.relation:
             loss = loss + factor_losses(network, batch, drawn, entities, options)
         return loss
 
-    def _entities(self, network: Model, batch: Batch, drawn: Drawn, queries: Tensor, entities: Reading) -> Tensor:
+    def _all(self, network: Model, batch: Batch, drawn: Drawn, queries: Tensor, entities: Reading) -> Tensor:
         assert drawn.targets is not None
         assert drawn.shares is not None
         smoothing = self.config.softmax.smoothing
@@ -68,9 +65,9 @@ class Softmax(Objective):
         """What negations take away, and how often it counts more. (B, R) -> two (B, R)."""
         return removed.clamp(min=0), (removed >= 0) * self.config.softmax.removed_weight
 
-    def _drawn(self, network: Model, batch: Batch, drawn: Drawn) -> Tensor:
+    def _drawn(self, network: Model, batch: Batch, drawn: Drawn, queries: Tensor, entities: Reading) -> Tensor:
         """Drawn non-answers stand for all: each counts (N - 1) / u times in the sum, so p means the same."""
-        distances = network.distances(batch, drawn.ids, drawn.candidates)  # (B, 1 + u)
+        distances = network.distances_from(batch, queries, entities, drawn.candidates)  # (B, 1 + u)
         more = math.log(max(1.0, (network.entity_count - 1) / self.config.negatives))
         logits = torch.cat([-distances[:, :1], more - distances[:, 1:]], dim=1)
         first = torch.zeros_like(drawn.candidates[:, :1])
