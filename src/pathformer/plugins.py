@@ -27,7 +27,7 @@ from zlib import crc32
 
 from pathformer.errors import InputError, PluginError, UnknownPluginError
 
-__all__ = ["FOLDERS", "load", "names"]
+__all__ = ["FOLDERS", "load", "names", "summary"]
 
 FOLDERS = "PATHFORMER_PLUGINS"
 
@@ -49,6 +49,11 @@ def load(package: str, name: str) -> ModuleType:
         return _load_entry_point(points[name])
     kind = package.rpartition(".")[2].removesuffix("s")
     raise UnknownPluginError(kind, name, sorted({*files, *folders, *points}))
+
+
+def summary(package: str, name: str) -> str:
+    """What one plugin is: the first line of its file."""
+    return (load(package, name).__doc__ or "").partition("\n")[0].rstrip(".")
 
 
 def _files(package: str) -> dict[str, str]:

@@ -167,10 +167,9 @@ def _explain(question: str, engine: Engine) -> None:
     from itertools import islice
 
     from pathformer.query.explain import explain
-    from pathformer.query.naming import Naming, namespace_of
+    from pathformer.query.naming import Naming
 
-    naming = Naming(engine.kg.vocabulary, namespace_of(engine.kg.name))
-    for title, lines in islice(explain(question, naming), 3):  # as read, scope, computation tree
+    for title, lines in islice(explain(question, Naming.of(engine.kg)), 3):  # as read, scope, computation tree
         typer.secho(title, bold=True)
         typer.echo("\n".join(f"  {line}" for line in lines))
     typer.echo()

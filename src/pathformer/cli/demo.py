@@ -79,13 +79,13 @@ def _answer(question: str, console: Console) -> None:
 def exact_answers(question: str, knowledge: KnowledgeGraph) -> Answers:
     """The exact answers of a question in any syntax, all or as many as it asks for (SPARQL's LIMIT)."""
     from pathformer.query.bind import bind
-    from pathformer.query.naming import Naming, namespace_of
+    from pathformer.query.naming import Naming
     from pathformer.query.parse import request
     from pathformer.query.tree import to_tree
     from pathformer.symbolic.answer import answer
 
     vocabulary = knowledge.vocabulary
-    asked = request(question, naming=Naming(vocabulary, namespace_of(knowledge.name)))
+    asked = request(question, naming=Naming.of(knowledge))
     tree, graph = to_tree(bind(asked.query, vocabulary), vocabulary), knowledge.graph()
     start = perf_counter()
     found = answer(tree, graph)

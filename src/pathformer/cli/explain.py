@@ -51,14 +51,13 @@ def command(
 
 
 def _naming(graph: str | None, data: Path | None) -> Naming:
-    from pathformer.query.naming import Naming, namespace_of
+    from pathformer.query.naming import Naming
 
     if graph is None:
         return Naming()
     from pathformer.kg.datasets import load
 
-    knowledge = load(graph, data)
-    return Naming(knowledge.vocabulary, namespace_of(knowledge.name))
+    return Naming.of(load(graph, data))
 
 
 def _draw(query: str, naming: Naming, syntax: str | None, svg: Path | None, png: Path | None) -> None:

@@ -59,10 +59,9 @@ def _list() -> None:
     from pathformer.index import find
 
     for name in plugins.names("pathformer.index"):
-        summary = (plugins.load("pathformer.index", name).__doc__ or "").partition("\n")[0].rstrip(".")
         default = find(name).config_type()
         options = ", ".join(f"{field.name}={getattr(default, field.name)}" for field in fields(default))
-        typer.echo(f"{name:6} {summary}\n       options: {options}")
+        typer.echo(f"{name:6} {plugins.summary('pathformer.index', name)}\n       options: {options}")
 
 
 def _show_or_build(folder: Path, backend: str | None, settings: list[str]) -> None:

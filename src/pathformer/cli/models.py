@@ -9,6 +9,7 @@ import typer
 
 __all__ = ["command"]
 
+_METHODS = "pathformer.models"  # the folder
 _OR = {"dnf": "a point for each disjunct", "native": "its own", "demorgan": "by way of not"}
 
 
@@ -49,20 +50,13 @@ def command(
     table = Table(box=None, pad_edge=False)
     for column in ("name", "or", "not", "what it is"):
         table.add_column(column, no_wrap=column != "what it is")
-    methods = {each: find(each) for each in plugins.names("pathformer.models")}
+    methods = {each: find(each) for each in plugins.names(_METHODS)}
     for each, method in methods.items():
-        table.add_row(each, method.union, "yes" if method.negation else "no", _summary(each))
+        table.add_row(each, method.union, "yes" if method.negation else "no", plugins.summary(_METHODS, each))
     console.print(table)
     used = {method.union for method in methods.values()}
     meanings = ", ".join(f"{way} = {meaning}" for way, meaning in _OR.items() if way in used)
     console.print(f"or: {meanings}", style="dim")
-
-
-def _summary(name: str) -> str:
-    """The first line of a method's file."""
-    from pathformer import plugins
-
-    return (plugins.load("pathformer.models", name).__doc__ or "").partition("\n")[0].rstrip(".")
 
 
 def _check(name: str, settings: Sequence[str]) -> None:
@@ -93,10 +87,11 @@ def _check(name: str, settings: Sequence[str]) -> None:
 def _settings(name: str) -> None:
     from dataclasses import fields
 
+    from pathformer import plugins
     from pathformer.models import find
 
     method = find(name)
-    typer.echo(f"{name}: {_summary(name)}\n")
+    typer.echo(f"{name}: {plugins.summary(_METHODS, name)}\n")
     default = method.config_type()
     width = max(len(field.name) for field in fields(default))
     for field in fields(default):

@@ -14,7 +14,7 @@ from pathformer.query.ast import Query
 from pathformer.query.bind import bind, unbind
 from pathformer.query.computation import Anchor, Intersection, Negation, Projection, Tree, Union
 from pathformer.query.from_tree import to_query
-from pathformer.query.naming import Naming, namespace_of
+from pathformer.query.naming import Naming
 from pathformer.query.parse import request, write
 from pathformer.query.request import Request
 from pathformer.query.syntax import betae
@@ -47,7 +47,7 @@ class Asked:
 
 def read_question(question: Question, kg: KnowledgeGraph) -> Asked:
     """Read a formula, SPARQL, a nested tuple of ids (as text or Python's own), a query or a computation tree."""
-    naming = Naming(kg.vocabulary, namespace_of(kg.name))
+    naming = Naming.of(kg)
     match question:
         case str():
             asked = request(question, naming=naming)

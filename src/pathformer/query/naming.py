@@ -14,6 +14,7 @@ import re
 from dataclasses import dataclass
 from urllib.parse import quote, unquote
 
+from pathformer.kg.knowledge import KnowledgeGraph
 from pathformer.kg.vocab import Vocabulary
 
 __all__ = ["Naming", "iri_of", "local_of", "name_of", "namespace_of"]
@@ -37,6 +38,11 @@ class Naming:
 
     vocabulary: Vocabulary | None = None
     namespace: str = namespace_of("graph")
+
+    @classmethod
+    def of(cls, kg: KnowledgeGraph) -> Naming:
+        """That of a graph."""
+        return cls(kg.vocabulary, namespace_of(kg.name))
 
 
 def iri_of(name: str, namespace: str) -> str:
