@@ -1,8 +1,10 @@
-"""Figures as messages and reports write them."""
+"""Figures as messages and reports write them: counted, in percent, in tables."""
 
 from __future__ import annotations
 
-__all__ = ["counted", "percent"]
+from collections.abc import Sequence
+
+__all__ = ["counted", "markdown_table", "percent"]
 
 
 def counted(count: int, one: str, several: str | None = None) -> str:
@@ -21,3 +23,15 @@ def percent(share: float) -> str:
     '12.3'
     """
     return f"{100 * share:.1f}"
+
+
+def markdown_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
+    """Lines of a table, words to the left in its first column, figures to the right in the others.
+
+    >>> print(*markdown_table(["structure", "MRR"], [["2p", "12.3"]]), sep="\\n")
+    | structure | MRR |
+    | --- | --: |
+    | 2p | 12.3 |
+    """
+    rule = ["---"] + ["--:"] * (len(header) - 1)
+    return [f"| {' | '.join(row)} |" for row in (header, rule, *rows)]

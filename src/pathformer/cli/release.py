@@ -104,12 +104,9 @@ def _structures(engine: Engine) -> list[str] | None:
 
 def _sizes(source: Path, out: Path) -> Table:
     """Bytes of both, part by part."""
-    from rich.box import HORIZONTALS
-    from rich.table import Table
+    from pathformer.evaluation.ruled import ruled_table
 
-    table = Table(box=HORIZONTALS, pad_edge=False, padding=(0, 1, 0, 0))
-    for column in ("on disk", str(source), str(out)):
-        table.add_column(column, justify="left" if column == "on disk" else "right")
+    table = ruled_table(["on disk", str(source), str(out)])
     for part in ("weights", "index", "graph", "all"):
         sizes = [sum(path.stat().st_size for path in _files(folder, part)) for folder in (source, out)]
         shown = [f"{size / 1e6:,.1f} MB" if size else "none" for size in sizes]

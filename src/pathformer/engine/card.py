@@ -14,8 +14,9 @@ from typing import Any
 from pathformer.engine.cost import Cost
 from pathformer.query.structures import EPFO, NEGATION_STRUCTURES, STRUCTURES
 from pathformer.training.display import duration
+from pathformer.words import markdown_table
 
-__all__ = ["Card", "Kept", "table", "with_averages"]
+__all__ = ["Card", "Kept", "with_averages"]
 
 _GROUPS = {"avg": EPFO, "avg negation": NEGATION_STRUCTURES}
 _NEGATED = frozenset(NEGATION_STRUCTURES)
@@ -144,7 +145,11 @@ class Card:
             ]
             for name, value in figures.items()
         ]
-        return ["MRR in percent, filtered, over answers that need a triple it was not shown.", "", *table(header, rows)]
+        return [
+            "MRR in percent, filtered, over answers that need a triple it was not shown.",
+            "",
+            *markdown_table(header, rows),
+        ]
 
     def _form(self, kept: Kept) -> list[str]:
         share = kept.bytes_after / kept.bytes_before
@@ -155,7 +160,7 @@ class Card:
         if kept.cost is None:
             return [*lines, "What that costs in MRR was not measured."]
         header, *rows = kept.cost.rows()
-        return [*lines, kept.cost.sentence(), "", *table(header, rows)]
+        return [*lines, kept.cost.sentence(), "", *markdown_table(header, rows)]
 
     def _limits(self) -> list[str]:
         return [f"- {line}" for line in self._limit_lines()]
@@ -205,12 +210,6 @@ def with_averages(figures: Mapping[str, float]) -> dict[str, float]:
 
 def _beside(value: float, other: float | None) -> list[str]:
     return ["", ""] if other is None else [f"{other:.1f}", f"{value - other:+.1f}"]
-
-
-def table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
-    """Lines of a table in Markdown, figures to the right."""
-    rule = ["---"] + ["--:"] * (len(header) - 1)
-    return [f"| {' | '.join(row)} |" for row in (header, rule, *rows)]
 
 
 def _count(number: int | None) -> str:

@@ -38,8 +38,8 @@ def cost_of(full: Engine, less: Engine, queries: Mapping[str, Queries]) -> Cost:
     return Cost(
         form=less.form,
         queries={name: scores.queries for name, scores in before.scores.items()},
-        full={name: round(100 * scores.mrr, 3) for name, scores in before.scores.items()},
-        released={name: round(100 * scores.mrr, 3) for name, scores in after.scores.items()},
+        full=before.mrr_percent(),
+        released=after.mrr_percent(),
         shared=round(100 * _shared(full, less, queries), 2),
     )
 

@@ -9,8 +9,9 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from rich.box import HORIZONTALS
 from rich.table import Table
+
+from pathformer.evaluation.ruled import ruled_table
 
 __all__ = ["TOP", "Cost"]
 
@@ -42,9 +43,7 @@ class Cost:
     def table(self) -> Table:
         """For the terminal."""
         header, *rows = self.rows()
-        table = Table(box=HORIZONTALS, pad_edge=False, padding=(0, 1, 0, 0))
-        for place, column in enumerate(header):
-            table.add_column(column, justify="right" if place else "left")
+        table = ruled_table(header)
         for row in rows:
             table.add_row(*row, style="bold" if row[0] == "mean" else None)
         return table

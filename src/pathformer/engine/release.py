@@ -13,7 +13,7 @@ import json
 from torch import Tensor
 
 from pathformer import __version__
-from pathformer.engine.card import Kept, table
+from pathformer.engine.card import Kept
 from pathformer.engine.card_facts import card_of
 from pathformer.engine.cost import Cost
 from pathformer.engine.encode import Encoder
@@ -24,6 +24,7 @@ from pathformer.errors import InputError
 from pathformer.index import Index, build
 from pathformer.kg.knowledge import KnowledgeGraph
 from pathformer.models import Model
+from pathformer.words import markdown_table
 
 __all__ = ["check_source", "priced", "released"]
 
@@ -82,7 +83,7 @@ def _described(release: Parts, cost: Cost | None) -> Parts:
 def _section(cost: Cost) -> str:
     """For the report of the fit."""
     header, *rows = cost.rows()
-    return "\n".join(["", "## In released form", "", cost.sentence(), "", *table(header, rows), ""])
+    return "\n".join(["", "## In released form", "", cost.sentence(), "", *markdown_table(header, rows), ""])
 
 
 def _size(tensors: dict[str, Tensor]) -> int:

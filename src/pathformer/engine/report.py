@@ -11,14 +11,14 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from rich.box import HORIZONTALS
 from rich.table import Table
 
 from pathformer.engine.assumed import AssumedShare
 from pathformer.engine.reliability import Reliability
 from pathformer.evaluation.report import Report
+from pathformer.evaluation.ruled import ruled_table
 from pathformer.training.display import duration
-from pathformer.words import counted, percent
+from pathformer.words import counted, markdown_table, percent
 
 __all__ = ["FitReport", "RelationScore"]
 
@@ -64,9 +64,7 @@ class FitReport:
 
     def table(self) -> Table:
         """For the terminal: a line a structure."""
-        table = Table(box=HORIZONTALS, pad_edge=False, padding=(0, 1, 0, 0))
-        for column in ("held-out questions", "queries", "MRR", "counting", "Hits@10"):
-            table.add_column(column, justify="left" if column == "held-out questions" else "right")
+        table = ruled_table(["held-out questions", "queries", "MRR", "counting", "Hits@10"])
         for row in self._rows():
             table.add_row(*row, style="bold" if row[0] == "mean" else None)
         return table
@@ -138,14 +136,20 @@ class FitReport:
             "Questions whose missing answers need a triple that was held out, in percent; *counting* knows only which",
             "entities usually stand at the end of a relation.",
             "",
-            *_lines(header, rows),
+            *markdown_table(header, rows),
+            "",
         ]
 
     def _relations(self) -> list[str]:
         if not self.by_relation:
             return []
         rows = [[f"`{r.relation}`", f"{r.triples:,}", f"{r.links:,}", percent(r.mrr)] for r in self.by_relation]
-        return ["## Relation by relation", "", *_lines(["relation", "triples", "held-out links", "MRR"], rows)]
+        return [
+            "## Relation by relation",
+            "",
+            *markdown_table(["relation", "triples", "held-out links", "MRR"], rows),
+            "",
+        ]
 
     def _probabilities(self) -> list[str]:
         if self.calibration is None:
@@ -172,7 +176,8 @@ class FitReport:
             "",
             "![Probability given against share that was right](calibration.svg)",
             "",
-            *_lines(["questions", "predictions", "right", "ECE", "Brier", "base rate's"], rows),
+            *markdown_table(["questions", "predictions", "right", "ECE", "Brier", "base rate's"], rows),
+            "",
         ]
 
     def _why(self) -> list[str]:
@@ -189,9 +194,4 @@ class FitReport:
 
     def _tail(self) -> list[str]:
         rows = [[name, duration(seconds)] for name, seconds in self.seconds.items()]
-        return ["## Time", "", *_lines(["stage", "time"], rows)]
-
-
-def _lines(header: list[str], rows: list[list[str]]) -> list[str]:
-    rule = ["---"] + ["---:"] * (len(header) - 1)
-    return [*(f"| {' | '.join(row)} |" for row in (header, rule, *rows)), ""]
+        return ["## Time", "", *markdown_table(["stage", "time"], rows), ""]

@@ -11,12 +11,12 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from rich.box import HORIZONTALS
 from rich.table import Table
 
 from pathformer.evaluation.metrics import HITS, Scores, average
+from pathformer.evaluation.ruled import ruled_table
 from pathformer.query.structures import EPFO, NEGATION_STRUCTURES
-from pathformer.words import percent
+from pathformer.words import markdown_table, percent
 
 __all__ = ["Report"]
 
@@ -46,15 +46,15 @@ class Report:
         """One figure to compare runs by: the mean MRR over all structures."""
         return average(self.scores.values()).mrr
 
+    def mrr_percent(self) -> dict[str, float]:
+        """MRR by structure in percent, as records and cards keep it."""
+        return {name: round(100 * scores.mrr, 3) for name, scores in self.scores.items()}
+
     def table(self) -> Table:
         """For the terminal."""
         caption = ", ".join(f"{key}: {value}" for key, value in self.about.items())
-        table = Table(
-            box=HORIZONTALS, pad_edge=False, padding=(0, 1, 0, 0), caption=caption or None, caption_justify="left"
-        )
         header, *rows = self._cells()
-        for column in header:
-            table.add_column(column, justify="left" if column == header[0] else "right")
+        table = ruled_table(header, caption or None)
         for place, row in enumerate(rows):
             last = place == len(self.scores) - 1
             table.add_row(*row, style=None if place < len(self.scores) else "bold", end_section=last)
@@ -63,10 +63,8 @@ class Report:
     def markdown(self) -> str:
         """For documents."""
         header, *rows = self._cells()
-        rule = ["---"] + ["---:"] * (len(header) - 1)
-        lines = [f"| {' | '.join(row)} |" for row in (header, rule, *rows)]
         about = ", ".join(f"{key}: {value}" for key, value in self.about.items())
-        return "\n".join([*lines, *(["", about] if about else [])]) + "\n"
+        return "\n".join([*markdown_table(header, rows), *(["", about] if about else [])]) + "\n"
 
     def json(self) -> str:
         """For programs; `from_json` reads it back."""

@@ -131,7 +131,7 @@ def _figures(file: Path, run: Run) -> dict[str, Any]:
     report = Report.from_json(path.read_text(encoding="utf-8"))
     return {
         "judged_on": f"test queries: {report.about['queries']}",
-        "figures": {name: round(100 * scores.mrr, 3) for name, scores in report.scores.items()},
+        "figures": report.mrr_percent(),
         "beside": {"paper": dict(paper_figures(run))},
     }
 

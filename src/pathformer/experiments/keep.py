@@ -89,7 +89,7 @@ def figures_of(reports: Mapping[str, Report]) -> dict[str, Any]:
     """`mrr` and `hits` of a record, in percent, from reports by weights."""
     mrr, hits = {}, {}
     for kind, report in reports.items():
-        mrr[kind] = {name: round(100 * scores.mrr, 3) for name, scores in report.scores.items()}
+        mrr[kind] = report.mrr_percent()
         hits[kind] = {name: tuple(round(100 * s.hits[k], 3) for k in HITS) for name, s in report.scores.items()}
     return {"mrr": mrr, "hits": hits}
 
