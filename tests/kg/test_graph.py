@@ -38,6 +38,9 @@ def test_the_index_is_the_set_of_edges_and_their_inverses(rows: list[tuple[int, 
             ]
     forward = {(h, r, t) for (h, r), tails in edges.items() for t in tails if r % 2 == 0}
     assert set(map(tuple, graph.triples().tolist())) == forward
+    heads = [head for head in range(N) for _ in graph.relations_of(head)]
+    assert graph.heads_of().tolist() == heads
+    assert graph.heads_of(np.arange(len(heads))[::-2]).tolist() == heads[::-2]
 
 
 @given(triples)

@@ -93,7 +93,7 @@ def _sources(tree: Tree) -> list[Anchor | Projection]:
 
 def _company(graph: Graph, relation: int) -> npt.NDArray[np.bool_]:
     pairs = np.flatnonzero(graph.pair_relation == relation)
-    heads = np.searchsorted(graph.head_ptr, pairs, side="right") - 1
+    heads = graph.heads_of(pairs)
     first, counts = graph.head_ptr[heads], graph.head_ptr[heads + 1] - graph.head_ptr[heads]
     places = np.repeat(first - (np.cumsum(counts) - counts), counts) + np.arange(counts.sum())
     company = np.zeros(graph.relations, np.bool_)

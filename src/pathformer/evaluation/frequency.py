@@ -29,7 +29,7 @@ class Frequency:
         relation = graph.pair_relation ^ 1
         order = np.argsort(relation, kind="stable")
         self._ptr = np.searchsorted(relation[order], np.arange(graph.relations + 1))
-        self._entity = np.repeat(np.arange(graph.entities, dtype=np.int32), np.diff(graph.head_ptr))[order]
+        self._entity = graph.heads_of()[order]
         self._score = np.log1p(np.diff(graph.pair_ptr))[order].astype(np.float32)  # log(1 + edges of r into e)
 
     def rank(self, queries: Queries, targets: Ragged, filters: Filters) -> Ranks:

@@ -89,10 +89,17 @@ class Graph:
         place = int(np.searchsorted(tails, tail))
         return place < len(tails) and bool(tails[place] == tail)
 
+    def heads_of(self, pairs: npt.NDArray[np.integer] | None = None) -> npt.NDArray[np.int32]:
+        """The heads of these (head, relation) pairs; of all P of them, in order, if none are named."""
+        if pairs is None:
+            return np.repeat(np.arange(self.entities, dtype=np.int32), np.diff(self.head_ptr))
+        return (np.searchsorted(self.head_ptr, pairs, side="right") - 1).astype(np.int32)
+
     def triples(self) -> npt.NDArray[np.int32]:
         """The forward triples (E / 2, 3): head, even relation, tail, in order."""
-        heads = np.repeat(np.arange(self.entities, dtype=np.int32), np.diff(self.head_ptr))
         counts = np.diff(self.pair_ptr)
-        table = np.stack([np.repeat(heads, counts), np.repeat(self.pair_relation, counts), self.tails], axis=1)
+        table = np.stack(
+            [np.repeat(self.heads_of(), counts), np.repeat(self.pair_relation, counts), self.tails], axis=1
+        )
         forward: npt.NDArray[np.int32] = table[table[:, 1] % 2 == 0]
         return forward

@@ -101,7 +101,7 @@ def _tails(graph: Graph, heads: Ids, relation: int) -> Ids:
 
 def _other_heads(graph: Graph, relation: int, barred: Ids) -> Ids:
     pairs = np.flatnonzero(graph.pair_relation == relation)
-    heads = (np.searchsorted(graph.head_ptr, pairs, side="right") - 1).astype(np.int32)
+    heads = graph.heads_of(pairs)
     return heads[~np.isin(heads, barred, assume_unique=True)]
 
 

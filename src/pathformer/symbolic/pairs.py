@@ -57,7 +57,6 @@ class GraphPair:
         if "edges" not in self._cache:
             graph = self.large
             order = np.argsort(graph.pair_relation, kind="stable")
-            heads = np.repeat(np.arange(graph.entities, dtype=np.int32), np.diff(graph.head_ptr))
             relation_ptr = np.zeros(graph.relations + 1, np.int64)
             np.cumsum(np.bincount(graph.pair_relation, minlength=graph.relations), out=relation_ptr[1:])
             self._cache["edges"] = Edges(
@@ -67,7 +66,7 @@ class GraphPair:
                 tails=np.asarray(graph.tails),
                 bits=np.where(self.known, BOTH, LARGE),
                 relation_ptr=relation_ptr,
-                relation_head=heads[order],
+                relation_head=graph.heads_of()[order],
                 relation_pair=order.astype(np.int64, copy=False),
             )
         return self._cache["edges"]  # type: ignore[no-any-return]
@@ -75,8 +74,7 @@ class GraphPair:
 
 def _keys(graph: Graph) -> npt.NDArray[np.int64]:
     """Every edge as one ascending number."""
-    heads = np.repeat(np.arange(graph.entities, dtype=np.int64), np.diff(graph.head_ptr))
-    pairs = (heads * graph.relations + graph.pair_relation) * graph.entities
+    pairs = (graph.heads_of().astype(np.int64) * graph.relations + graph.pair_relation) * graph.entities
     keys: npt.NDArray[np.int64] = np.repeat(pairs, np.diff(graph.pair_ptr))
     keys += graph.tails
     return keys

@@ -101,8 +101,7 @@ def links(graphs: GraphPair) -> Rows:
         pairs = np.flatnonzero(np.diff(added[graph.pair_ptr]) > 0)
     else:
         pairs = np.arange(len(graph.pair_relation))
-    heads = np.searchsorted(graph.head_ptr, pairs, side="right") - 1
-    return np.stack([heads, graph.pair_relation[pairs]], axis=1).astype(np.int32)
+    return np.stack([graph.heads_of(pairs), graph.pair_relation[pairs]], axis=1)
 
 
 def draw_rows(
