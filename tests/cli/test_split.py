@@ -88,7 +88,7 @@ def test_the_list_of_datasets(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.delenv("PATHFORMER_DATA", raising=False)
     output = run("datasets")
     assert "no data folder: set $PATHFORMER_DATA, or give --data" in output
-    table, absent, _ = output.split("\n\n")
+    table, absent, licences, _ = output.split("\n\n")
     lines = {line.split()[0]: line for line in table.splitlines()}
     assert "14,505" in lines["fb15k-237"]
     assert "310,079" in lines["fb15k-237"]
@@ -96,6 +96,9 @@ def test_the_list_of_datasets(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     assert lines["world"].rstrip().endswith("bundled")
     assert absent.startswith("not there; get them from:\n")
     assert "world" not in absent
+    assert licences.startswith("licences of the data, as far as they are stated:\n")
+    assert "  world      CC BY 4.0 (GeoNames, www.geonames.org; changed), " in licences
+    assert "  nell995    none is stated by the edition" in licences.splitlines()
 
 
 def test_paths_and_addresses_are_whole_in_a_narrow_terminal(tmp_path: Path) -> None:
@@ -103,7 +106,7 @@ def test_paths_and_addresses_are_whole_in_a_narrow_terminal(tmp_path: Path) -> N
     umls.mkdir(parents=True)
     done = CliRunner().invoke(app, ["datasets", "--data", str(umls.parent)], env={"COLUMNS": "80"})
     assert "…" not in done.output
-    _, there, absent, looked = done.output.split("\n\n")
+    _, there, absent, _, looked = done.output.split("\n\n")
     assert there == f"there:\n  umls  {umls}"
     assert "  wn18rr-qa  github.com/nelsonhuangzijian/WN18RR-QA" in absent.splitlines()
     assert "umls" not in absent

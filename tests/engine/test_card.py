@@ -12,11 +12,12 @@ import torch
 
 import pathformer as pf
 from pathformer.engine.card import Card, Kept, with_averages
-from pathformer.engine.card_facts import card_of, licence_of
+from pathformer.engine.card_facts import card_of, licence_of, notices_of
 from pathformer.engine.compare import cost_of, held_out_queries
 from pathformer.engine.cost import Cost
 from pathformer.engine.engine import Engine
 from pathformer.engine.release import priced, released
+from pathformer.engine.storage import EXTRAS
 from pathformer.index import build as build_index
 from pathformer.kg.datasets import datasets, load
 from pathformer.kg.knowledge import KnowledgeGraph
@@ -223,6 +224,13 @@ def test_equal_engines_cost_nothing(split_engine: Engine) -> None:
 
 def test_without_a_held_out_part_there_is_nothing_to_rank(engine: Engine) -> None:
     assert held_out_queries(engine, 5) == {}
+
+
+def test_what_must_go_with_the_data_goes_with_them() -> None:
+    [(name, words)] = notices_of(load("world")).items()
+    assert (name in EXTRAS, b"data of GeoNames" in words, b"UNICODE LICENSE V3" in words) == (True, True, True)
+    assert notices_of(KnowledgeGraph.from_triples([("a", "r", "b")], name="world")) == {}
+    assert notices_of(KnowledgeGraph.from_triples([("a", "r", "b")], name="mine")) == {}
 
 
 def test_a_licence_belongs_to_a_graph_and_not_to_its_name() -> None:

@@ -16,6 +16,8 @@ from pathformer.engine.reindex import reindex
 from pathformer.engine.release import released
 from pathformer.errors import EngineError, InputError
 from pathformer.index import build as build_index
+from pathformer.kg.datasets import load
+from pathformer.kg.datasets import world as kg_world
 from pathformer.kg.knowledge import KnowledgeGraph
 from pathformer.models import build
 
@@ -52,6 +54,20 @@ def test_what_is_opened_is_what_was_released(wide: Engine, form: str, tmp_path: 
     assert not any(p.requires_grad for p in opened.model.parameters())
     assert wide.form == "full"
     assert opened.about == wide.about
+
+
+def test_a_release_of_the_bundled_graph_holds_its_notices(tmp_path: Path) -> None:
+    kg = load("world")
+    names = kg.vocabulary
+    model = build("complex", {"rank": 2}, entities=names.entity_count, relations=names.relation_count)
+    engine = Engine(kg, model, build_index("exact", model.entities.weight.detach(), model.space))
+    folder = engine.save(tmp_path / "small", form="int8")
+    assert (folder / "LICENSES.md").read_bytes() == (Path(kg_world.__file__).parent / "LICENSES.md").read_bytes()
+    assert (
+        "licence of the data: CC BY 4.0 (GeoNames, www.geonames.org; changed)" in (folder / "MODEL_CARD.md").read_text()
+    )
+    assert "LICENSES.md" in pf.load(folder).files
+    assert not (engine.save(tmp_path / "full") / "LICENSES.md").exists()  # nobody passes that on
 
 
 @pytest.mark.parametrize("form", FORMS)

@@ -134,3 +134,20 @@ def test_licences_and_script_stand_beside_it() -> None:
     for words in ("GeoNames", "Creative Commons Attribution 4.0", "UNICODE LICENSE V3", "The MIT License"):
         assert words in licences
     assert (FOLDER / "make_world.py").is_file()
+
+
+def test_geonames_is_named_with_all_that_its_licence_asks_for() -> None:
+    """CC BY 4.0, 3(a)(1): who made it, the licence with its address, the disclaimer, and that it was changed."""
+    licences = " ".join((FOLDER / "LICENSES.md").read_text(encoding="utf-8").split())
+    for words in (
+        "data of GeoNames, https://www.geonames.org/",
+        "Attribution 4.0 International License, https://creativecommons.org/licenses/by/4.0/",
+        "were changed as said above",
+        'provides them "as is", without warranty',
+        "endorses neither",
+        "It was read in copies of that file and not on GeoNames's own site",
+    ):
+        assert words in licences
+    notice = " ".join((Path(__file__).parents[2] / "NOTICE").read_text(encoding="utf-8").split())
+    assert "data of GeoNames, https://www.geonames.org/, licensed under the Creative Commons Attribution 4.0" in notice
+    assert "https://creativecommons.org/licenses/by/4.0/; selected, renamed and corrected here" in notice

@@ -54,6 +54,7 @@ def command(
     Console().print(table)
     _places("there", there)
     _places("not there; get them from", absent)
+    _places("licences of the data, as far as they are stated", {name: d.licence for name, d in datasets().items()})
     typer.echo(f"\nlooked under {folder}" if folder else "\nno data folder: set $PATHFORMER_DATA, or give --data")
 
 

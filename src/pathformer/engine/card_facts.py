@@ -10,12 +10,12 @@ from typing import Any
 from pathformer.engine.card import Card, Kept
 from pathformer.engine.examples import example_questions
 from pathformer.engine.report import FitReport
-from pathformer.engine.storage import Parts
-from pathformer.kg.datasets import datasets
+from pathformer.engine.storage import NOTICES, Parts
+from pathformer.kg.datasets import Dataset, datasets
 from pathformer.kg.knowledge import KnowledgeGraph
 from pathformer.query.structures import EFOL_TRAINED
 
-__all__ = ["card_of", "licence_of"]
+__all__ = ["card_of", "licence_of", "notices_of"]
 
 REPORT = "report.json"
 
@@ -44,13 +44,26 @@ def card_of(parts: Parts, kept: Kept | None = None) -> Card:
 
 def licence_of(kg: KnowledgeGraph) -> str:
     """What is stated of a known dataset; nothing of a graph of one's own, be it called like one."""
+    known = _known(kg)
+    return "" if known is None else known.licence
+
+
+def notices_of(kg: KnowledgeGraph) -> dict[str, bytes]:
+    """By name, the files that must be passed on with a graph, and so with an engine that holds it."""
+    known = _known(kg)
+    return {} if known is None or known.notices is None else {NOTICES: known.notices.read_bytes()}
+
+
+def _known(kg: KnowledgeGraph) -> Dataset | None:
+    """The dataset that a graph is."""
     known = datasets().get(kg.name)
     if known is None:
-        return ""
+        return None
     if known.bundled is not None:
         same = known.load(kg.name, None).vocabulary.fingerprint() == kg.vocabulary.fingerprint()
-        return known.licence if same else ""
-    return known.licence if known.entities == kg.vocabulary.entity_count else ""
+    else:
+        same = known.entities == kg.vocabulary.entity_count
+    return known if same else None
 
 
 def _of_fit(parts: Parts) -> dict[str, Any]:

@@ -7,7 +7,7 @@ model.safetensors     weights alone (`training.checkpoint`)
 index/                the nearest entities
 calibration.json      how distances become probabilities
 report.json report.md calibration.svg     what fitting wrote about itself, kept as it is; of a run its test figures
-MODEL_CARD.md release.json                of a release: what it is, and what its form costs
+MODEL_CARD.md release.json LICENSES.md    of a release: what it is, what its form costs, whose words go with the data
 ```
 
 A release (`forms`) keeps its weights in less, and no exact index: that is laid out again, in bf16, when it is opened.
@@ -41,6 +41,7 @@ __all__ = [
     "CARD",
     "EXTRAS",
     "HEADER",
+    "NOTICES",
     "RELEASE",
     "Parts",
     "is_engine",
@@ -50,8 +51,8 @@ __all__ = [
     "searched_rows",
 ]
 
-CARD, RELEASE = "MODEL_CARD.md", "release.json"
-EXTRAS = ("report.json", "report.md", "calibration.svg", CARD, RELEASE)
+CARD, RELEASE, NOTICES = "MODEL_CARD.md", "release.json", "LICENSES.md"
+EXTRAS = ("report.json", "report.md", "calibration.svg", CARD, RELEASE, NOTICES)
 
 HEADER, _FORMAT, _VERSION = "engine.json", "pathformer engine", 1
 _DRAWS = frozenset({"uniform_", "normal_", "trunc_normal_", "kaiming_uniform_", "kaiming_normal_"})  # fill at random

@@ -25,6 +25,7 @@ class Dataset:
     triples: tuple[int, ...] | None = None  # train, valid, test
     places: tuple[str, ...] = ()  # folders or archives under the data folder, the first that is there counts
     bundled: Path | None = None  # a file or folder that comes with the package, instead of `places`
+    notices: Path | None = None  # a file of words that must be passed on with a bundled graph
     names: str | None = None  # labels of entities, a file in the folder
     relation_names: str | None = None
 

@@ -14,7 +14,8 @@ __all__ = ["DATASET"]
 DATASET = Dataset(
     title="countries, cities, languages, currencies and airports (bundled)",
     home="the package itself",
-    licence="CC BY 4.0 (GeoNames), Unicode License V3 (CLDR), MIT (airportsdata): kg/datasets/world/LICENSES.md",
+    licence="CC BY 4.0 (GeoNames, www.geonames.org; changed), Unicode License V3 (CLDR), MIT (airportsdata)",
     bundled=Path(__file__).parent / "triples.tsv",
+    notices=Path(__file__).parent / "LICENSES.md",
     names="labels.tsv",
 )
