@@ -15,7 +15,20 @@ from itertools import count
 from math import prod
 
 from pathformer.errors import QuerySizeError, ScopeError
-from pathformer.query.ast import And, Atom, Formula, Not, Or, Term, Variable, atoms, conjuncts, map_atoms, variables
+from pathformer.query.ast import (
+    Atom,
+    Formula,
+    Not,
+    Or,
+    Term,
+    Variable,
+    all_of,
+    any_of,
+    atoms,
+    conjuncts,
+    map_atoms,
+    variables,
+)
 from pathformer.query.dnf import DISJUNCT_LIMIT, figure
 
 __all__ = ["Apart", "shared_variables"]
@@ -68,15 +81,14 @@ class Apart:
             groups = [self._rename(group, shared) for group in _groups(option, shared)]
             for group in groups:
                 self._check(group, shared)
-            denials = tuple(Not(_join(group)) for group in groups)
-            yield denials[0] if len(denials) == 1 else Or(denials)
+            yield any_of([Not(all_of(group)) for group in groups])
 
     def _check(self, group: list[Formula], shared: frozenset[str]) -> None:
-        joined = sorted(variables(_join(group)) & shared)
+        joined = sorted(variables(all_of(group)) & shared)
         if len(joined) < 2:
             return
         held = sorted(
-            atoms(_join(group)), key=lambda atom: -len(variables(atom) & shared)
+            atoms(all_of(group)), key=lambda atom: -len(variables(atom) & shared)
         )  # stable: the first of the best
         at_fault = held[0]
         first, second = (f"?{name}" for name in joined[:2])
@@ -120,10 +132,6 @@ def _groups(parts: Sequence[Formula], shared: frozenset[str]) -> list[list[Formu
         moved = {name for part in groups[number] for name in variables(part) - shared} if met else own
         owner.update(dict.fromkeys(moved, number))
     return list(groups.values())
-
-
-def _join(parts: Sequence[Formula]) -> Formula:
-    return parts[0] if len(parts) == 1 else And(tuple(parts))
 
 
 def _guard(alternatives: int) -> None:

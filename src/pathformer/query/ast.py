@@ -8,7 +8,7 @@ subject first, so a relation read backwards needs no mark of its own here.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from pathformer.errors import QuerySizeError
@@ -24,6 +24,8 @@ __all__ = [
     "Query",
     "Term",
     "Variable",
+    "all_of",
+    "any_of",
     "atoms",
     "check_depth",
     "conjuncts",
@@ -88,6 +90,16 @@ class Query:
 
 Term = Variable | Constant
 Formula = Atom | And | Or | Not
+
+
+def all_of(parts: Sequence[Formula]) -> Formula:
+    """All parts as one formula, which a single one is already."""
+    return parts[0] if len(parts) == 1 else And(tuple(parts))
+
+
+def any_of(parts: Sequence[Formula]) -> Formula:
+    """Any of the parts as one formula, which a single one is already."""
+    return parts[0] if len(parts) == 1 else Or(tuple(parts))
 
 
 def atoms(formula: Formula) -> Iterator[Atom]:

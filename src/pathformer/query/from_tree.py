@@ -7,7 +7,7 @@ from itertools import count
 
 from pathformer.errors import UnsupportedQueryError
 from pathformer.kg.vocab import Vocabulary
-from pathformer.query.ast import And, Atom, Constant, Formula, Not, Or, Query, Term, Variable
+from pathformer.query.ast import Atom, Constant, Formula, Not, Or, Query, Term, Variable, all_of
 from pathformer.query.bind import unbind
 from pathformer.query.computation import Anchor, Intersection, Negation, Projection, Tree, Union
 
@@ -18,7 +18,7 @@ def to_query(tree: Tree, vocabulary: Vocabulary | None = None, answer: str = "x"
     """A query whose tree this is, with the names of a vocabulary or, without one, with ids."""
     variable = Variable(answer)
     fresh = (Variable(f"v{number}") for number in count(1) if f"v{number}" != answer)
-    query = Query(variable, _join(_parts(tree, variable, fresh)))
+    query = Query(variable, all_of(_parts(tree, variable, fresh)))
     return query if vocabulary is None else unbind(query, vocabulary)
 
 
@@ -31,11 +31,11 @@ def _parts(tree: Tree, at: Variable, fresh: Iterator[Variable]) -> list[Formula]
             via = next(fresh)
             return [*_parts(of, via, fresh), _atom(relation, via, at)]
         case Negation(of):
-            return [Not(_join(_parts(of, at, fresh)))]
+            return [Not(all_of(_parts(of, at, fresh)))]
         case Intersection(branches):
             return [part for branch in branches for part in _parts(branch, at, fresh)]
         case Union(branches):
-            return [Or(tuple(_join(_parts(branch, at, fresh)) for branch in branches))]
+            return [Or(tuple(all_of(_parts(branch, at, fresh)) for branch in branches))]
         case Anchor(entity):
             raise UnsupportedQueryError(f"a formula cannot say that ?{at.name} is entity {entity} itself")
 
@@ -43,7 +43,3 @@ def _parts(tree: Tree, at: Variable, fresh: Iterator[Variable]) -> list[Formula]
 def _atom(relation: int, source: Term, target: Term) -> Atom:
     """The atom of a projection: a directed relation that is an inverse is written with its forward name."""
     return Atom(relation, source, target) if relation % 2 == 0 else Atom(relation - 1, target, source)
-
-
-def _join(parts: list[Formula]) -> Formula:
-    return parts[0] if len(parts) == 1 else And(tuple(parts))

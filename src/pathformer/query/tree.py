@@ -23,7 +23,7 @@ from dataclasses import dataclass
 from pathformer.errors import FreeVariableError, QuerySizeError, UnsafeQueryError
 from pathformer.kg.vocab import Vocabulary
 from pathformer.query.apart import Apart, shared_variables
-from pathformer.query.ast import And, Atom, Constant, Formula, Not, Or, Query, Variable, check_depth, variables
+from pathformer.query.ast import And, Atom, Constant, Formula, Not, Or, Query, Variable, all_of, check_depth, variables
 from pathformer.query.bind import unbind
 from pathformer.query.computation import Anchor, Negation, Projection, Tree, depth, unite
 from pathformer.query.conjunction import Conjunction
@@ -86,7 +86,7 @@ class _Compiler:
     def _conjunction(self, parts: Sequence[Formula], root: str) -> Tree:
         if not any(root in variables(part) for part in parts):
             raise FreeVariableError(
-                f"?{root} does not stand in {self.spell(parts[0] if len(parts) == 1 else And(tuple(parts)))}: what is "
+                f"?{root} does not stand in {self.spell(all_of(parts))}: what is "
                 f"asked, offered by an 'or' or denied by a 'not' must say something of it"
             )
         joined = Conjunction(root, self.spell)

@@ -34,6 +34,8 @@ from pathformer.query.ast import (
     Query,
     Term,
     Variable,
+    all_of,
+    any_of,
     atoms,
     map_atoms,
     variables,
@@ -74,7 +76,7 @@ class _Pattern:
     @property
     def formula(self) -> Formula:
         """All parts as one."""
-        return self.parts[0] if len(self.parts) == 1 else And(self.parts)
+        return all_of(self.parts)
 
 
 @dataclass(slots=True)
@@ -166,7 +168,7 @@ class AlgebraReader:
                 raise refused("MINUS over variables that come from outside the FILTER NOT EXISTS around it")
         if not removed:
             return found  # without a shared variable MINUS removes nothing
-        return found & _Pattern((_deny(removed[0] if len(removed) == 1 else Or(tuple(removed))),))
+        return found & _Pattern((_deny(any_of(removed)),))
 
     def _check_bound(self, denied: _Pattern, found: _Pattern, scope: _Scope, what: str) -> None:
         for name in sorted(denied.maybe & (found.maybe - found.bound - scope.given)):
