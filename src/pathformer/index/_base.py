@@ -10,9 +10,8 @@ come after the others, and removing one leaves all other ids as they are.
 from __future__ import annotations
 
 import dataclasses
-import json
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple, Self
 
@@ -25,18 +24,17 @@ from pathformer import plugins
 from pathformer.config import from_mapping
 from pathformer.errors import DivergedError, InputError
 from pathformer.index._asked import chosen_points
+from pathformer.index._folder import HEADER, Arrays, Folder, read_header, write_folder
 from pathformer.index._measure import Measure
 from pathformer.kg.atomic import new_folder
 from pathformer.spaces import Space
 
-__all__ = ["Arrays", "Found", "Index", "Keep", "build", "find", "load"]
+__all__ = ["Found", "Index", "Keep", "build", "find", "load"]
 
-Arrays = dict[str, npt.NDArray[Any]]
 Keep = npt.NDArray[np.bool_]  # (N,)
 Entities = Tensor | npt.NDArray[Any] | Sequence[int]  # ids, or a bool an entity
 
 _PACKAGE = "pathformer.index"
-_HEADER, _FORMAT, _VERSION = "index.json", "pathformer index", 1
 
 
 class Found(NamedTuple):
@@ -129,13 +127,9 @@ class Index(ABC):
 
     def save(self, folder: str | Path, *, force: bool = False) -> Path:
         """Write the index to a new folder, all or nothing; an existing one is refused, or replaced with `force`."""
-        with new_folder(Path(folder), _HEADER, force=force) as target:
+        with new_folder(Path(folder), HEADER, force=force) as target:
             asked = {} if self._asked is None else {"asked": self._asked.cpu().numpy()}
-            for name, array in {"alive": self._alive, **asked, **self._arrays()}.items():
-                np.save(target / f"{name}.npy", array, allow_pickle=False)
             header = {
-                "format": _FORMAT,
-                "version": _VERSION,
                 "backend": self.name,
                 "rows": self.rows,
                 "tuned": self._tuned,
@@ -145,7 +139,7 @@ class Index(ABC):
                 "given": dataclasses.asdict(self.given),
                 "about": self.about,
             }
-            (target / _HEADER).write_text(json.dumps(header, indent=2) + "\n", encoding="utf-8")
+            write_folder(target, header, {"alive": self._alive, **asked, **self._arrays()})
         return Path(folder)
 
     @classmethod
@@ -155,11 +149,11 @@ class Index(ABC):
         space: the model's, for an index that measures by it; device: where an exact index searches.
         """
         path = Path(folder)
-        header = _read_header(path)
+        header = read_header(path)
         if header["backend"] != cls.name:
             raise InputError(f"{path} holds an index of the backend {header['backend']!r}, not {cls.name!r}")
         measure = Measure.from_facts(header, space)
-        arrays = _Folder(path)
+        arrays = Folder(path)
         index = cls._open(arrays, measure, from_mapping(cls.config_type, header["config"]), torch.device(device))
         if index.rows != header["rows"] or index._width != header["width"]:
             raise InputError(f"{path} is not a whole index: {index.rows:,} rows where {header['rows']:,} were saved")
@@ -193,7 +187,7 @@ class Index(ABC):
 
     @classmethod
     @abstractmethod
-    def _open(cls, arrays: Mapping[str, npt.NDArray[Any]], measure: Measure, config: Any, device: torch.device) -> Self:
+    def _open(cls, arrays: Arrays, measure: Measure, config: Any, device: torch.device) -> Self:
         """An index from its arrays, `alive` among them."""
 
     # --- the edges ----------------------------------------------------------------------------------------------------
@@ -238,30 +232,7 @@ def build(
 
 def load(folder: str | Path, *, space: Space | None = None, device: torch.device | str = "cpu") -> Index:
     """Open a saved index of any backend."""
-    return find(_read_header(Path(folder))["backend"]).load(folder, space=space, device=device)
-
-
-class _Folder(Mapping[str, npt.NDArray[Any]]):
-    """The arrays of a saved index, mapped when asked for."""
-
-    def __init__(self, path: Path) -> None:
-        self._path = path
-
-    def __getitem__(self, name: str) -> npt.NDArray[Any]:
-        file = self._path / f"{name}.npy"
-        try:
-            array: npt.NDArray[Any] = np.load(file, mmap_mode="r", allow_pickle=False)
-        except OSError as error:
-            raise InputError(f"{file} cannot be read ({error.strerror}): the index is not whole") from error
-        except ValueError as error:
-            raise InputError(f"{file} is damaged ({error}): build the index again") from error
-        return array
-
-    def __iter__(self) -> Any:
-        return (path.stem for path in self._path.glob("*.npy"))
-
-    def __len__(self) -> int:
-        return sum(1 for _ in self)
+    return find(read_header(Path(folder))["backend"]).load(folder, space=space, device=device)
 
 
 def _check_rows(vectors: Tensor) -> None:
@@ -275,19 +246,3 @@ def _check_rows(vectors: Tensor) -> None:
 def _check_width(vectors: Tensor, width: int, which: str, others: str) -> None:
     if vectors.shape[1] != width:
         raise InputError(f"{which} have {vectors.shape[1]} numbers, {others} {width}")
-
-
-def _read_header(folder: Path) -> dict[str, Any]:
-    file = folder / _HEADER
-    if not file.is_file():
-        raise InputError(f"{folder} {'holds no index' if folder.is_dir() else 'does not exist'}: no {_HEADER} in it")
-    try:
-        header: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
-    except ValueError as error:
-        raise InputError(f"{file} is not JSON ({error}): build the index again") from error
-    if header.get("format") != _FORMAT or header.get("version", 0) > _VERSION:
-        raise InputError(
-            f"{file} is not the header of an index that this version reads: "
-            f"format {header.get('format')!r} {header.get('version')!r}, expected {_FORMAT!r} up to {_VERSION}"
-        )
-    return header

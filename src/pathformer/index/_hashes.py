@@ -5,9 +5,8 @@ N rows, d dimensions, B bits in words of 64.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 import numpy.typing as npt
@@ -15,6 +14,7 @@ import torch
 from torch import Tensor
 
 from pathformer.index._completed import completed, completed_points, longest
+from pathformer.index._folder import Arrays
 from pathformer.nn.kernels.hamming import pack, threshold_codes
 
 __all__ = ["Hashes", "Lifted", "Planes", "Thresholds"]
@@ -64,12 +64,12 @@ class Thresholds:
         """The same."""
         return self.codes(points)
 
-    def arrays(self) -> dict[str, npt.NDArray[Any]]:
+    def arrays(self) -> Arrays:
         """What is saved."""
         return {"dimensions": self.dimensions, "thresholds": self.thresholds}
 
     @classmethod
-    def open(cls, arrays: Mapping[str, npt.NDArray[Any]]) -> Self:
+    def open(cls, arrays: Arrays) -> Self:
         """What `arrays` gave."""
         return cls(np.array(arrays["dimensions"]), np.array(arrays["thresholds"]))
 
@@ -110,12 +110,12 @@ class Planes:
         """The same."""
         return self.codes(points)
 
-    def arrays(self) -> dict[str, npt.NDArray[Any]]:
+    def arrays(self) -> Arrays:
         """What is saved."""
         return {"normals": self.normals}
 
     @classmethod
-    def open(cls, arrays: Mapping[str, npt.NDArray[Any]]) -> Self:
+    def open(cls, arrays: Arrays) -> Self:
         """What `arrays` gave."""
         return cls(np.array(arrays["normals"]))
 
@@ -148,12 +148,12 @@ class Lifted:
         """Of points: (b, d) -> (b, B / 64)."""
         return self.planes.codes(completed_points(points))
 
-    def arrays(self) -> dict[str, npt.NDArray[Any]]:
+    def arrays(self) -> Arrays:
         """What is saved."""
         return {**self.planes.arrays(), "length": np.array(self.length)}
 
     @classmethod
-    def open(cls, arrays: Mapping[str, npt.NDArray[Any]]) -> Self:
+    def open(cls, arrays: Arrays) -> Self:
         """What `arrays` gave."""
         return cls(Planes.open(arrays), float(arrays["length"]))
 

@@ -5,7 +5,7 @@ b points, N entities, d dimensions, C candidates.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any, Self
 
 import numpy as np
@@ -13,6 +13,7 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
+from pathformer.index._folder import Arrays
 from pathformer.index._measure import Measure
 from pathformer.nn.kernels.rerank import nearest_of
 from pathformer.nn.kernels.stored import as_stored, as_tensor
@@ -36,11 +37,11 @@ class Rows:
         return cls(as_stored(vectors), measure, None if factors is None else factors.cpu().numpy())
 
     @classmethod
-    def open(cls, arrays: Mapping[str, npt.NDArray[Any]], measure: Measure) -> Self:
+    def open(cls, arrays: Arrays, measure: Measure) -> Self:
         """What `arrays` gave."""
         return cls(arrays["rows"], measure, None if measure.metric == "l1" else arrays["factors"])
 
-    def arrays(self) -> dict[str, npt.NDArray[Any]]:
+    def arrays(self) -> Arrays:
         """What is saved."""
         return {"rows": self._stored} | ({} if self._factors is None else {"factors": self._factors})
 

@@ -9,7 +9,6 @@ computed in blocks of at most `memory` bytes, and each block's best compete with
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
@@ -18,7 +17,8 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from pathformer.index._base import Arrays, Index, Keep
+from pathformer.index._base import Index, Keep
+from pathformer.index._folder import Arrays
 from pathformer.index._measure import Measure
 from pathformer.nn.kernels.scan import BLOCK, lay_out, nearest
 from pathformer.nn.kernels.stored import as_stored, as_tensor
@@ -72,9 +72,7 @@ class Exact(Index):
         return self._table.arrays()
 
     @classmethod
-    def _open(
-        cls, arrays: Mapping[str, npt.NDArray[Any]], measure: Measure, config: Config, device: torch.device
-    ) -> Self:
+    def _open(cls, arrays: Arrays, measure: Measure, config: Config, device: torch.device) -> Self:
         alive = np.array(arrays["alive"])
         if measure.space is not None:
             return cls(measure, config, _Dense(as_tensor(arrays["rows"]).to(device), measure, config.memory), alive)

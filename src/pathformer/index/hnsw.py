@@ -17,7 +17,6 @@ Slow to build: as long as 9,000 exact searches at 63,361 entities of d = 800 (`d
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
@@ -28,7 +27,8 @@ from torch import Tensor
 from torch.nn import functional as F  # noqa: N812 (torch's own name for it)
 
 from pathformer.errors import MissingExtraError
-from pathformer.index._base import Arrays, Index, Keep
+from pathformer.index._base import Index, Keep
+from pathformer.index._folder import Arrays
 from pathformer.index._measure import Measure
 from pathformer.index._rows import Rows
 from pathformer.index._tuning import WANTED, Trial, aim, check_recall
@@ -125,9 +125,7 @@ class HNSW(Index):
         return {"graph": _faiss().serialize_index(self._graph), **self._rows.arrays()}
 
     @classmethod
-    def _open(
-        cls, arrays: Mapping[str, npt.NDArray[Any]], measure: Measure, config: Config, device: torch.device
-    ) -> Self:
+    def _open(cls, arrays: Arrays, measure: Measure, config: Config, device: torch.device) -> Self:
         mapped = arrays["graph"]
         index = cls(measure, config, _view(mapped), Rows.open(arrays, measure), np.array(arrays["alive"]))
         index._mapped = mapped

@@ -25,17 +25,17 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self
+from typing import ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from pathformer.index._base import Arrays, Index, Keep
+from pathformer.index._base import Index, Keep
 from pathformer.index._completed import longest
+from pathformer.index._folder import Arrays
 from pathformer.index._hashes import Hashes, Lifted, Planes, Thresholds
 from pathformer.index._measure import Measure
 from pathformer.index._rows import Rows
@@ -133,9 +133,7 @@ class LSH(Index):
         return {"codes": self._codes, **self._rows.arrays(), **self._hashes.arrays()}
 
     @classmethod
-    def _open(
-        cls, arrays: Mapping[str, npt.NDArray[Any]], measure: Measure, config: Config, device: torch.device
-    ) -> Self:
+    def _open(cls, arrays: Arrays, measure: Measure, config: Config, device: torch.device) -> Self:
         hashes, rows = _family(measure).open(arrays), Rows.open(arrays, measure)
         return cls(measure, config, hashes, arrays["codes"], rows, np.array(arrays["alive"]))
 

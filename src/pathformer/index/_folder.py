@@ -1,0 +1,68 @@
+"""A saved index: a header in JSON and arrays beside it, which are mapped when asked for."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from pathformer.errors import InputError
+
+__all__ = ["HEADER", "Arrays", "Folder", "read_header", "write_folder"]
+
+Arrays = Mapping[str, npt.NDArray[Any]]
+
+HEADER = "index.json"
+_FORMAT, _VERSION = "pathformer index", 1
+
+
+def write_folder(folder: Path, header: Mapping[str, Any], arrays: Arrays) -> None:
+    """Write both into a folder that is there."""
+    for name, array in arrays.items():
+        np.save(folder / f"{name}.npy", array, allow_pickle=False)
+    whole = {"format": _FORMAT, "version": _VERSION, **header}
+    (folder / HEADER).write_text(json.dumps(whole, indent=2) + "\n", encoding="utf-8")
+
+
+def read_header(folder: Path) -> dict[str, Any]:
+    """The header of a saved index; refused where this version cannot read it."""
+    file = folder / HEADER
+    if not file.is_file():
+        raise InputError(f"{folder} {'holds no index' if folder.is_dir() else 'does not exist'}: no {HEADER} in it")
+    try:
+        header: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise InputError(f"{file} is not JSON ({error}): build the index again") from error
+    if header.get("format") != _FORMAT or header.get("version", 0) > _VERSION:
+        raise InputError(
+            f"{file} is not the header of an index that this version reads: "
+            f"format {header.get('format')!r} {header.get('version')!r}, expected {_FORMAT!r} up to {_VERSION}"
+        )
+    return header
+
+
+class Folder(Arrays):
+    """The arrays of a saved index, mapped when asked for."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    def __getitem__(self, name: str) -> npt.NDArray[Any]:
+        file = self._path / f"{name}.npy"
+        try:
+            array: npt.NDArray[Any] = np.load(file, mmap_mode="r", allow_pickle=False)
+        except OSError as error:
+            raise InputError(f"{file} cannot be read ({error.strerror}): the index is not whole") from error
+        except ValueError as error:
+            raise InputError(f"{file} is damaged ({error}): build the index again") from error
+        return array
+
+    def __iter__(self) -> Iterator[str]:
+        return (path.stem for path in self._path.glob("*.npy"))
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
