@@ -113,16 +113,11 @@ def _again(parts: Parts) -> list[str]:
 
 def _figures(report: FitReport) -> dict[str, Any]:
     assert report.scores is not None
-    counted = report.frequency
     return {
         "judged_on": "questions drawn from the whole graph that need a triple of the part test",
-        "figures": _percent(report.scores.scores),
-        "beside": {} if counted is None else {"counting": _percent(counted.scores)},
+        "figures": report.scores.mrr_percent(),
+        "beside": {} if report.frequency is None else {"counting": report.frequency.mrr_percent()},
     }
-
-
-def _percent(scores: Mapping[str, Any]) -> dict[str, float]:
-    return {name: round(100 * found.mrr, 3) for name, found in scores.items()}
 
 
 def _probabilities(parts: Parts) -> str:
