@@ -10,8 +10,10 @@ import typer
 from pathformer.cli._options import Data
 
 if TYPE_CHECKING:
+    from rich.status import Status
     from rich.table import Table
 
+    from pathformer.engine.cost import Cost
     from pathformer.engine.engine import Engine
 
 __all__ = ["command"]
@@ -49,7 +51,6 @@ def command(
     """
     from rich.console import Console
 
-    from pathformer.engine.compare import cost_of, held_out_queries
     from pathformer.engine.engine import Engine
     from pathformer.engine.forms import FULL
     from pathformer.engine.release import check_source, priced, released
@@ -64,10 +65,8 @@ def command(
         status.update(f"rounding to {form}")
         small = released(engine.parts, form)
         measured = measure and engine.form == FULL  # what was rounded before cannot be compared with what it was
-        held = held_out_queries(engine, queries, _structures(engine)) if measured else {}
-        if held:
-            status.update(f"ranking {sum(map(len, held.values())):,} held-out questions twice")
-            cost = cost_of(engine, Engine.of(small), held)
+        cost = _cost(engine, Engine.of(small), queries, status) if measured else None
+        if cost is not None:
             console.print(cost.table())
             console.print(cost.sentence(), markup=False, soft_wrap=True)
             small = priced(small, cost)
@@ -76,7 +75,7 @@ def command(
     if engine.form != FULL:
         told = f"{source} is a release in {form} already: what that cost, where it was measured, stands in its card."
         console.print(told, markup=False, soft_wrap=True)
-    elif measure and not held:
+    elif measure and cost is None:
         console.print("Nothing of this graph was held out: what the form costs cannot be measured.", soft_wrap=True)
     console.print(_sizes(source, out))
     console.print(f"The engine is in {out}, with its card ({out}/MODEL_CARD.md).", markup=False, soft_wrap=True)
@@ -96,10 +95,16 @@ def _open(source: Path, data: Path | None, device: str) -> Engine:
     return engine_of_run(source, data=data, device=place)
 
 
-def _structures(engine: Engine) -> list[str] | None:
-    """Those that a run was judged by; none for an engine that was fitted to all of them."""
-    judged: list[str] | None = engine.about.get("evaluated")
-    return judged
+def _cost(engine: Engine, small: Engine, queries: int, status: Status) -> Cost | None:
+    """What the form costs on so many held-out questions of a structure; none where nothing was held out."""
+    from pathformer.engine.compare import cost_of, held_out_queries
+
+    judged = engine.about.get("evaluated")  # what a run was judged by; an engine that was fitted, by all structures
+    held = held_out_queries(engine, queries, judged)
+    if not held:
+        return None
+    status.update(f"ranking {sum(map(len, held.values())):,} held-out questions twice")
+    return cost_of(engine, small, held)
 
 
 def _sizes(source: Path, out: Path) -> Table:

@@ -38,11 +38,7 @@ def measure(
 
     progress: called after each structure with its name and number of queries.
     """
-    _check("answers", answers, get_args(Answers))
-    _check("ties", ties, TIES)
-    _check("split", split, ("valid", "test"))
-    if union is not None:
-        _check("union", union, get_args(UnionWay))
+    _check_words(split, answers, ties, union)
     file = find_checkpoint(Path(path))
     model, facts = checkpoint.load_model(file, choose_device(device))
     kg = load(graph or facts["dataset"], data)
@@ -56,6 +52,13 @@ def measure(
         data=data,
         splits=(split,),
     )
+    about = {
+        "dataset": kg.name,
+        "split": split,
+        "queries": sets.origin_of(split),
+        "weights": f"{file.stem}, step {facts['step']:,}",
+        **({} if union is None else {"union": union}),
+    }
     own = queries is None or queries == facts["queries"]
     return evaluate(
         ModelRanker(model, union=cast(UnionWay | None, union)),
@@ -63,13 +66,7 @@ def measure(
         answers=cast(Answers, answers),
         ties=cast(Ties, ties),
         strict=kg.graph(split) if strict else None,
-        about={
-            "dataset": kg.name,
-            "split": split,
-            "queries": sets.origin_of(split),
-            "weights": f"{file.stem}, step {facts['step']:,}",
-            **({} if union is None else {"union": union}),
-        },
+        about=about,
         progress=progress,
         paper=facts["settings"]["paper"]["mrr"] if own and split == "test" and answers == "hard" else {},
     )
@@ -86,6 +83,14 @@ def find_checkpoint(path: Path) -> Path:
         )
     best = path / "best.safetensors"
     return best if best.is_file() else path / "last.safetensors"
+
+
+def _check_words(split: str, answers: str, ties: str, union: str | None) -> None:
+    _check("answers", answers, get_args(Answers))
+    _check("ties", ties, TIES)
+    _check("split", split, ("valid", "test"))
+    if union is not None:
+        _check("union", union, get_args(UnionWay))
 
 
 def _check(what: str, value: str, known: Sequence[str]) -> None:
