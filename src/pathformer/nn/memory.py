@@ -1,0 +1,92 @@
+"""Memory that a loop frees and asks for again stays with the process, where glibc is the C library.
+
+By itself glibc gives a block above 32 MiB (128 KiB at first) back to the system as soon as it is freed, and with it the
+free end of its heap. Every update and every block of distances then begins with pages that the system has to find, map
+and fill with zeros, one fault for 4 KiB: half of the processor time of a fit of a million triples. Inside
+`keep_freed_memory` all blocks come from the heap, and the heap does not shrink; at the end what is free is given back.
+
+Two settings of `mallopt` do it, in all versions of glibc: no block is mapped on its own (M_MMAP_MAX; M_MMAP_THRESHOLD,
+which could say "only very large ones", is refused above 32 MiB before glibc 2.35), and the heap's end is never cut off
+(M_TRIM_THRESHOLD). No number that is computed depends on it.
+
+A heap has holes. A small thing that is made while a large block is there and stays longer may lie in the place of the
+next one: what is kept is better made before. Afterwards holes are empty, of addresses alone, and may be filled again.
+On threads that a process starts blocks above 64 MiB are mapped as ever, since their heaps are no larger.
+
+Left as it is: another C library, or settings of one's own (the variables MALLOC_..._ and GLIBC_TUNABLES). With another
+allocator before glibc's (LD_PRELOAD) the settings concern a heap that nobody uses.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cache
+from threading import Lock
+
+__all__ = ["keep_freed_memory"]
+
+_TRIM_THRESHOLD, _MMAP_THRESHOLD, _MMAP_MAX = -1, -3, -4  # mallopt's names for them
+_KEEP = {_MMAP_MAX: 0, _TRIM_THRESHOLD: -1}  # never, never
+# glibc moves its own bounds with the blocks that are freed, up to these; once a bound was set it moves none any more.
+_USUAL = {_MMAP_MAX: 65536, _MMAP_THRESHOLD: 32 << 20, _TRIM_THRESHOLD: 64 << 20}
+_VARIABLES = ("MALLOC_MMAP_MAX_", "MALLOC_MMAP_THRESHOLD_", "MALLOC_TRIM_THRESHOLD_", "MALLOC_TOP_PAD_")
+_TUNABLES = tuple(f"glibc.malloc.{name}=" for name in ("mmap_max", "mmap_threshold", "trim_threshold", "top_pad"))
+
+_lock = Lock()
+_inside = 0  # how many are inside, of all threads: the settings are the process's
+
+
+@contextmanager
+def keep_freed_memory() -> Iterator[None]:
+    """Inside, freed memory is used again and not given back; inside another one, nothing changes."""
+    library = None if _set_by_user() else _glibc()
+    if library is None:
+        yield
+        return
+    _enter(library)
+    try:
+        yield
+    finally:
+        _leave(library)
+
+
+def _enter(library: ctypes.CDLL) -> None:
+    global _inside
+    with _lock:
+        _inside += 1
+        if _inside == 1:
+            _set(library, _KEEP)
+
+
+def _leave(library: ctypes.CDLL) -> None:
+    global _inside
+    with _lock:
+        _inside -= 1
+        if not _inside:
+            _set(library, _USUAL)
+            library.malloc_trim(0)
+
+
+def _set(library: ctypes.CDLL, settings: dict[int, int]) -> None:
+    for name, value in settings.items():
+        library.mallopt(name, value)
+
+
+def _set_by_user() -> bool:
+    tunables = os.environ.get("GLIBC_TUNABLES", "")
+    return any(name in os.environ for name in _VARIABLES) or any(name in tunables for name in _TUNABLES)
+
+
+@cache
+def _glibc() -> ctypes.CDLL | None:
+    """The C library of this process, if it is glibc: others have no `mallopt`, or one that means other things."""
+    try:
+        library = ctypes.CDLL(None)
+        library.gnu_get_libc_version, library.mallopt  # noqa: B018  (an AttributeError where there is none)
+        library.malloc_trim.argtypes = [ctypes.c_size_t]
+    except (AttributeError, OSError, TypeError):  # the last one on Windows, where a library has to be named
+        return None
+    return library
