@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 import numpy as np
 import pytest
 import torch
 import training_toy as toy
 
 from pathformer.errors import DivergedError
+from pathformer.evaluation import evaluate as evaluation
 from pathformer.evaluation.evaluate import ModelRanker, evaluate
 from pathformer.evaluation.filters import reference_filter
 from pathformer.models import Batch, Model
@@ -52,6 +56,23 @@ def test_ranks_equal_those_of_one_query_at_a_time(name: str, queries: dict[str, 
     found = list(zip(ranks.closer.tolist(), ranks.tied.tolist(), strict=True))
     # Batched and single matrix products may differ in the last bit, and a rank with them; on toys they do not.
     assert found == naive_ranks(model, asked)
+
+
+def test_freed_memory_is_kept_from_the_first_structure_to_the_last(
+    queries: dict[str, Queries], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told: list[str] = []
+
+    @contextmanager
+    def instead() -> Iterator[None]:
+        told.append("begun")
+        yield
+        told.append("ended")
+
+    monkeypatch.setattr(evaluation, "keep_freed_memory", instead)
+    some = {name: queries[name] for name in ("1p", "2u")}
+    evaluate(ModelRanker(toy.model()), some, progress=lambda name, _: told.append(name))
+    assert told == ["begun", "1p", "2u", "ended"]
 
 
 def test_structures_are_reported_in_the_benchmarks_order(queries: dict[str, Queries]) -> None:

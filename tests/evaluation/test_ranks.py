@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import tracemalloc
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,10 +18,11 @@ from pathformer.evaluation.ranks import (
     Filters,
     Ranks,
     block_rows,
-    concatenate,
+    even_blocks,
     fold_disjuncts,
     part,
     rank_block,
+    rank_blocks,
     rank_points,
 )
 from pathformer.models import Combine
@@ -201,12 +203,43 @@ def test_a_block_is_whole_tiles_or_one_row_at_the_least() -> None:
     assert block_rows(10**9, CPU, memory=1) == 1
 
 
-def test_concatenate_keeps_the_order() -> None:
-    a = Ranks(np.array([0, 2]), np.array([5, 6], np.int32), np.array([0, 1], np.int32))
-    b = Ranks(np.array([0, 0, 1]), np.array([7], np.int32), np.array([2], np.int32))
-    both = concatenate([a, b])
-    assert (both.ptr.tolist(), both.closer.tolist(), both.tied.tolist()) == ([0, 2, 2, 3], [5, 6, 7], [0, 1, 2])
-    assert len(concatenate([])) == 0
+def test_blocks_are_even_but_for_the_last() -> None:
+    assert list(even_blocks(7, 3)) == [(0, 3), (3, 6), (6, 7)]
+    assert list(even_blocks(6, 3)) == [(0, 3), (3, 6)]
+    assert list(even_blocks(0, 3)) == []
+
+
+@given(seed=st.integers(0, 2**32 - 1), queries=st.integers(0, 9), size=st.integers(1, 10))
+def test_blocks_of_any_size_give_the_same_ranks(seed: int, queries: int, size: int) -> None:
+    rng = np.random.default_rng(seed)
+    distances = torch.from_numpy(rng.integers(0, 5, (queries, 12)).astype(np.float32))
+    targets, known = (
+        Ragged.of([sorted(rng.choice(12, rng.integers(0, 4), replace=False).tolist()) for _ in range(queries)])
+        for _ in range(2)
+    )
+    whole = rank_block(distances.clone(), targets, [known])
+    found = rank_blocks(lambda first, last: distances[first:last].clone(), targets, [known], even_blocks(queries, size))
+    assert found.ptr.tolist() == whole.ptr.tolist()
+    assert (found.closer.tolist(), found.tied.tolist()) == (whole.closer.tolist(), whole.tied.tolist())
+    assert found.closer.dtype == found.tied.dtype == np.int32
+
+
+def test_nothing_is_kept_beside_a_block() -> None:
+    """What a block leaves behind would lie where the next one could."""
+    queries, size, traced = 600, 100, []
+    targets = Ragged.of([list(range(20))] * queries)
+
+    def distances(first: int, last: int) -> torch.Tensor:
+        traced.append(tracemalloc.get_traced_memory()[0])
+        return torch.zeros(last - first, 50)
+
+    tracemalloc.start()
+    try:
+        rank_blocks(distances, targets, [], even_blocks(queries, size))
+    finally:
+        tracemalloc.stop()
+    assert len(traced) == 6
+    assert traced[-1] - traced[1] < size * 20 * 4  # not even the ranks of one of the blocks between, of int32
 
 
 def test_a_part_of_rows() -> None:

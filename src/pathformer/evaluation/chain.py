@@ -13,13 +13,11 @@ Each entity has a degree of being an answer, from a predictor's p(x | head, rela
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import numpy as np
 import torch
 from torch import Tensor
 
-from pathformer.evaluation.ranks import Filters, Ranks, concatenate, part, rank_block
+from pathformer.evaluation.ranks import Filters, Ranks, even_blocks, rank_blocks
 from pathformer.models import Batch, Model
 from pathformer.plan import Block, build_layout
 from pathformer.plan.build import decompose
@@ -41,8 +39,13 @@ class Chain:
 
     def rank(self, queries: Queries, targets: Ragged, filters: Filters) -> Ranks:
         """Rank `targets` of every query among the entities that no filter holds."""
+        size = max(1, _NUMBERS // (self.width * len(self.table)))
+
+        def some(first: int, last: int) -> Tensor:
+            return -self.degrees(queries.take(np.arange(first, last)))
+
         with self.model.at_rest(), torch.inference_mode():
-            return concatenate(list(self._blocks(queries, targets, filters)))
+            return rank_blocks(some, targets, filters, even_blocks(len(queries), size))
 
     def degrees(self, queries: Queries) -> Tensor:
         """Of every entity for every query, (Q, N)."""
@@ -55,15 +58,6 @@ class Chain:
         ids = torch.stack([heads, relations], dim=1).flatten().int()
         points = self.model.encode(Batch.of(layout, self.table.device), ids)
         return torch.softmax(-self.model.space.distance_to_all(points.float(), self.table), dim=1)
-
-    def _blocks(self, queries: Queries, targets: Ragged, filters: Filters) -> Iterator[Ranks]:
-        size = max(1, _NUMBERS // (self.width * len(self.table)))
-        for first in range(0, len(queries), size):
-            last = min(first + size, len(queries))
-            distances = -self.degrees(queries.take(np.arange(first, last)))
-            yield rank_block(
-                distances, part(targets, first, last), [part(rows, first, last) for rows in filters], first
-            )
 
     def _degrees(self, query: Path | Fork, ids: np.ndarray[tuple[int, ...], np.dtype[np.int32]]) -> Tensor:
         if isinstance(query, Fork):

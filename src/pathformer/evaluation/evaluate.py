@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Literal, Protocol
 
 import numpy as np
@@ -14,10 +14,11 @@ from pathformer.errors import DivergedError
 from pathformer.evaluation.exclude import exclude
 from pathformer.evaluation.filters import reference_filter, strict_filter
 from pathformer.evaluation.metrics import Ties, score
-from pathformer.evaluation.ranks import Filters, Ranks, block_rows, concatenate, fold_disjuncts, part, rank_block
+from pathformer.evaluation.ranks import Filters, Ranks, block_rows, even_blocks, fold_disjuncts, rank_blocks
 from pathformer.evaluation.report import Report
 from pathformer.kg.graph import Graph
 from pathformer.models import Batch, Model
+from pathformer.nn.memory import keep_freed_memory
 from pathformer.plan import Block, UnionWay, build_layout
 from pathformer.plan.build import decompose
 from pathformer.query.parts import Part, negated_parts
@@ -53,13 +54,14 @@ def evaluate(
     strict: the larger graph, to rank against its non-answers only (`filters`); progress: called after each structure.
     """
     scores = {}
-    for name in sorted(queries, key=_place):
-        asked = queries[name]
-        filters = reference_filter(asked) if strict is None else strict_filter(asked, strict)
-        targets = asked.hard if answers == "hard" else asked.easy
-        scores[name] = score(ranker.rank(asked, targets, filters), ties)
-        if progress is not None:
-            progress(name, len(asked))
+    with keep_freed_memory():  # block after block of distances
+        for name in sorted(queries, key=_place):
+            asked = queries[name]
+            filters = reference_filter(asked) if strict is None else strict_filter(asked, strict)
+            targets = asked.hard if answers == "hard" else asked.easy
+            scores[name] = score(ranker.rank(asked, targets, filters), ties)
+            if progress is not None:
+                progress(name, len(asked))
     how = {"answers": answers, "ties": ties, "filter": "reference" if strict is None else "strict"}
     return Report(scores=scores, about={**(about or {}), **how}, paper=paper or {})
 
@@ -79,8 +81,14 @@ class ModelRanker:
 
     def rank(self, queries: Queries, targets: Ragged, filters: Filters) -> Ranks:
         """As `Ranker.rank`, in blocks that fit the memory."""
+        rows = len(decompose(queries.structure, self.union)) + len(self._denied(queries.structure))
+        size = max(1, block_rows(self.entities, self.device, self.memory) // rows)
+
+        def some(first: int, last: int) -> Tensor:
+            return self._distances(queries.take(np.arange(first, last)))
+
         with self.model.at_rest(), torch.inference_mode():
-            return concatenate(list(self._blocks(queries, targets, filters)))
+            return rank_blocks(some, targets, filters, even_blocks(len(queries), size))
 
     def points(self, queries: Queries) -> tuple[Tensor, npt.NDArray[np.int64]]:
         """Rows of the space (D, q), one a disjunct, and how many disjuncts each query has."""
@@ -90,16 +98,6 @@ class ModelRanker:
         if not bool(torch.isfinite(points).all()):
             raise DivergedError(f"a {queries.structure} query is encoded as numbers that are not finite")
         return points, np.bincount(layout.owners, minlength=len(queries))
-
-    def _blocks(self, queries: Queries, targets: Ragged, filters: Filters) -> Iterator[Ranks]:
-        rows = len(decompose(queries.structure, self.union)) + len(self._denied(queries.structure))
-        size = max(1, block_rows(self.entities, self.device, self.memory) // rows)
-        for first in range(0, len(queries), size):
-            last = min(first + size, len(queries))
-            distances = self._distances(queries.take(np.arange(first, last)))
-            yield rank_block(
-                distances, part(targets, first, last), [part(each, first, last) for each in filters], first
-            )
 
     def _distances(self, queries: Queries) -> Tensor:
         """Of every query to every entity, (Q, N)."""

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
-from pathformer.evaluation.ranks import Filters, Ranks, block_rows, concatenate, part, rank_block
+from pathformer.evaluation.ranks import Filters, Ranks, block_rows, even_blocks, rank_blocks
 from pathformer.kg.graph import Graph
 from pathformer.plan.build import decompose
 from pathformer.query.paths import NEGATION, Fork, Path
@@ -35,13 +35,11 @@ class Frequency:
     def rank(self, queries: Queries, targets: Ragged, filters: Filters) -> Ranks:
         """Rank `targets` of every query among the entities that no filter holds."""
         size = block_rows(self.entities, torch.device("cpu"))
-        parts = []
-        for first in range(0, len(queries), size):
-            last = min(first + size, len(queries))
-            distances = torch.from_numpy(-self.scores(queries.take(np.arange(first, last))))
-            chosen = [part(rows, first, last) for rows in filters]
-            parts.append(rank_block(distances, part(targets, first, last), chosen, first))
-        return concatenate(parts)
+
+        def some(first: int, last: int) -> torch.Tensor:
+            return torch.from_numpy(-self.scores(queries.take(np.arange(first, last))))
+
+        return rank_blocks(some, targets, filters, even_blocks(len(queries), size))
 
     def scores(self, queries: Queries) -> npt.NDArray[np.float32]:
         """Of every entity for every query, (Q, N)."""
