@@ -9,6 +9,8 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +20,7 @@ import training_toy as toy
 from rich.console import Console
 
 from pathformer.errors import DivergedError
-from pathformer.training import checkpoint
+from pathformer.training import checkpoint, loop
 from pathformer.training.display import Display
 from pathformer.training.loop import Training, train
 from pathformer.training.step import StepConfig, TrainingStep
@@ -75,6 +77,27 @@ def test_equal_seeds_give_equal_bits_and_others_do_not(tmp_path: Path) -> None:
         toy.run(tmp_path / name, quiet(), seed=seed)
     assert same(tmp_path / "a/last.safetensors", tmp_path / "b/last.safetensors")
     assert not same(tmp_path / "a/last.safetensors", tmp_path / "c/last.safetensors")
+
+
+def test_freed_memory_is_kept_while_a_processor_trains_and_changes_no_bit(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    toy.run(tmp_path / "kept", quiet())
+    told: list[str] = []
+
+    @contextmanager
+    def instead() -> Iterator[None]:
+        told.append("begun")
+        yield
+        told.append(f"ended after {(tmp_path / 'given back/last.safetensors').is_file()}")
+
+    monkeypatch.setattr(loop, "keep_freed_memory", instead)
+    toy.run(tmp_path / "given back", quiet())
+    assert told == ["begun", "ended after True"]
+    for name in ("last", "best"):
+        assert same(tmp_path / f"kept/{name}.safetensors", tmp_path / f"given back/{name}.safetensors")
+    with loop._freed_memory(torch.device("cuda")):
+        assert len(told) == 2  # a card has its own
 
 
 @pytest.mark.parametrize(("schedule", "turns"), [("reference", False), ("cosine", False), ("reference", True)])

@@ -14,13 +14,14 @@ and continued ends with the same bits as one that was not; in a box of time (`mi
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from contextlib import nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 
 import torch
 
 from pathformer.errors import DivergedError
 from pathformer.evaluation.report import Report
+from pathformer.nn.memory import keep_freed_memory
 from pathformer.training import checkpoint
 from pathformer.training.display import Display, duration
 from pathformer.training.fresh import Fresh
@@ -42,7 +43,7 @@ def train(task: Task, config: Training, folder: Path, display: Display | None = 
     if run.clock.done and run.last.is_file():  # a box may be over before the first update, and still leaves weights
         run.close()
         return run.result()
-    with run.display, run.interrupt:
+    with run.display, run.interrupt, _freed_memory(run.step.device):
         try:
             while not run.clock.done and not run.interrupt.asked:
                 run.advance()
@@ -243,6 +244,11 @@ def _divergence(diverged: Mapping[str, int], folder: Path) -> DivergedError:
     return DivergedError(
         f"the loss of {names} is not a finite number at step {step:,}; {_ADVICE}; {folder} keeps what was saved before"
     )
+
+
+def _freed_memory(device: torch.device) -> AbstractContextManager[None]:
+    """On a processor an update takes the memory of the one before; on a card torch itself sees to that."""
+    return keep_freed_memory() if device.type == "cpu" else nullcontext()
 
 
 def _memory(device: torch.device) -> dict[str, float]:
