@@ -22,9 +22,9 @@ from _record import record
 from rich.console import Console
 
 from pathformer.engine.engine import Engine
-from pathformer.engine.fit import new_model, train_in
 from pathformer.engine.heldout import Questions, draw_questions, hold_out
 from pathformer.engine.judge import all_but, find_predictions, fit_calibration, judge_calibration
+from pathformer.engine.lesson import Lesson, new_model, train_in
 from pathformer.engine.scale import Scale, scale_for
 from pathformer.evaluation.chain import Chain
 from pathformer.evaluation.evaluate import ModelRanker, evaluate
@@ -72,7 +72,7 @@ def trained(model: Model, kg: KnowledgeGraph, questions: Questions, scale: Scale
     """Train `model` for so long. Returns the settings, with the steps."""
     chosen = counted(scale, model.name, kg, questions, seconds)
     with tempfile.TemporaryDirectory() as folder:
-        train_in(Path(folder), model, kg, questions, chosen, CPU, Display(Console(quiet=True)))
+        train_in(Path(folder), model, Lesson(kg, questions, chosen), Display(Console(quiet=True)))
     return chosen
 
 

@@ -23,8 +23,8 @@ from torch import Tensor
 from torch.nn import functional as F  # noqa: N812 (torch's own name for it)
 
 from pathformer.engine.engine import Engine
-from pathformer.engine.fit import new_model, train_in
 from pathformer.engine.heldout import draw_questions
+from pathformer.engine.lesson import Lesson, new_model, train_in
 from pathformer.engine.scale import scale_for
 from pathformer.evaluation.evaluate import ModelRanker, evaluate
 from pathformer.index import build as build_index
@@ -113,7 +113,7 @@ def make(kg: KnowledgeGraph, rank: int, minutes: float) -> Engine:
     model = new_model(kg, scale, torch.device("cpu"))
     start_tables(model, source)
     with tempfile.TemporaryDirectory() as folder:
-        train_in(Path(folder), model, kg, questions, scale, torch.device("cpu"), Display(Console()))
+        train_in(Path(folder), model, Lesson(kg, questions, scale), Display(Console()))
     figures = evaluate(ModelRanker(model), questions.test).scores
     print({name: round(100 * score.mrr, 1) for name, score in figures.items()})
     about = {"minutes": minutes, "mrr": {name: score.mrr for name, score in figures.items()}}

@@ -12,8 +12,9 @@ from pathformer.engine import measure
 from pathformer.engine.box import Box
 from pathformer.engine.drawn import drawn_once
 from pathformer.engine.engine import Engine
-from pathformer.engine.fit import fit, new_model
+from pathformer.engine.fit import fit
 from pathformer.engine.heldout import Questions, draw_questions, hold_out
+from pathformer.engine.lesson import new_model
 from pathformer.engine.scale import scale_for
 from pathformer.index import build as build_index
 from pathformer.kg.knowledge import KnowledgeGraph

@@ -209,7 +209,7 @@ def test_an_interruption_of_measuring_says_what_follows(
     def stop(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("pathformer.engine.fit.assembled", stop)
+    monkeypatch.setattr("pathformer.engine.fit.assess", stop)
     words = "does this stage again and keeps" if kept else "nothing was kept, the same command starts over"
     with pytest.raises(KeyboardInterrupt, match=f"stopped while measuring and calibrating: .*{words}"):
         quickly(graph, out=tmp_path / "engine" if kept else None)

@@ -10,8 +10,8 @@ import pytest
 import torch
 from rich.console import Console
 
-from pathformer.engine.fit import new_model, train_in
 from pathformer.engine.heldout import Questions, draw_again, draw_questions, hold_out, to_learn
+from pathformer.engine.lesson import Lesson, new_model, train_in
 from pathformer.engine.links import start_from_links
 from pathformer.engine.scale import Scale, scale_for
 from pathformer.evaluation.evaluate import ModelRanker
@@ -50,7 +50,7 @@ def test_the_model_answers_links_as_the_predictor_does(
 ) -> None:
     model = new_model(graph, scale, CPU)
     assert scale.links is not None
-    start_from_links(tmp_path, model, questions, scale.links, {"note": "test"}, CPU, Display(Console(quiet=True)))
+    start_from_links(tmp_path, model, questions, scale.links, {"note": "test"}, Display(Console(quiet=True)))
     saved = checkpoint.read(tmp_path / "best.safetensors", CPU)
     assert (saved.facts["method"], saved.facts["note"]) == ("complex", "test")
     names = graph.vocabulary
@@ -68,17 +68,14 @@ def test_the_model_answers_links_as_the_predictor_does(
 def test_training_starts_with_the_links_and_is_interrupted_within_them(
     graph: KnowledgeGraph, scale: Scale, questions: Questions, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    result = train_in(
-        tmp_path, new_model(graph, scale, CPU), graph, questions, scale, CPU, Display(Console(quiet=True))
-    )
+    lesson, quiet = Lesson(graph, questions, scale), Display(Console(quiet=True))
+    result = train_in(tmp_path, new_model(graph, scale, CPU), lesson, quiet)
     assert result.step == 6
     assert checkpoint.read(tmp_path / "links/last.safetensors", CPU).facts["step"] == 6
     assert checkpoint.read(tmp_path / "training/last.safetensors", CPU).facts["step"] == 6
-    monkeypatch.setattr("pathformer.engine.links.train", lambda *_: replace(result, finished=False))
+    monkeypatch.setattr("pathformer.engine.best.train", lambda *_: replace(result, finished=False))
     with pytest.raises(KeyboardInterrupt):
-        train_in(
-            tmp_path / "cut", new_model(graph, scale, CPU), graph, questions, scale, CPU, Display(Console(quiet=True))
-        )
+        train_in(tmp_path / "cut", new_model(graph, scale, CPU), lesson, quiet)
     assert not (tmp_path / "cut/training").exists()
 
 

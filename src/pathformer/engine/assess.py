@@ -4,64 +4,56 @@ from __future__ import annotations
 
 import platform
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
 import torch
 
 from pathformer import __version__
-from pathformer.engine.calibrate import Calibration
 from pathformer.engine.engine import Engine
-from pathformer.engine.heldout import Questions
+from pathformer.engine.lesson import Lesson
 from pathformer.engine.measure import Measured, measure
 from pathformer.engine.notes import notes_on
 from pathformer.engine.reliability import draw_reliability
 from pathformer.engine.report import FitReport
 from pathformer.engine.scale import Scale
 from pathformer.engine.stages import Stages
+from pathformer.index import build
+from pathformer.models import Model
 from pathformer.training.checkout import commit
 from pathformer.training.loop import Result
 from pathformer.words import counted
 
-__all__ = ["Assessed", "assess", "with_times"]
-
-
-@dataclass(frozen=True, eq=False)
-class Assessed:
-    """What an engine is given besides its model."""
-
-    calibration: Calibration
-    report: FitReport
-    about: Mapping[str, Any]
-    files: Mapping[str, bytes]
+__all__ = ["assess", "with_times"]
 
 
 def assess(
-    engine: Engine,
-    questions: Questions,
-    scale: Scale,
+    model: Model,
+    lesson: Lesson,
     result: Result,
     stages: Stages,
-    advance: Callable[[str], None] = lambda _: None,
+    advance: Callable[[str], None],
     seconds: float | None = None,
     *,
     grown: bool = False,
-) -> Assessed:
-    """Measure an engine, calibrate on `valid`, judge on `test`, and write it all down.
+) -> Engine:
+    """The engine of a trained model, over an exact index: measured, calibrated on `valid`, judged on `test`.
 
     advance, seconds: as in `measure`; grown: whether the model knew most of the graph before this training.
     """
-    found = measure(engine, questions, advance, seconds)
-    report = _report(engine, scale, result, found, stages.seconds)
-    fitted = found.calibration.fitted
-    report = replace(report, notes=notes_on(engine.kg, questions, report, fitted=fitted, grown=grown))
-    for note in report.notes:
+    kg, questions, scale = lesson.kg, lesson.questions, lesson.scale
+    bare = Engine(kg, model, build("exact", model.entities.weight.detach().cpu(), model.space))
+    found = measure(bare, questions, advance, seconds)
+    report = _report(bare, scale, result, found, stages.seconds)
+    notes = notes_on(kg, questions, report, fitted=found.calibration.fitted, grown=grown)
+    report = replace(report, notes=notes)
+    for note in notes:
         stages.say(note)
     files = _texts(report)
     if report.calibration is not None:
         files["calibration.svg"] = draw_reliability(report.calibration).encode()
-    return Assessed(found.calibration, report, _about(report, scale), files)
+    return Engine(kg, model, bare.index, found.calibration, _about(report, scale), files)
 
 
 def with_times(engine: Engine, seconds: Mapping[str, float]) -> Engine:

@@ -12,14 +12,14 @@ from typing import Any
 
 import torch
 
+from pathformer.engine.best import train_best
 from pathformer.engine.heldout import Questions
 from pathformer.engine.scale import Links
 from pathformer.evaluation.evaluate import ModelRanker, evaluate
 from pathformer.models import Model, build
-from pathformer.training import checkpoint
 from pathformer.training.data import TrainingSet
 from pathformer.training.display import Display
-from pathformer.training.loop import Task, train
+from pathformer.training.loop import Task
 from pathformer.training.start import start_tables
 
 __all__ = ["METHOD", "start_from_links"]
@@ -33,10 +33,10 @@ def start_from_links(
     questions: Questions,
     links: Links,
     facts: Mapping[str, Any],
-    device: torch.device,
     display: Display,
 ) -> None:
     """Train the link predictor in a folder, or continue there, and start the model from its best weights."""
+    device = model.entities.weight.device
     torch.manual_seed(links.training.seed)
     source = build(METHOD, links.model, entities=model.entity_count, relations=model.relation_count).to(device)
     asked = questions.valid.get("1p")
@@ -46,10 +46,5 @@ def start_from_links(
         facts={**facts, "method": METHOD, "model": dict(links.model)},
         validate=None if asked is None else lambda: evaluate(ModelRanker(source), {"1p": asked}),
     )
-    result = train(task, links.training, folder, display)
-    if not result.finished:
-        raise KeyboardInterrupt
-    weights = result.best or result.last
-    if weights.is_file():
-        source.load_state_dict(checkpoint.read(weights, device).part("model"))
+    train_best(task, links.training, folder, display)
     start_tables(model, source)

@@ -16,14 +16,14 @@ import numpy as np
 import torch
 from rich.console import Console
 
-from pathformer.engine.assess import with_times
+from pathformer.engine.assess import assess, with_times
 from pathformer.engine.box import Box
 from pathformer.engine.change import Change
 from pathformer.engine.drawn import drawn_once
 from pathformer.engine.engine import Engine
-from pathformer.engine.fit import assembled, train_in
 from pathformer.engine.forms import FULL
 from pathformer.engine.heldout import Questions, among, asked_again, draw_held_out, draw_questions
+from pathformer.engine.lesson import Lesson, train_in
 from pathformer.engine.measure import MEASURES
 from pathformer.engine.place import grow_model, place_new
 from pathformer.engine.reindex import reindex
@@ -100,14 +100,15 @@ def _learn(
 ) -> tuple[Engine, Change]:
     """An engine of the larger graph, trained and measured, and what has changed; how long it took is not known yet."""
     questions, held = _questions(old, grown, scale, box, folder, stages)
+    lesson = Lesson(grown.kg, questions, scale)
     before = _mrr(old.model, among(held, old.model.entity_count))
     model = grow_model(old.model, grown.kg).to(device)
     place_new(model, grown.kg.graph("train"), old.kg.vocabulary.entity_count)
     with stages.training() as display:
         timed = scale.timed(box.training(scale.training, folder))
-        result = train_in(folder, model, grown.kg, questions, timed, device, display, row_rates(model, grown))
+        result = train_in(folder, model, replace(lesson, scale=timed), display, row_rates(model, grown))
     with stages.stage("measuring and calibrating", MEASURES) as advance:
-        learnt = assembled(grown.kg, model, questions, scale, result, stages, advance, box.measuring, grown=True)
+        learnt = assess(model, lesson, result, stages, advance, box.measuring, grown=True)
         after = _mrr(model, held)
         new, counting = _new_links(model, grown)
     change = Change(

@@ -1,0 +1,22 @@
+"""Training that ends with the best weights in its model."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from pathformer.training import checkpoint
+from pathformer.training.display import Display
+from pathformer.training.loop import Result, Task, Training, train
+
+__all__ = ["train_best"]
+
+
+def train_best(task: Task, settings: Training, folder: Path, display: Display) -> Result:
+    """Train in a folder, or continue there, and leave the best weights in the model; Ctrl-C goes on to the caller."""
+    result = train(task, settings, folder, display)
+    if not result.finished:
+        raise KeyboardInterrupt
+    weights = result.best or result.last
+    if weights.is_file():  # none where the time was too short for a single step
+        task.model.load_state_dict(checkpoint.read(weights, task.model.entities.weight.device).part("model"))
+    return result
