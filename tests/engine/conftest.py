@@ -1,4 +1,7 @@
-"""A small film graph and an engine over it whose model was never trained: answers are arbitrary, rules are not."""
+"""A small film graph and an engine over it whose model was never trained: answers are arbitrary, rules are not.
+
+And a larger graph of random triples, to train on.
+"""
 
 from __future__ import annotations
 
@@ -48,3 +51,8 @@ def engine(films: KnowledgeGraph) -> Engine:
     return Engine(
         films, model, build_index("exact", model.entities.weight.detach(), model.space), about={"note": "toy"}
     )
+
+
+@pytest.fixture(scope="session")
+def graph(small_graph_triples: dict[str, list[tuple[str, str, str]]]) -> KnowledgeGraph:
+    return KnowledgeGraph.from_triples([t for part in small_graph_triples.values() for t in part], name="small")

@@ -24,13 +24,10 @@ from pathformer.symbolic.sample import Rules, sample
 from pathformer.training.device import choose_device
 from pathformer.training.task import Training
 
-Triples = list[tuple[str, str, str]]
-
 
 @pytest.fixture(scope="module")
-def graph(small_graph_triples: dict[str, Triples]) -> KnowledgeGraph:
-    kg = KnowledgeGraph.from_triples([t for part in small_graph_triples.values() for t in part], name="small")
-    return hold_out(kg, 0.1)
+def graph(graph: KnowledgeGraph) -> KnowledgeGraph:
+    return hold_out(graph, 0.1)
 
 
 @pytest.fixture(scope="module")

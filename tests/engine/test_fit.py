@@ -47,11 +47,6 @@ def quickly(kg: KnowledgeGraph, **options: object) -> pathformer.Engine:
 
 
 @pytest.fixture(scope="module")
-def graph(small_graph_triples: dict[str, Triples]) -> KnowledgeGraph:
-    return KnowledgeGraph.from_triples([t for part in small_graph_triples.values() for t in part], name="small")
-
-
-@pytest.fixture(scope="module")
 def made(graph: KnowledgeGraph, tmp_path_factory: pytest.TempPathFactory) -> tuple[pathformer.Engine, Path]:
     out = tmp_path_factory.mktemp("fit") / "engine"
     return quickly(graph, out=out), out

@@ -12,12 +12,10 @@ from pathformer.index import build as build_index
 from pathformer.kg.knowledge import KnowledgeGraph
 from pathformer.models import build
 
-Triples = list[tuple[str, str, str]]
-
 
 @pytest.fixture(scope="module")
-def engine(small_graph_triples: dict[str, Triples]) -> Engine:
-    kg = hold_out(KnowledgeGraph.from_triples([t for part in small_graph_triples.values() for t in part]), 0.1)
+def engine(graph: KnowledgeGraph) -> Engine:
+    kg = hold_out(graph, 0.1)
     names = kg.vocabulary
     settings = {"dim": 16, "layers": 1, "heads": 2}
     model = build("pathformer", settings, entities=names.entity_count, relations=names.relation_count)

@@ -24,12 +24,11 @@ from pathformer.training.display import Display
 from pathformer.training.task import Training
 
 CPU = torch.device("cpu")
-Triples = list[tuple[str, str, str]]
 
 
 @pytest.fixture(scope="module")
-def graph(small_graph_triples: dict[str, Triples]) -> KnowledgeGraph:
-    return hold_out(KnowledgeGraph.from_triples([t for part in small_graph_triples.values() for t in part]), 0.1)
+def graph(graph: KnowledgeGraph) -> KnowledgeGraph:
+    return hold_out(graph, 0.1)
 
 
 @pytest.fixture(scope="module")

@@ -107,10 +107,7 @@ def test_settings_make_a_model(entities: int, cuda: bool) -> None:
     assert (sizes["1p"], sum(sizes.values())) == (1, scale.training.batch)
 
 
-def test_what_a_card_would_be_told_trains_on_a_processor(
-    small_graph_triples: dict[str, list[tuple[str, str, str]]],
-) -> None:
-    graph = KnowledgeGraph.from_triples([triple for part in small_graph_triples.values() for triple in part])
+def test_what_a_card_would_be_told_trains_on_a_processor(graph: KnowledgeGraph) -> None:
     card = scale_for(entities=50, triples=460, minutes=1.0, cuda=True).stepped(3)
     assert card.links is not None
     links = replace(card.links, training=replace(card.links.training, batch=50))

@@ -33,13 +33,7 @@ from pathformer.models import Model, build
 from pathformer.query.structures import STRUCTURES
 from pathformer.symbolic.queries import Queries, Ragged
 
-Triples = list[tuple[str, str, str]]
 NEW = [("fresh", "r0", "e1"), ("fresh", "r1", "e2"), ("e3", "r2", "fresh"), ("later", "r0", "fresh"), ("e4", "x", "e5")]
-
-
-@pytest.fixture(scope="module")
-def graph(small_graph_triples: dict[str, Triples]) -> KnowledgeGraph:
-    return KnowledgeGraph.from_triples([t for part in small_graph_triples.values() for t in part], name="small")
 
 
 @pytest.fixture
