@@ -21,6 +21,7 @@ from pathformer.query.structures import Structure
 from pathformer.symbolic.pairs import GraphPair
 from pathformer.symbolic.program import compile_structure
 from pathformer.symbolic.queries import Ragged
+from pathformer.symbolic.stack import workspace
 
 __all__ = ["answer", "answer_rows", "threads"]
 
@@ -122,7 +123,6 @@ def answer_rows(structure: Structure, rows: npt.NDArray[np.integer], graphs: Gra
     them; hard are those on the larger graph that are not easy.
     """
     from pathformer.symbolic.kernels.bulk import answer_rows as kernel
-    from pathformer.symbolic.kernels.stack import workspace
 
     program = compile_structure(structure)
     edges = graphs.edges()

@@ -7,16 +7,14 @@ marked edges finds both.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from pathformer.errors import BenchmarkError
 from pathformer.kg.graph import Graph
-
-if TYPE_CHECKING:
-    from pathformer.symbolic.kernels.stack import Edges
+from pathformer.symbolic.stack import BOTH, LARGE, Edges
 
 __all__ = ["GraphPair"]
 
@@ -52,8 +50,6 @@ class GraphPair:
 
     def edges(self) -> Edges:
         """The arrays that compiled code reads, made once."""
-        from pathformer.symbolic.kernels.stack import BOTH, LARGE, Edges
-
         if "edges" not in self._cache:
             graph = self.large
             order = np.argsort(graph.pair_relation, kind="stable")

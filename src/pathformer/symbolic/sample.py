@@ -18,7 +18,6 @@ import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -28,9 +27,7 @@ from pathformer.symbolic.answer import answer_rows, threads
 from pathformer.symbolic.pairs import GraphPair
 from pathformer.symbolic.program import Program, compile_structure
 from pathformer.symbolic.queries import Queries
-
-if TYPE_CHECKING:
-    from pathformer.symbolic.kernels.stack import Workspace
+from pathformer.symbolic.stack import Workspace, workspace
 
 __all__ = ["Fates", "Rules", "draw_rows", "links", "sample"]
 
@@ -170,8 +167,6 @@ class _Memory:
 
     @classmethod
     def of(cls, entities: int, depth: int) -> _Memory:
-        from pathformer.symbolic.kernels.stack import workspace
-
         return cls(workspace(entities, depth), np.zeros(REMEMBERED, np.uint64), np.zeros(REMEMBERED, np.uint8))
 
 

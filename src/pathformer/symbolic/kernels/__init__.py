@@ -13,14 +13,14 @@ from typing import Any
 import numba
 
 from pathformer.kg.archives import cache_folder
-from pathformer.symbolic import program
+from pathformer.symbolic import program, stack
 
 __all__ = ["bulk", "evaluate", "walk"]
 
 
 def _digest() -> str:
     digest = hashlib.blake2b(digest_size=8)
-    for file in [*sorted(Path(__file__).parent.glob("*.py")), Path(program.__file__)]:
+    for file in [*sorted(Path(__file__).parent.glob("*.py")), Path(program.__file__), Path(stack.__file__)]:
         digest.update(file.read_bytes())
     return digest.hexdigest()
 

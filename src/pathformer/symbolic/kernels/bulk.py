@@ -6,7 +6,7 @@ import numba
 import numpy as np
 
 from pathformer.symbolic.kernels.evaluate import evaluate
-from pathformer.symbolic.kernels.stack import BOTH, ENDLESS, LARGE, SMALL
+from pathformer.symbolic.stack import BOTH, ENDLESS, LARGE, SMALL
 
 __all__ = ["answer_rows"]
 

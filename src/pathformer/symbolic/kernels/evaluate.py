@@ -6,8 +6,8 @@ import numba
 import numpy as np
 
 from pathformer.symbolic.kernels.sets import exclude, find_pair, flip, intersect, narrow, project
-from pathformer.symbolic.kernels.stack import BOTH, ENDLESS
 from pathformer.symbolic.program import ANCHOR, EXCLUDE, INTERSECT, NARROW, NEGATE, PROJECT
+from pathformer.symbolic.stack import BOTH, ENDLESS
 
 __all__ = ["evaluate"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numba
 import numpy as np
 
-from pathformer.symbolic.kernels.stack import BOTH
+from pathformer.symbolic.stack import BOTH
 
 __all__ = ["exclude", "find_pair", "flip", "intersect", "narrow", "project"]
 

@@ -9,8 +9,8 @@ import numba
 import numpy as np
 
 from pathformer.symbolic.kernels.evaluate import evaluate
-from pathformer.symbolic.kernels.stack import ENDLESS, LARGE, SMALL
 from pathformer.symbolic.program import ANCHOR, KEEP, RETURN, STEP
+from pathformer.symbolic.stack import ENDLESS, LARGE, SMALL
 
 __all__ = ["ACCEPTED", "BROKEN", "EMPTY", "NO_HARD", "NO_VANISHED", "OVER_LIMIT", "draw"]
 
