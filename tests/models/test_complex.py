@@ -18,27 +18,22 @@ from pathformer.training import bench
 from pathformer.training.options import SoftmaxOptions, StepConfig
 from pathformer.training.step import TrainingStep
 
-ENTITIES, RELATIONS, RANK = 12, 4, 6
+ENTITIES, RELATIONS, RANK = 12, 4, 5
 
 
-def model(members: int = 1) -> ComplEx:
+def model() -> ComplEx:
     torch.manual_seed(0)
-    return ComplEx(Config(rank=RANK, n3=0.3, relation=0.7, members=members), ENTITIES, RELATIONS)
+    return ComplEx(Config(rank=RANK, n3=0.3, relation=0.7), ENTITIES, RELATIONS)
 
 
 def numbers(rows: Tensor) -> list[list[complex]]:
     return [[complex(a, b) for a, b in zip(row[:RANK], row[RANK:], strict=True)] for row in rows.tolist()]
 
 
-def score(made: ComplEx, head: int, relation: int, tail: int, member: int | None = None) -> float:
+def score(made: ComplEx, head: int, relation: int, tail: int) -> float:
     h, t = (numbers(made.entities.weight)[i] for i in (head, tail))
     r = numbers(made.operators.weight)[relation]
-    parts = [(a * b * c.conjugate()).real for a, b, c in zip(h, r, t, strict=True)]
-    if member is None:
-        return sum(parts)
-    count = made.config.members
-    size = RANK // count
-    return count * sum(parts[member * size : (member + 1) * size])
+    return sum((a * b * c.conjugate()).real for a, b, c in zip(h, r, t, strict=True))
 
 
 def test_distances_are_minus_the_scores_of_links_and_unions_take_the_best() -> None:
@@ -65,16 +60,8 @@ def test_what_is_more_than_a_link_is_refused_by_name() -> None:
         made.encode(Batch.of(negated.layout), torch.from_numpy(negated.ids))
 
 
-def test_the_whole_is_the_mean_of_its_members() -> None:
-    made = model(members=3)
-    for tail in range(ENTITIES):
-        each = [score(made, 5, 1, tail, member) for member in range(3)]
-        assert score(made, 5, 1, tail) == pytest.approx(sum(each) / 3)
-
-
-@pytest.mark.parametrize("members", [1, 2, 3])
-def test_its_objective_as_loops(members: int) -> None:
-    made, data = model(members), bench.made_up(("1p",), ENTITIES, RELATIONS, 40, "cpu")
+def test_its_objective_as_loops() -> None:
+    made, data = model(), bench.made_up(("1p",), ENTITIES, RELATIONS, 40, "cpu")
     step = StepConfig(softmax=SoftmaxOptions(targets=3, smoothing=0.2), weighted=False)
     trainer = TrainingStep(made, data, {"1p": 6}, step)
     drawn = trainer.drawer.draw()
@@ -94,10 +81,8 @@ def test_its_objective_as_loops(members: int) -> None:
         wanted: dict[int, float] = {}
         for place, share in zip(drawn.targets[row].tolist(), drawn.shares[row].tolist(), strict=True):
             wanted[place] = wanted.get(place, 0.0) + share
-        tails = joins = 0.0
-        for m in range(members):
-            tails += smoothed([score(made, head, relation, e, m) for e in range(ENTITIES)], wanted) / members
-            joins += smoothed([score(made, head, r, tail, m) for r in range(RELATIONS)], {relation: 1.0}) / members
+        tails = smoothed([score(made, head, relation, e) for e in range(ENTITIES)], wanted)
+        joins = smoothed([score(made, head, r, tail) for r in range(RELATIONS)], {relation: 1.0})
         rows = [numbers(made.entities.weight)[i] for i in (head, tail)] + [numbers(made.operators.weight)[relation]]
         n3 = sum(abs(x) ** 3 for vector in rows for x in vector)
         assert losses[row].item() == pytest.approx(tails + 0.7 * joins + 0.3 * n3, rel=1e-4)

@@ -32,15 +32,12 @@ class Config:
     rank: int = 1000  # r, Lacroix et al.'s for FB15k-237 (recalled)
     n3: float = 0.05  # weight of the cubes, likewise (recalled)
     relation: float = 4.0  # weight of the softmax over relations, Chen et al.'s for FB15k-237 (recalled); 0: none
-    members: int = 1  # link predictors of rank r / members that are trained beside each other and scored as one; ours
 
     def __post_init__(self) -> None:
         if self.rank < 1:
             raise ValueError("rank is at least 1")
         if min(self.n3, self.relation) < 0.0:
             raise ValueError("n3 and relation are weights: 0 or more")
-        if self.members < 1 or self.rank % self.members:
-            raise ValueError(f"rank {self.rank} does not divide into {self.members} members")
 
 
 class ComplEx(Model):
