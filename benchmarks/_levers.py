@@ -13,6 +13,7 @@ PRODUCT = (
     "model.fork=sum",
     "model.fork_dropout=0.3",
     "model.variable=expected",
+    "model.domains=false",
     "model.read=path",
     "model.tokens=shared",
     "model.adds=everywhere",
@@ -35,6 +36,7 @@ class Lever:
 
     settings: tuple[str, ...]
     expected: str = ""
+    on: str = "scratch"  # the recipe that it is thought for
 
 
 LEVERS = {  # what was expected: the words of those who proposed them, before anything was measured
@@ -150,20 +152,20 @@ LEVERS = {  # what was expected: the words of those who proposed them, before an
         ),
         "a link predictor that counts hubs more: 2u and up gain, 1p loses a little",
     ),
-    "sharp": Lever(("model.sharpness=2.0",), "NELL995: 0.15 more, as it has without training for it"),
-    "domains": Lever(
-        ("model.domains=true",),
-        "what stands between two links is to have the second one: NELL995 2p 1, 3p 2 more, FB15k-237 next to nothing",
+    "no-domains": Lever(
+        ("model.domains=false",),
+        "what stands between two links need not have the second: NELL995 2p 1, 3p 2 less, FB15k-237 next to nothing",
+        on="fast",
     ),
-    "domains-sharp": Lever(("model.domains=true", "model.sharpness=2.0"), "both"),
-    "domains-fast": Lever(
-        ("model.domains=true", "training.update.token_rate=4.0"), "likewise, domains at four times the rate"
-    ),
+    "domains-slow": Lever((f"{UPDATE}token_rate=0.2",), "domains at a lower rate: less of the same", on="fast"),
+    "domains-fast": Lever((f"{UPDATE}token_rate=16.0",), "domains at a higher rate: learned by heart", on="fast"),
+    "blunt": Lever(("model.sharpness=1.3",), "2p and 3p less, by what they lose without training for it", on="fast"),
     "wide-own": Lever(
-        ("model.tokens=own", "model.width=800", "model.layers=2", "training.update.token_rate=2.0"),
+        ("model.tokens=own", "model.width=800", "model.layers=2"),
         "tables and a width of the encoder's own beside a wide base: 2p 0.8, 3p 0.4 more",
+        on="fast",
     ),
-    "no-encoder": Lever(("model.alone=9",), "chains and forks alone: what the encoder adds is what is lost"),
+    "no-encoder": Lever(("model.alone=9",), "chains and forks alone: what the encoder adds is lost", on="fast"),
     "expected": Lever(("model.variable=expected",), "the recipe's ip better; nothing else moves"),
     "mix-negation": Lever(
         (*MIXED, 'training.mix={"2in"=2.0,"3in"=2.0,"inp"=2.0,"pin"=2.0,"pni"=2.0}'),

@@ -1,6 +1,7 @@
 """Runs in boxes of time: `PYTHONPATH=src python benchmarks/boxes.py MINUTES OUT RUN [RUN ...]`.
 
     --jobs N        N rows side by side on the one device, each in a process of its own; their order is the given one
+    --others N      processes of others on the same device, which the results count beside the rows
     --no-mps        do not start NVIDIA's multi-process service for them
     --seconds S     stop and save S seconds after the start; the same command goes on
     --whole         start no run that would be cut
@@ -59,6 +60,7 @@ def main() -> None:
     parser.add_argument("runs", nargs="+")
     parser.add_argument("--seconds", type=float)
     parser.add_argument("--jobs", type=int, default=1)
+    parser.add_argument("--others", type=int, default=0)
     for name in ("whole", "keep", "cpu", "no-mps"):
         parser.add_argument(f"--{name}", action="store_true")
     parser.add_argument("--set", action="append", default=[])
@@ -82,6 +84,7 @@ def main() -> None:
         device="cpu" if args.cpu else "auto",
         commit=args.commit,
         jobs=args.jobs,
+        others=args.others,
         mps=not args.no_mps,
     )
     for name, words in filled.failed.items():

@@ -13,7 +13,8 @@ trained first, once for all of them, within minutes of its own (`start.key=value
 OUT. Levers share the graph and the queries; each is a process, JOBS of them at a time, so that all have the same share
 of a device. They are judged on validation queries: test queries are ranked once, by the run that is chosen. Unions,
 paths from variables and negated branches are ranked in every way that a model can. Writes `levers.json` and `levers.md`
-to OUT; weights stay in OUT/LEVER, and the same command goes on where it was cut.
+to OUT; the same command goes on where it was cut. Weights of finished levers are removed (a wide one has gigabytes),
+unless --keep is given: then they stay in OUT/LEVER.
 `--speed` times captured updates on made-up queries of both benchmarks' sizes instead, on a card.
 """
 
@@ -64,7 +65,7 @@ def main() -> None:
     parser.add_argument("out", nargs="?", type=Path)
     parser.add_argument("levers", nargs="*")
     parser.add_argument("--jobs", type=int, default=1)
-    for name in ("speed", "list"):
+    for name in ("speed", "list", "keep"):
         parser.add_argument(f"--{name}", action="store_true")
     args = parser.parse_args()
     if args.speed:
@@ -75,16 +76,17 @@ def main() -> None:
     elif args.out is None:
         parser.error("a RUN, MINUTES and OUT are needed")
     else:
-        work(args.run, args.minutes, args.out, args.levers or list(LEVERS), args.jobs)
+        work(args.run, args.minutes, args.out, args.levers or list(LEVERS), args.jobs, keep=args.keep)
 
 
-def work(name: str, minutes: float, folder: Path, titles: list[str], jobs: int) -> None:
+def work(name: str, minutes: float, folder: Path, titles: list[str], jobs: int, keep: bool = False) -> None:
     """Read graph and queries once, train what levers start from, then the levers, each in a process of its own.
 
     This process never uses a device, or its forks could not.
     """
     run = read_run(name)
-    levers = {title: _begun(lever_of(title, run.dataset), run.start) for title in titles}
+    left = [title for title in titles if not _figures_file(folder, title).is_file()]
+    levers = {title: _begun(lever_of(title, run.dataset), run.start) for title in left}
     begun = time.monotonic()
     material = gather(run)
     print(f"queries ready in {time.monotonic() - begun:.0f} s", flush=True)
@@ -92,7 +94,7 @@ def work(name: str, minutes: float, folder: Path, titles: list[str], jobs: int) 
     starts = {key: folder / f"start-{number}-{Path(key[0]).stem}" for number, key in enumerate(wanted)}
     first = {place.name: partial(_first, key, place, material) for key, place in starts.items()}
     then = {
-        _folder(title): partial(_one, name, minutes, folder, title, lever, _from(lever, starts), material)
+        _folder(title): partial(_one, name, minutes, folder, title, lever, _from(lever, starts), material, keep)
         for title, lever in levers.items()
     }
     with Service(print) if jobs > 1 else nullcontext() as service:
@@ -136,16 +138,25 @@ def _first(start: Start, place: Path, material: Material) -> None:
 
 
 def _one(
-    name: str, minutes: float, folder: Path, title: str, lever: Lever, settings: list[str], material: Material
+    name: str,
+    minutes: float,
+    folder: Path,
+    title: str,
+    lever: Lever,
+    settings: list[str],
+    material: Material,
+    keep: bool,
 ) -> None:
-    """Train a lever and write what came of it beside its weights."""
+    """Train a lever and write what came of it; its weights are removed then, or kept beside it."""
     place = folder / _folder(title)
     run = read_run(name, [*settings, f"training.minutes={minutes}"])
     start_memory()
     outcome = train_run(run, place, material=material, test=False)
     row = {"expected": lever.expected, "settings": list(lever.settings)} | _figures(outcome, place)
     row |= {"device": device_name(), "other_ways": _ways(outcome, material, run.valid_queries)}
-    _keep(place / "lever.json", row)
+    _keep(_figures_file(folder, title), row)
+    for weights in () if keep else place.glob("*.safetensors"):
+        weights.unlink()
 
 
 def _keep(path: Path, row: Mapping[str, Any]) -> None:
@@ -194,7 +205,7 @@ def _last(log: Path) -> str:
 
 def _write(name: str, minutes: float, folder: Path, titles: list[str], jobs: int) -> None:
     """All levers that were finished, as JSON and as a table."""
-    files = {title: folder / _folder(title) / "lever.json" for title in titles}
+    files = {title: _figures_file(folder, title) for title in titles}
     rows = {title: json.loads(file.read_text(encoding="utf-8")) for title, file in files.items() if file.is_file()}
     if not rows:
         sys.exit("no lever was finished")
@@ -207,6 +218,10 @@ def _write(name: str, minutes: float, folder: Path, titles: list[str], jobs: int
 
 def _folder(title: str) -> str:
     return title.partition(":")[0]
+
+
+def _figures_file(folder: Path, title: str) -> Path:
+    return folder / _folder(title) / "lever.json"
 
 
 def _figures(outcome: Any, place: Path) -> dict[str, Any]:

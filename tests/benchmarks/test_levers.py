@@ -28,9 +28,10 @@ def test_a_lever_changes_its_run(name: str) -> None:
         before = read_run(start[0], list(start[1:]))
         assert (before.dataset, before.method) == ("nell995", "complex")
     settings = levers._from(lever, {start: Path("there")})
-    changed, usual = read_run("scratch-nell995", settings), read_run("scratch-nell995")
+    base = f"{LEVERS[name].on}-nell995"
+    changed, usual = read_run(base, settings), read_run(base)
     assert (changed.plain() == usual.plain()) == (name == "recipe")
-    assert changed.start == ("there" if start else "")
+    assert changed.start == ("there" if start else usual.start)
     if start and changed.model.space == "hermitian":  # type: ignore[attr-defined]
         assert changed.model.dim == 2 * before.model.rank  # type: ignore[attr-defined]
 
@@ -103,6 +104,34 @@ def test_a_lever_keeps_every_validation_by_structure_and_is_written_whole(
     with pytest.raises(OSError, match="disk full"):
         levers._keep(tmp_path / "lever.json", {"half": 1})
     assert json.loads((tmp_path / "lever.json").read_text()) == row
+
+
+@pytest.mark.parametrize("keep", [False, True])
+def test_a_finished_lever_is_trained_once_and_leaves_its_weights_only_if_they_are_to_be_kept(
+    keep: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    trained = []
+
+    def train(_: object, place: Path, **__: object) -> SimpleNamespace:
+        place.mkdir(exist_ok=True)
+        trained.append(place.name)
+        for name in ("best.safetensors", "last.safetensors", "log.jsonl"):
+            (place / name).touch()
+        return SimpleNamespace()
+
+    figures = {"steps": 3, "queries_per_second": 10.0, **dict.fromkeys(("EPFO", *EPFO), 1.0)}
+    for name, value in (("train_run", train), ("_figures", lambda *_: figures), ("_ways", lambda *_: {})):
+        monkeypatch.setattr(levers, name, value)
+    monkeypatch.setattr(levers, "gather", lambda _: None)
+    monkeypatch.setattr(levers, "_side_by_side", lambda tasks, *_: [task() for task in tasks.values()])
+    for _ in range(2):
+        levers.work("scratch-fb15k-237", 0.1, tmp_path, ["recipe", "one-layer"], 1, keep=keep)
+    assert trained == ["recipe", "one-layer"]
+    assert {path.name for path in (tmp_path / "recipe").glob("*.safetensors")} == (
+        {"best.safetensors", "last.safetensors"} if keep else set()
+    )
+    assert (tmp_path / "recipe" / "log.jsonl").is_file()
+    assert "| one-layer | 3 | 10 |" in (tmp_path / "levers.md").read_text()
 
 
 def _fails_at(_: Path, __: Path) -> None:

@@ -75,10 +75,11 @@ def box(folder: Path, method: str, *settings: str, minutes: float = 5.0, **more:
 
 def test_runs_leave_records_and_no_weights(folder: Path, tmp_path: Path, quiet: Display) -> None:
     asked = [box(folder, "gqe"), box(folder, "mlp", "training.batch=16", variant="wide")]
-    filled = fill(asked, tmp_path / "out", tmp_path / "work", device="cpu", display=quiet, commit="abc")
+    filled = fill(asked, tmp_path / "out", tmp_path / "work", device="cpu", display=quiet, commit="abc", others=2)
     assert (filled.left, filled.failed) == ([], {})
     records = read_records([tmp_path / "out"])
     assert [record.file_name for record in records] == ["gqe@5min.json", "mlp@5min-wide.json"]
+    assert [record.beside for record in records] == [3, 3]
     gqe, mlp = records
     assert set(gqe.mrr) == {"last", "best"}
     assert set(gqe.mrr["last"]) == set(EPFO)

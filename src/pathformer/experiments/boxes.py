@@ -35,6 +35,7 @@ def fill(
     commit: str | None = None,
     display: Display | None = None,
     jobs: int = 1,
+    others: int = 0,
     mps: bool = True,
 ) -> Filled:
     """Run the boxes in their order, as many as there is time for.
@@ -42,13 +43,14 @@ def fill(
     seconds: after which the runs in progress are stopped and saved; whole: start none that would be cut; keep: leave
     the weights of finished runs in their folders; commit: what the records say, where this is no checkout; jobs: how
     many share the device, each in a process of its own, with `mps` through NVIDIA's multi-process service if it is
-    there. With several the caller must not have used a CUDA device before.
+    there; others: processes that share it besides, which the records count. With several jobs the caller must not have
+    used a CUDA device before.
     """
     display, begun = display or Display(), time.monotonic()
     if jobs == 1:
         choose_device(device)  # a wrong name is told at once
     shelf = Shelf((run for box in boxes for run in box.runs()), data)
-    terms = Terms(out=out, work=work, device=device, keep=keep, commit=commit, beside=jobs)
+    terms = Terms(out=out, work=work, device=device, keep=keep, commit=commit, beside=jobs + others)
     deadline = None if seconds is None else begun + seconds
     if jobs > 1:
         return fill_side(boxes, shelf, terms, deadline=deadline, whole=whole, display=display, mps=mps)
