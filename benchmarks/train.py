@@ -181,8 +181,7 @@ def on_processor():
 
 
 def others(data, rate):
-    """Other settings at 5 x 512."""
-    found = {}
+    """Other settings at 5 x 512, each with its name as soon as it is measured."""
     for name, config in {
         "relative positions": Config(positions="relative"),
         "no dropout": Config(dropout=0.0),
@@ -192,11 +191,10 @@ def others(data, rate):
         "set fork": Config(fork="set"),
         "one layer": Config(layers=1),
     }.items():
-        found[name] = case(name, data, EPFO_2560, rate, config=config, updates=200)
-    found["one structure, 512"] = case("one structure, 512", data, {"2i": 512}, rate, updates=200)
+        yield name, case(name, data, EPFO_2560, rate, config=config, updates=200)
+    yield "one structure, 512", case("one structure, 512", data, {"2i": 512}, rate, updates=200)
     more = bench.made_up(EFOL_TRAINED, ENTITIES, RELATIONS, 10_798, "cuda")
-    found["EFOL, 10 x 512"] = case("EFOL, 10 x 512", more, dict.fromkeys(EFOL_TRAINED, 512), rate, updates=200)
-    return found
+    yield "EFOL, 10 x 512", case("EFOL, 10 x 512", more, dict.fromkeys(EFOL_TRAINED, 512), rate, updates=200)
 
 
 def methods(names, device, out, commit):
@@ -230,7 +228,7 @@ def main():
     for name in ("all", "products", "cpu"):
         parser.add_argument(f"--{name}", action="store_true")
     parser.add_argument("--model", action="append", help="a method as the tables call it, or all")
-    parser.add_argument("--out", type=Path, default=RESULTS, help="with --model: where the file goes")
+    parser.add_argument("--out", type=Path, default=RESULTS, help="where the figures go")
     parser.add_argument("--commit", help="with --model: what the file says, where this is no checkout")
     args = parser.parse_args(sys.argv[1:])
     if args.model:
@@ -255,11 +253,12 @@ def main():
         "512 mixed": case("EPFO, 512 mixed", data, EPFO_512, rate, detail=10),
     }
     found |= {"phases, 5 x 512": phases(data, EPFO_2560), "phases, 512 mixed": phases(data, EPFO_512)}
+    record("train", found, args.out)
     if args.products:
         products()
-    if args.all:
-        found |= others(data, rate)
-    record("train", found)
+    for name, figures in others(data, rate) if args.all else ():
+        found[name] = figures
+        record("train", found, args.out)  # what is cut leaves what it had
 
 
 if __name__ == "__main__":
