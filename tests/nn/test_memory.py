@@ -17,7 +17,7 @@ from pathformer.nn import memory
 from pathformer.nn.memory import keep_freed_memory
 
 VARIABLES = ("MALLOC_MMAP_MAX_", "MALLOC_MMAP_THRESHOLD_", "MALLOC_TRIM_THRESHOLD_", "MALLOC_TOP_PAD_")
-TIMES = 5
+TIMES = 2
 PROGRAM = """
 import ctypes, json, resource
 from pathformer.nn.memory import keep_freed_memory
@@ -46,13 +46,14 @@ def resident():  # MiB
 told = {}
 """
 BEFORE_INSIDE_AFTER = """
-told["before"] = faults(96)
+told["before"] = faults(160)
 with keep_freed_memory():
-    told["inside"] = faults(64)
+    told["inside"] = faults(128)
+    told["inside, larger"] = faults(160)
     with keep_freed_memory():
-        told["further inside"] = faults(64)
-    told["inside again"] = faults(64)
-told["after"] = faults(96)  # too large for a hole that those blocks may have left
+        told["further inside"] = faults(128)
+    told["inside again"] = faults(128)
+told["after"] = faults(160)  # too large for a hole that those blocks may have left
 """
 GIVEN_BACK = """
 with keep_freed_memory():
@@ -63,13 +64,17 @@ with keep_freed_memory():
     told["freed"] = resident()
 told["left"] = resident()
 """
+INSIDE = """
+with keep_freed_memory():
+    told["inside"] = faults(64)
+"""
 ERROR = """
-told["before"] = faults(96)
+told["before"] = faults(64)
 try:
     with keep_freed_memory():
         raise KeyError
 except KeyError:
-    told["after"] = faults(96)
+    told["after"] = faults(64)
 """
 
 
@@ -96,17 +101,18 @@ real = pytest.mark.skipif(
 @real
 def test_a_loop_of_large_blocks_faults_no_more_inside_and_as_before_after_it() -> None:
     found = told(BEFORE_INSIDE_AFTER)
-    assert found["before"] >= TIMES * 48  # a block has 48 pages where the system gives out those of 2 MiB, else 24,576
-    assert found["inside"] < found["before"] / 20
-    assert found["further inside"] < found["before"] / 20
-    assert found["inside again"] < found["before"] / 20
-    assert found["before"] / 2 < found["after"] < 2 * found["before"]
+    assert found["before"] >= TIMES * 80  # a block has 80 pages where the system gives out those of 2 MiB, else 40,960
+    assert found["inside"] < found["before"] / 8
+    assert found["further inside"] < found["before"] / 8
+    assert found["inside again"] < found["before"] / 8
+    for name in ("inside, larger", "after"):
+        assert found["before"] / 2 < found[name] < 2 * found["before"]
 
 
 @real
 def test_with_settings_of_ones_own_it_faults_inside_as_outside(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MALLOC_TOP_PAD_", "65536")
-    assert told(BEFORE_INSIDE_AFTER)["inside"] >= TIMES * 32
+    assert told(INSIDE)["inside"] >= TIMES * 32
 
 
 @real
@@ -123,22 +129,24 @@ def test_an_error_ends_it_as_well() -> None:
 
 
 class Library:
-    """A glibc that writes down what it was told."""
+    """A glibc that writes down what it was told, and takes no bound above `most`."""
 
-    def __init__(self) -> None:
+    def __init__(self, most: int = 1 << 40) -> None:
+        self.most = most
         self.told: list[tuple[str, int, int]] = []
 
     def mallopt(self, name: int, value: int) -> int:
         self.told.append(("mallopt", name, value))
-        return 1
+        return int(name != MMAP_THRESHOLD or value <= self.most)
 
     def malloc_trim(self, pad: int) -> int:
         self.told.append(("malloc_trim", 0, pad))
         return 1
 
 
-ENTERED = [("mallopt", -4, 0), ("mallopt", -1, -1)]
-LEFT = [("mallopt", -4, 65536), ("mallopt", -3, 32 << 20), ("mallopt", -1, 64 << 20), ("malloc_trim", 0, 0)]
+TRIM_THRESHOLD, MMAP_THRESHOLD = -1, -3  # in malloc.h
+ENTERED = [("mallopt", MMAP_THRESHOLD, 129 << 20), ("mallopt", TRIM_THRESHOLD, -1)]
+LEFT = [("mallopt", MMAP_THRESHOLD, 32 << 20), ("mallopt", TRIM_THRESHOLD, 64 << 20), ("malloc_trim", 0, 0)]
 
 
 @pytest.fixture
@@ -158,6 +166,13 @@ def test_it_is_told_once_and_told_back_once(library: Library) -> None:
     with keep_freed_memory():
         pass
     assert library.told == 2 * (ENTERED + LEFT)
+
+
+def test_an_old_one_keeps_blocks_of_32_mib(library: Library) -> None:
+    library.most = 32 << 20
+    with keep_freed_memory():
+        assert library.told == [ENTERED[0], ("mallopt", MMAP_THRESHOLD, 32 << 20), ENTERED[1]]
+    assert library.told[3:] == LEFT
 
 
 def test_the_last_of_several_threads_tells_it_back(library: Library) -> None:

@@ -2,19 +2,19 @@
 
 By itself glibc gives a block above 32 MiB (128 KiB at first) back to the system as soon as it is freed, and with it the
 free end of its heap. Every update and every block of distances then begins with pages that the system has to find, map
-and fill with zeros, one fault for 4 KiB: half of the processor time of a fit of a million triples. Inside
-`keep_freed_memory` all blocks come from the heap, and the heap does not shrink; at the end what is free is given back.
+and fill with zeros, one fault for 4 KiB: almost half of the processor time of a fit of a million triples. Inside
+`keep_freed_memory` blocks of up to 128 MiB, which is what fitting and ranking have, come from the heap, and the heap
+does not shrink; at the end what is free is given back. No number that is computed depends on it.
 
-Two settings of `mallopt` do it, in all versions of glibc: no block is mapped on its own (M_MMAP_MAX; M_MMAP_THRESHOLD,
-which could say "only very large ones", is refused above 32 MiB before glibc 2.35), and the heap's end is never cut off
-(M_TRIM_THRESHOLD). No number that is computed depends on it.
-
-A heap has holes. A small thing that is made while a large block is there and stays longer may lie in the place of the
-next one: what is kept is better made before. Afterwards holes are empty, of addresses alone, and may be filled again.
-On threads that a process starts blocks above 64 MiB are mapped as ever, since their heaps are no larger.
+Larger blocks are mapped one by one as ever. A heap has holes: with blocks of 200 MB in it, as a benchmark's run has, a
+process had 3.4 GB at most in place of 2.5. A small thing that is made while a block is there and stays longer may lie
+in the place of the next one, so what is kept is better made before. Afterwards holes are addresses alone, without
+memory, and may be filled again. On threads that a process starts blocks above 64 MiB are mapped in any case, since
+their heaps are no larger.
 
 Left as it is: another C library, or settings of one's own (the variables MALLOC_..._ and GLIBC_TUNABLES). With another
-allocator before glibc's (LD_PRELOAD) the settings concern a heap that nobody uses.
+allocator before glibc's (LD_PRELOAD) the settings concern a heap that nobody uses. Before glibc 2.35 no bound above
+32 MiB is taken, and blocks up to that are kept.
 """
 
 from __future__ import annotations
@@ -28,10 +28,11 @@ from threading import Lock
 
 __all__ = ["keep_freed_memory"]
 
-_TRIM_THRESHOLD, _MMAP_THRESHOLD, _MMAP_MAX = -1, -3, -4  # mallopt's names for them
-_KEEP = {_MMAP_MAX: 0, _TRIM_THRESHOLD: -1}  # never, never
+_TRIM_THRESHOLD, _MMAP_THRESHOLD = -1, -3  # mallopt's names for them
+_KEPT = 129 << 20  # bytes: evaluation.ranks.MEMORY and engine.scale's logits, and some for their alignment
 # glibc moves its own bounds with the blocks that are freed, up to these; once a bound was set it moves none any more.
-_USUAL = {_MMAP_MAX: 65536, _MMAP_THRESHOLD: 32 << 20, _TRIM_THRESHOLD: 64 << 20}
+_MAPPED, _TRIMMED = 32 << 20, 64 << 20
+_NEVER = -1
 _VARIABLES = ("MALLOC_MMAP_MAX_", "MALLOC_MMAP_THRESHOLD_", "MALLOC_TRIM_THRESHOLD_", "MALLOC_TOP_PAD_")
 _TUNABLES = tuple(f"glibc.malloc.{name}=" for name in ("mmap_max", "mmap_threshold", "trim_threshold", "top_pad"))
 
@@ -58,7 +59,9 @@ def _enter(library: ctypes.CDLL) -> None:
     with _lock:
         _inside += 1
         if _inside == 1:
-            _set(library, _KEEP)
+            if not library.mallopt(_MMAP_THRESHOLD, _KEPT):
+                library.mallopt(_MMAP_THRESHOLD, _MAPPED)
+            library.mallopt(_TRIM_THRESHOLD, _NEVER)
 
 
 def _leave(library: ctypes.CDLL) -> None:
@@ -66,13 +69,9 @@ def _leave(library: ctypes.CDLL) -> None:
     with _lock:
         _inside -= 1
         if not _inside:
-            _set(library, _USUAL)
+            library.mallopt(_MMAP_THRESHOLD, _MAPPED)
+            library.mallopt(_TRIM_THRESHOLD, _TRIMMED)
             library.malloc_trim(0)
-
-
-def _set(library: ctypes.CDLL, settings: dict[int, int]) -> None:
-    for name, value in settings.items():
-        library.mallopt(name, value)
 
 
 def _set_by_user() -> bool:
