@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from contextlib import suppress
 
 import pytest
 from hypothesis import given
@@ -74,3 +75,15 @@ def test_time_left_is_unknown_at_first() -> None:
     moments = iter([0.0, 30.0, 30.0])
     clock = Clock(100, step=25, now=lambda: next(moments))
     assert clock.left == pytest.approx(90.0)
+
+
+def test_a_clock_that_is_held_stands_still_and_goes_on_from_there() -> None:
+    now = [100.0]
+    clock = Clock(10**9, minutes=1.0, now=lambda: now[0])
+    now[0] = 130.0
+    with suppress(KeyboardInterrupt), clock.held():
+        now[0] = 999.0
+        assert (clock.seconds, clock.progress, clock.done) == (30.0, 0.5, False)
+        raise KeyboardInterrupt
+    now[0] = 1014.0
+    assert clock.seconds == 45.0

@@ -46,6 +46,10 @@ class Display:
     def __exit__(self, *_: object) -> None:
         self._bar.stop()
 
+    def begin(self, text: str) -> None:
+        """Show on the bar what is done before the first step."""
+        self._bar.update(self._task, description=text)
+
     def update(self, *, step: int, progress: float, loss: float, rate: float, left: float) -> None:
         """Show a step: loss, queries a second, seconds left."""
         text = f"loss {loss:.4f}  {rate:,.0f} queries/s  {duration(left)} left"

@@ -8,11 +8,13 @@ A run lives in a folder and is continued from there by itself:
     tensorboard/       the same, where TensorBoard is installed
 
 Nothing that a run computes depends on when it is saved, looked at or interrupted, so on one machine a run that was cut
-and continued ends with the same bits as one that was not; in a box of time (`minutes`) as far as the clock agrees.
+and continued ends with the same bits as one that was not; in a box of time (`minutes`) as far as the clock agrees. On a
+card such a box begins when kernels are compiled: that may take longer than all the updates of a short one.
 """
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
@@ -45,6 +47,7 @@ def train(task: Task, config: Training, folder: Path, display: Display | None = 
         return run.result()
     with run.display, run.interrupt, _freed_memory(run.step.device):
         try:
+            run.prepare()
             while not run.clock.done and not run.interrupt.asked:
                 run.advance()
             run.pause(finished=run.clock.done)
@@ -146,18 +149,32 @@ class _Run:
 
     # --- the work ---------------------------------------------------------------------------------------------------
 
+    def prepare(self) -> None:
+        """In a box of time, make the updates that compile and record before its clock runs."""
+        if self.config.minutes is None or not self.step.cold:
+            return
+        start = time.monotonic()
+        self.display.begin("compiling kernels")
+        with self.clock.held():
+            self._updates(self.step.cold)
+            self.step.losses()  # waits for the device
+        self.display.say(f"kernels compiled in {duration(time.monotonic() - start)}, before the clock started")
+
     def advance(self) -> None:
         """Updates up to the next look, then whatever is due."""
-        for _ in range(self._chunk):
-            if self._due() or self.clock.done or self.interrupt.asked:
-                break
-            self._update()
+        self._updates(self._chunk)
         self._look()
         if self._due():
             self._validate()
             self.save()
         elif self.clock.seconds - self._saved > 60 * self.config.save_minutes:
             self.save()
+
+    def _updates(self, most: int) -> None:
+        for _ in range(most):
+            if self._due() or self.clock.done or self.interrupt.asked:
+                break
+            self._update()
 
     def _update(self) -> None:
         now = moment(self.config.schedule, self.clock.progress, self.config.warmup, self.config.floor)

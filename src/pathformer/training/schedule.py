@@ -14,7 +14,8 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Literal
 
@@ -57,7 +58,7 @@ def _rise(progress: float, warmup: float) -> float:
 class Clock:
     """How far a run of so many steps, or of so many minutes, has gone.
 
-    Seconds are those of the loop, validation included, summed over interruptions.
+    Seconds are those of the loop, validation included, summed over interruptions; not those while it is held.
     """
 
     def __init__(
@@ -71,11 +72,21 @@ class Clock:
     ) -> None:
         self.steps, self.minutes, self.step = steps, minutes, step
         self._now, self._start = now, now() - seconds
+        self._held: float | None = None
 
     @property
     def seconds(self) -> float:
         """Since the run began, interruptions not counted."""
-        return self._now() - self._start
+        return self._now() - self._start if self._held is None else self._held
+
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """Inside, no time goes by."""
+        self._held = spent = self.seconds
+        try:
+            yield
+        finally:
+            self._start, self._held = self._now() - spent, None
 
     @property
     def progress(self) -> float:

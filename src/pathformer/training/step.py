@@ -92,6 +92,11 @@ class TrainingStep:
         """B, queries an update."""
         return sum(self.sizes)
 
+    @property
+    def cold(self) -> int:
+        """Updates until nothing is left to compile or to record; a processor has nothing of that."""
+        return 0 if self._stream is None else max(0, _EAGER - self._eager)
+
     def run(self, updates: int = 1) -> None:
         """Make so many updates; returns before the device has finished them."""
         self.network.train()  # it may be the model itself, and somebody may have ranked with it

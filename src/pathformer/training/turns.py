@@ -56,6 +56,11 @@ class Turns:
         return self._parts[0].device
 
     @property
+    def cold(self) -> int:
+        """Steps until nothing is left to compile."""
+        return max(part.cold for part in self._parts)
+
+    @property
     def queries(self) -> int:
         """Queries a step."""
         return sum(part.queries for part in self._parts)

@@ -1,0 +1,112 @@
+"""A box of time begins when kernels are compiled: made-up time, in which the first update takes longer than the box."""
+
+from __future__ import annotations
+
+import io
+import json
+from functools import partial
+from pathlib import Path
+
+import pytest
+import torch
+import training_toy as toy
+from rich.console import Console
+
+from pathformer.training import loop
+from pathformer.training.data import TrainingSet
+from pathformer.training.display import Display
+from pathformer.training.schedule import Clock
+from pathformer.training.step import StepConfig, TrainingStep
+from pathformer.training.turns import Turns
+
+FIRST, USUAL, COLD = 100.0, 1.0, 3  # seconds of a process's first update and of all others; updates that compile
+
+
+@pytest.fixture
+def slow(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """Time goes by in updates alone, and the first one is slow; the rates that they had."""
+    now, rates = [0.0], []
+    update = TrainingStep.update
+
+    def timed(self: TrainingStep) -> None:
+        update(self)
+        rates.append(float(self.adam._rate))
+        now[0] += FIRST if len(rates) == 1 else USUAL
+
+    monkeypatch.setattr(TrainingStep, "update", timed)
+    monkeypatch.setattr(loop, "Clock", partial(Clock, now=lambda: now[0]))
+    return rates
+
+
+def cold(monkeypatch: pytest.MonkeyPatch, rates: list[float]) -> None:
+    """As on a card."""
+    monkeypatch.setattr(TrainingStep, "cold", property(lambda _: max(0, COLD - len(rates))))
+
+
+def test_a_slow_first_update_takes_nothing_from_the_box(
+    slow: list[float], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    cold(monkeypatch, slow)
+    said = io.StringIO()
+    result = toy.run(tmp_path, Display(Console(file=said, width=200)), steps=10**9, minutes=1.0, schedule="linear")
+    assert (result.finished, result.step, result.seconds) == (True, COLD + 60, 60.0)
+    assert said.getvalue().startswith("kernels compiled in 0 s, before the clock started\n")
+    assert slow[: COLD + 1] == pytest.approx([1e-4] * (COLD + 1))  # no time had gone by, so the rate is the first one
+    assert slow[COLD + 30] == pytest.approx(0.5e-4)
+    lines = [json.loads(line) for line in (tmp_path / "log.jsonl").read_text().splitlines()]
+    assert [line["step"] for line in lines if "valid/mrr" in line] == [COLD + at for at in (15, 30, 45, 60)]
+
+
+def test_without_that_it_takes_all_of_it(slow: list[float], tmp_path: Path) -> None:
+    said = io.StringIO()
+    result = toy.run(tmp_path, Display(Console(file=said, width=200)), steps=10**9, minutes=1.0)
+    assert (result.finished, result.step, result.seconds) == (True, 1, FIRST)
+    assert "compiled" not in said.getvalue()
+
+
+def test_a_run_of_steps_has_its_steps_and_its_validations(
+    slow: list[float], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    cold(monkeypatch, slow)
+    for name, settings in {"steps": {}, "both": {"minutes": 60.0}}.items():
+        slow.clear()
+        result = toy.run(tmp_path / name, Display(Console(file=io.StringIO())), steps=4, validations=4, **settings)
+        assert result.step == len(slow) == 4
+        lines = [json.loads(line) for line in (tmp_path / name / "log.jsonl").read_text().splitlines()]
+        assert [line["step"] for line in lines if "valid/mrr" in line] == [1, 2, 3, 4]
+
+
+def test_a_continued_run_compiles_again_outside_its_time(
+    slow: list[float], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    cold(monkeypatch, slow)
+    with monkeypatch.context() as cut:
+        cut.setattr(loop._Run, "advance", lambda run: setattr(run.interrupt, "asked", True))
+        first = toy.run(tmp_path, Display(Console(file=io.StringIO())), steps=10**9, minutes=1.0)
+    assert (first.finished, first.step, first.seconds) == (False, COLD, 0.0)
+    slow.clear()
+    second = toy.run(tmp_path, Display(Console(file=io.StringIO())), steps=10**9, minutes=1.0)
+    assert (second.finished, second.step, second.seconds) == (True, 2 * COLD + 60, 60.0)
+
+
+def test_a_processor_has_nothing_to_compile() -> None:
+    task = toy.task()
+    step = Turns(task.model, task.data, {"1p": 4, "2i": 4}, StepConfig())
+    assert step.cold == 0
+    step.run()
+    assert step.cold == 0
+
+
+@pytest.mark.gpu
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device")
+def test_a_card_has_until_its_update_is_recorded() -> None:
+    model = toy.model().to("cuda")
+    data = TrainingSet.of(toy.training_queries(), toy.ENTITIES, "cuda")
+    step = TrainingStep(model, data, {"1p": 4}, StepConfig())
+    seen = []
+    while step.cold:
+        assert step._graph is None
+        seen.append(step.cold)
+        step.run()
+    assert seen == [3, 2, 1]
+    assert step._graph is not None
