@@ -121,3 +121,19 @@ def test_a_reader_that_leaves_is_no_error() -> None:
     assert process.stderr.read() == b""
     process.stderr.close()
     process.wait(60)
+
+
+@pytest.mark.parametrize(
+    ("error", "words"),
+    [
+        (OSError(28, "No space left on device"), "No space left on device"),
+        (OSError(36, "File name too long", "x"), "x: File name too long"),
+        (OSError("4 requested and 0 written"), "4 requested and 0 written"),
+    ],
+)
+def test_what_the_system_refuses_is_one_sentence(
+    error: OSError, words: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with_command(monkeypatch, error)
+    assert run(monkeypatch, "break") == 1
+    assert capsys.readouterr() == ("", f"error: {words}\n")

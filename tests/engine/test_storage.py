@@ -114,6 +114,7 @@ def test_what_fails_while_saving_leaves_nothing(
         ("[]", "holds no JSON object"),
         ('{"format": "something"}', "is not the header of an engine"),
         ('{"format": "pathformer engine", "version": 99}', "has version 99, this reads 1: fit the engine again"),
+        ('{"format": "pathformer engine", "version": 1}', r"engine\.json: 'fingerprint' is missing: the engine is dam"),
     ],
 )
 def test_a_damaged_header_is_refused(folder: Path, content: str, complaint: str) -> None:
@@ -139,4 +140,26 @@ def test_parts_that_do_not_belong_together_are_refused(engine: Engine, folder: P
     other = KnowledgeGraph.from_triples([("a", "r", "b")])
     other.save(folder / "graph", force=True)
     with pytest.raises(CheckpointError, match="was trained on another graph"):
+        pf.load(folder)
+
+
+@pytest.mark.parametrize(
+    ("changed", "complaint"),
+    [
+        ({"bias": None}, "'bias' is not a number"),
+        ({"bias": float("nan")}, "'bias' is not a number"),
+        ({"predictions": "many"}, "'predictions' is not a count"),
+        ({"features": {}}, "not the numbers of a calibration: 'log rank'"),
+        ({"features": []}, "'features' is not an object"),
+        ({"steps": []}, "not the numbers of a calibration"),
+        ({"levels": [0.1]}, "not the numbers of a calibration"),
+        ({"levels": ["x", "y"]}, "not the numbers of a calibration: "),
+        ({"steps": [0.0, 1.0], "levels": [0.0, float("nan")]}, "not the numbers of a calibration"),
+        ({"steps": [0.0, 1.0], "levels": [0.0, 1.5]}, "'levels' are no probabilities"),
+    ],
+)
+def test_probabilities_that_are_none_are_refused(folder: Path, changed: dict[str, object], complaint: str) -> None:
+    file = folder / "calibration.json"
+    file.write_text(json.dumps({**json.loads(file.read_text()), **changed}))
+    with pytest.raises(EngineError, match=rf"calibration\.json: {complaint}.*: the engine is damaged$"):
         pf.load(folder)

@@ -179,9 +179,9 @@ def test_a_save_that_fails_leaves_what_was_there(
     before = sorted(path.name for path in tmp_path.rglob("*"))
     with monkeypatch.context() as patch:
         patch.setattr(json, "dumps", _full_disk)
-        with pytest.raises(OSError, match="no space"):
+        with pytest.raises(InputError, match=r"cannot be written \(no space"):
             build(backend, vectors[:300]).save(tmp_path / "index", force=True)
-        with pytest.raises(OSError, match="no space"):
+        with pytest.raises(InputError, match=r"cannot be written \(no space"):
             index.save(tmp_path / "other")
     assert sorted(path.name for path in tmp_path.rglob("*")) == before
     assert torch.equal(load(tmp_path / "index").search(points, 4).ids, index.search(points, 4).ids)
@@ -234,6 +234,11 @@ def test_a_damaged_folder_is_told(backend: str, vectors: Tensor, tmp_path: Path)
     header = json.loads((folder / "index.json").read_text())
     for changed, message in (
         ({"version": 9}, "not the header of an index that this version reads"),
+        ({"version": "x"}, "not the header of an index that this version reads"),
+        ({"config": None}, r"index\.json is damaged \('config' is not an object\): build the index again"),
+        ({"given": []}, r"index\.json is damaged \('given' is not an object\): build the index again"),
+        ({"scale": float("nan")}, r"index\.json is damaged \('scale' is not a number\): build the index again"),
+        ({"metric": None}, r"index\.json is damaged \('metric' is not text\): build the index again"),
         ({"backend": "other"}, "no index 'other'"),
         ({"rows": 699}, "not a whole index: 700 rows where 699 were saved"),
     ):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import subprocess
 import sys
@@ -125,7 +126,7 @@ def test_without_an_exchange_a_failed_move_is_undone(tmp_path: Path, monkeypatch
         return rename(self, target)
 
     monkeypatch.setattr(Path, "rename", fail)
-    with pytest.raises(OSError, match="no"):
+    with pytest.raises(InputError, match=r"films: cannot be written \(no\)"):
         graph("new").save(tmp_path / "films", force=True)
     assert KnowledgeGraph.open(tmp_path / "films").name == "old"
 
@@ -184,3 +185,42 @@ def test_damaged_names_and_index(tmp_path: Path) -> None:
     with pytest.raises(GraphFileError, match=r"tails\.npy: the saved graph is damaged"):
         opened.graph("train")
     assert opened.graph("valid").edges == 8
+
+
+@pytest.mark.parametrize(
+    ("changed", "problem"),
+    [
+        ({"name": None}, "'name' is not text"),
+        ({"entities": -1}, "'entities' is not a count"),
+        ({"relations": True}, "'relations' is not a count"),
+        ({"labels": "yes"}, "'labels' is not true or false"),
+        ({"splits": []}, "'splits' is not an object of counts"),
+        ({"splits": {"train": "3"}}, "'splits' is not an object of counts"),
+        ({"splits": {}}, "'train' is missing"),
+        ({"fingerprint": ...}, "'fingerprint' is missing"),
+        ({"report": None}, "'report' is not an object"),
+    ],
+)
+def test_a_header_that_others_have_changed(changed: dict[str, object], problem: str, tmp_path: Path) -> None:
+    path = graph().save(tmp_path / "films") / "graph.json"
+    header = {**json.loads(path.read_text()), **changed}
+    path.write_text(json.dumps({name: value for name, value in header.items() if value is not ...}))
+    with pytest.raises(GraphFileError, match=rf"graph\.json: the header of the saved graph is damaged: {problem}$"):
+        KnowledgeGraph.open(tmp_path / "films")
+
+
+@pytest.mark.parametrize("report", [{}, {"notes": -1}, {"lines": "x", "notes": [3], "later": 1}])
+def test_what_is_told_of_the_reading_is_not_needed(report: dict[str, object], tmp_path: Path) -> None:
+    path = graph().save(tmp_path / "films") / "graph.json"
+    path.write_text(json.dumps({**json.loads(path.read_text()), "report": report}))
+    assert KnowledgeGraph.open(tmp_path / "films").report.lines == 0
+
+
+def test_a_full_disk_is_told_and_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(np, "save", full)
+    with pytest.raises(InputError, match=r"films: cannot be written \(No space left on device\)$"):
+        graph().save(tmp_path / "films")
+    assert not list(tmp_path.iterdir())

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 import torch
+from safetensors import SafetensorError
 from safetensors.torch import save_file
 
 from pathformer.errors import CheckpointError
@@ -51,7 +52,7 @@ def test_a_failed_write_leaves_the_last_good_one(tmp_path: Path, monkeypatch: py
         raise OSError("no space left on device")
 
     monkeypatch.setattr(os, "fsync", broken)
-    with pytest.raises(OSError, match="no space left"):
+    with pytest.raises(CheckpointError, match=r"last\.safetensors cannot be written \(no space left"):
         checkpoint.write(path, {"step": 2}, {"a": torch.ones(3)})
     assert checkpoint.read(path).facts["step"] == 1
     assert [p.name for p in tmp_path.iterdir()] == ["last.safetensors"]
@@ -104,3 +105,19 @@ def test_another_graph_is_refused_with_both_fingerprints(tmp_path: Path) -> None
     checkpoint.check_graph(facts, "aaaa", tmp_path, "umls")
     with pytest.raises(CheckpointError, match=r"vocabulary is aaaa \(umls\), that of nations is bbbb"):
         checkpoint.check_graph(facts, "bbbb", tmp_path, "nations")
+
+
+@pytest.mark.parametrize(
+    "error", [OSError(28, "No space left on device"), SafetensorError("I/O error: No space left on device")]
+)
+def test_a_full_disk_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: Exception) -> None:
+    def full(*_: object) -> None:
+        raise error
+
+    monkeypatch.setattr(checkpoint, "save_file", full)
+    with pytest.raises(CheckpointError, match=r"x\.safetensors cannot be written \(.*No space left on device\)$"):
+        checkpoint.write(tmp_path / "x.safetensors", {}, {"a": torch.zeros(2)})
+    assert not list(tmp_path.iterdir())
+    (tmp_path / "file").touch()
+    with pytest.raises(CheckpointError, match=r"cannot be written \(.*\)$"):
+        checkpoint.write(tmp_path / "file" / "x.safetensors", {}, {"a": torch.zeros(2)})

@@ -101,3 +101,7 @@ def main() -> None:
     except BrokenPipeError:  # the reader of a pipe has left, as `head` does
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(1)
+    except OSError as error:  # a disk that is full, a path that the system does not take
+        place = f"{error.filename}: " if error.filename is not None else ""
+        typer.secho(f"error: {place}{error.strerror or error}", fg=typer.colors.RED, err=True)
+        sys.exit(1)

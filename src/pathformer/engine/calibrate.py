@@ -24,6 +24,7 @@ import numpy.typing as npt
 
 from pathformer.engine.candidates import Candidates
 from pathformer.engine.features import FEATURES, features
+from pathformer.kg.header import wrong_field
 
 __all__ = ["Calibration", "pool_adjacent_violators"]
 
@@ -32,6 +33,13 @@ Floats = npt.NDArray[np.float64]
 _RIDGE = 1.0  # of the standardised weights: one pseudo-observation each
 _ROUNDS = 50  # of Newton's method; it needs about seven
 _POOL = 50  # predictions a step of the isotonic fit holds at least, so that one lucky answer makes no step
+_FIELDS = {
+    "predictions": "a count",
+    "bias": "a number",
+    "features": "an object",
+    "steps": "a list",
+    "levels": "a list",
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,10 +106,20 @@ class Calibration:
 
     @classmethod
     def from_json(cls, table: Mapping[str, Any]) -> Calibration:
-        """What `to_json` gave."""
-        rows = [table["features"][name] for name in FEATURES]
-        mean, scale, weights = (np.array([row[key] for row in rows]) for key in ("mean", "scale", "weight"))
-        steps, levels = np.array(table["steps"]), np.array(table["levels"])
+        """What `to_json` gave; ValueError for anything else."""
+        if problem := wrong_field(table, _FIELDS):
+            raise ValueError(problem)
+        try:
+            rows = [[table["features"][name][key] for name in FEATURES] for key in ("mean", "scale", "weight")]
+            mean, scale, weights = np.array(rows, np.float64)
+            steps, levels = np.array(table["steps"], np.float64), np.array(table["levels"], np.float64)
+        except (KeyError, TypeError, ValueError) as error:
+            raise ValueError(f"not the numbers of a calibration: {error}") from error
+        finite = all(np.isfinite(numbers).all() for numbers in (mean, scale, weights, steps, levels))
+        if not finite or not scale.all() or steps.shape != levels.shape or steps.ndim != 1 or not len(steps):
+            raise ValueError("not the numbers of a calibration")
+        if levels.min() < 0.0 or levels.max() > 1.0:
+            raise ValueError("'levels' are no probabilities")
         return cls(mean, scale, weights, table["bias"], steps, levels, table["predictions"])
 
     def _scores(self, table: Floats) -> Floats:

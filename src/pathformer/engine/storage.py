@@ -33,6 +33,7 @@ from pathformer.errors import EngineError
 from pathformer.index import Index, Measure, load
 from pathformer.index import build as build_index
 from pathformer.kg.atomic import new_folder
+from pathformer.kg.header import wrong_field
 from pathformer.kg.knowledge import KnowledgeGraph
 from pathformer.models import Model, build
 from pathformer.training.checkpoint import check_graph, read, write
@@ -112,11 +113,18 @@ def open_parts(folder: Path, device: torch.device | str = "cpu") -> Parts:
         kg=kg,
         model=model,
         index=_open_index(folder / _INDEX, model, form, device),
-        calibration=Calibration.from_json(_read_json(folder / _CALIBRATION)),
+        calibration=_open_calibration(folder / _CALIBRATION),
         about=header["trained"],
         files={name: (folder / name).read_bytes() for name in EXTRAS if (folder / name).is_file()},
         form=form,
     )
+
+
+def _open_calibration(file: Path) -> Calibration:
+    try:
+        return Calibration.from_json(_read_json(file))
+    except ValueError as error:
+        raise EngineError(f"{file}: {error}: the engine is damaged") from error
 
 
 def searched_rows(model: Model, form: str) -> Tensor:
@@ -194,6 +202,8 @@ def _read_header(folder: Path) -> dict[str, Any]:
     if header.get("version") != _VERSION:
         found = header.get("version")
         raise EngineError(f"{folder} has version {found!r}, this reads {_VERSION}: fit the engine again")
+    if problem := wrong_field(header, {"fingerprint": "text", "trained": "an object"}):
+        raise EngineError(f"{folder / HEADER}: {problem}: the engine is damaged")
     return header
 
 

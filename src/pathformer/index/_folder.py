@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from pathformer.errors import InputError
+from pathformer.kg.header import wrong_field
 
 __all__ = ["HEADER", "Arrays", "Folder", "read_header", "write_folder"]
 
@@ -18,6 +19,17 @@ Arrays = Mapping[str, npt.NDArray[Any]]
 
 HEADER = "index.json"
 _FORMAT, _VERSION = "pathformer index", 1
+_FIELDS = {
+    "backend": "text",
+    "rows": "a count",
+    "width": "a count",
+    "metric": "text",
+    "scale": "a number",
+    "space": "text or null",
+    "config": "an object",
+    "given": "an object",  # one of before it was written down has none
+    "about": "an object",
+}
 
 
 def write_folder(folder: Path, header: Mapping[str, Any], arrays: Arrays) -> None:
@@ -37,11 +49,15 @@ def read_header(folder: Path) -> dict[str, Any]:
         header: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
     except ValueError as error:
         raise InputError(f"{file} is not JSON ({error}): build the index again") from error
-    if header.get("format") != _FORMAT or header.get("version", 0) > _VERSION:
+    if not isinstance(header, dict):
+        raise InputError(f"{file} holds no JSON object: build the index again")
+    if header.get("format") != _FORMAT or header.get("version", 0) not in range(_VERSION + 1):
         raise InputError(
             f"{file} is not the header of an index that this version reads: "
             f"format {header.get('format')!r} {header.get('version')!r}, expected {_FORMAT!r} up to {_VERSION}"
         )
+    if problem := wrong_field({"given": {}, **header}, _FIELDS):
+        raise InputError(f"{file} is damaged ({problem}): build the index again")
     return header
 
 

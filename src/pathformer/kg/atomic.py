@@ -34,6 +34,10 @@ def new_folder(target: Path, marker: str, *, force: bool = False) -> Iterator[Pa
         yield temporary
         check_target(target, marker, force=force)
         _put(temporary, target)
+    except BrokenPipeError:
+        raise  # of what is told meanwhile
+    except OSError as error:
+        raise InputError(f"{target}: cannot be written ({error.strerror or error})") from error
     finally:
         shutil.rmtree(temporary, ignore_errors=True)
 

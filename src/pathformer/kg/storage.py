@@ -22,6 +22,7 @@ import numpy as np
 from pathformer.errors import GraphFileError
 from pathformer.kg.atomic import check_target, new_folder
 from pathformer.kg.graph import Graph
+from pathformer.kg.header import wrong_field
 from pathformer.kg.knowledge import KnowledgeGraph
 from pathformer.kg.names import Buffers, Names
 from pathformer.kg.report import Report
@@ -32,6 +33,18 @@ __all__ = ["check_free", "is_saved", "open_graph", "save_graph"]
 _HEADER = "graph.json"
 _VERSION = 1
 _ARRAYS = ("head_ptr", "pair_relation", "pair_ptr", "tails")
+_COUNTS = frozenset(field.name for field in fields(Report)) - {"notes"}
+_FIELDS = {
+    "name": "text",
+    "entities": "a count",
+    "relations": "a count",
+    "labels": "true or false",
+    "relation_labels": "true or false",
+    "splits": "an object of counts",
+    "vocabulary": "text",
+    "fingerprint": "text",
+    "report": "an object",
+}
 
 
 def is_saved(folder: Path) -> bool:
@@ -79,7 +92,7 @@ def open_graph(folder: Path) -> KnowledgeGraph:
         header["name"],
         vocabulary,
         splits,
-        report=Report(**{**header["report"], "notes": tuple(header["report"]["notes"])}),
+        report=_report(header["report"]),
         graphs={split: _index_opener(folder / "index" / split, vocabulary) for split in splits},
         fingerprint=header["fingerprint"],
     )
@@ -115,7 +128,16 @@ def _read_header(folder: Path) -> dict[str, Any]:
     if header.get("version") != _VERSION:
         found = header.get("version")
         raise GraphFileError(f"version {found!r}, expected {_VERSION}: import the graph again with this version", path)
+    if problem := wrong_field(header, _FIELDS) or wrong_field(header["splits"], {"train": "a count"}):
+        raise GraphFileError(f"the header of the saved graph is damaged: {problem}", path)
     return header
+
+
+def _report(told: dict[str, Any]) -> Report:
+    """What the header tells of the reading, as far as it is to be understood."""
+    counts = {name: told[name] for name in told if name in _COUNTS and wrong_field(told, {name: "a count"}) is None}
+    notes = told.get("notes")
+    return Report(**counts, notes=tuple(map(str, notes)) if isinstance(notes, list) else ())
 
 
 def _write(path: Path, array: Any) -> None:

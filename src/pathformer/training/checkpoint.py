@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -48,9 +49,9 @@ class Checkpoint:
 
 def write(path: Path, facts: Mapping[str, Any], tensors: Mapping[str, Tensor]) -> None:
     """Write a checkpoint so that `path` is either what it was before or complete."""
-    path.parent.mkdir(parents=True, exist_ok=True)
     draft = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
+        path.parent.mkdir(parents=True, exist_ok=True)
         draft.touch()
         mode = draft.stat().st_mode  # as any file of ours here; safetensors would leave it to its writer alone
         whole = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
@@ -59,8 +60,11 @@ def write(path: Path, facts: Mapping[str, Any], tensors: Mapping[str, Tensor]) -
         with draft.open("rb") as file:
             os.fsync(file.fileno())
         draft.replace(path)
+    except (OSError, SafetensorError) as error:
+        raise CheckpointError(f"{path} cannot be written ({getattr(error, 'strerror', None) or error})") from error
     finally:
-        draft.unlink(missing_ok=True)
+        with suppress(OSError):
+            draft.unlink(missing_ok=True)
 
 
 def read(path: Path, device: torch.device | str = "cpu") -> Checkpoint:
