@@ -66,6 +66,7 @@ __all__ = [
 ]
 
 
+_ALIKE = {"LATIN", "CYRILLIC", "GREEK"}  # scripts with letters that look the same
 _SHOWN = 100  # signs of a line before and behind a place: a text may be one line of megabytes
 
 
@@ -164,7 +165,7 @@ class UnknownNameError(QueryError):
     def __init__(self, kind: str, name: str, closest: Sequence[str]) -> None:
         self.kind, self.name, self.closest = kind, name, tuple(closest)
         hint = f"closest: {', '.join(repr(c) for c in closest)}" if closest else "no name or label is close to it"
-        super().__init__(f"no {kind} {name!r}; {hint}")
+        super().__init__(f"no {kind} {name!r}; {hint}{_stranger(name)}")
 
 
 class AmbiguousNameError(UnknownNameError):
@@ -201,6 +202,18 @@ class FreeVariableError(QueryError):
 
 class QuerySizeError(QueryError):
     """More disjuncts, deeper nesting, a longer path or a larger picture than allowed."""
+
+
+def _stranger(name: str) -> str:
+    """What to say of a letter that looks like one of the others and is of another script."""
+    alike: dict[str, list[str]] = {}
+    for letter in filter(str.isalpha, name):
+        alike.setdefault(unicodedata.name(letter, "").partition(" ")[0], []).append(letter)
+    alike = {script: letters for script, letters in alike.items() if script in _ALIKE}
+    if len(alike) < 2:
+        return ""
+    letter = min(alike.values(), key=len)[0]
+    return f"; its {letter!r} is a {unicodedata.name(letter)}"
 
 
 def _several(kind: str, name: str, candidates: Sequence[str]) -> str:

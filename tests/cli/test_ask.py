@@ -117,6 +117,12 @@ def test_a_file_of_questions(films: str, tmp_path: Path) -> None:
     assert "Mastroianni" in ask(films, "--file", str(query), "--known").output
 
 
+def test_a_file_of_questions_may_start_with_a_mark_of_its_encoding(films: str, tmp_path: Path) -> None:
+    file = tmp_path / "questions.txt"
+    file.write_bytes(b"\xef\xbb\xbf" + f"{TWO_HOPS}\r\n".encode())
+    assert ask(films, "--file", str(file), "--known").output == ask(films, TWO_HOPS, "--known").output
+
+
 def test_predicted_alone_and_cuts(films: str) -> None:
     assert "known" not in ask(films, TWO_HOPS, "--predicted", "--no-why").output
     for cut, told in (

@@ -162,6 +162,18 @@ def test_the_terminal_shows_known_and_predicted_in_different_colours(answers: An
     assert [yellow in line for line in lines] == [False, False, True, True, True]
 
 
+def test_the_terminal_is_not_steered_by_names(answers: Answers) -> None:
+    """Colours, titles, line ends and directions of writing are spelled out; joiners are a part of names."""
+    steering = "\x1b]0;title\x07 \x1b[31mred\u202edne\nbelow\x9b"
+    names = (steering, "می\u200cخواهم")
+    shown = [replace(answers.items[0], entity=name, label=name, why=None) for name in names]
+    text = printed(Answers(answers.question, tuple(shown), "", ""), width=200)
+    assert r"\x1b]0;title\x07 \x1b[31mred\u202edne\nbelow\x9b  " in text
+    assert not {"\x1b", "\x07", "\x9b", "\u202e"} & set(text)
+    assert "می\u200cخواهم" in text
+    assert len(text.splitlines()) == 2
+
+
 def test_the_terminal_shows_reasons_and_notes(answers: Answers) -> None:
     text = printed(answers)
     assert "3  Cleo (cleo)  predicted    95 %" in text

@@ -129,3 +129,21 @@ def test_the_fingerprint_is_of_names_in_order() -> None:
         Vocabulary.of(["a", "b"], ["s"]),
     ]
     assert len({base.fingerprint(), *(other.fingerprint() for other in others)}) == 5
+
+
+def test_an_accent_may_be_a_sign_of_its_own_or_a_part_of_its_letter() -> None:
+    apart, joined = "Zoe\u0308", "Zo\u00eb"
+    for written, asked in ((apart, joined), (joined, apart), (apart, joined.upper())):
+        assert Vocabulary.of(["x", written], []).entity_id(asked) == 1
+    both = Vocabulary.of([apart, joined], [])
+    assert (both.entity_id(apart), both.entity_id(joined)) == (0, 1)  # as they are written comes first
+
+
+def test_a_letter_of_another_script_that_looks_the_same_is_told() -> None:
+    with pytest.raises(UnknownNameError) as caught:
+        Vocabulary.of(["Paris", "Rome"], []).entity_id("P\u0430ris")
+    assert str(caught.value) == "no entity 'P\u0430ris'; closest: 'Paris'; its '\u0430' is a CYRILLIC SMALL LETTER A"
+    for name in ("Moskau", "\u041c\u043e\u0441\u043a\u0432\u0430", "Rome \u6771\u4eac"):  # one script, or none alike
+        with pytest.raises(UnknownNameError) as caught:
+            Vocabulary.of(["Paris"], []).entity_id(name)
+        assert " is a " not in str(caught.value)

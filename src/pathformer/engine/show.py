@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Iterator
 from dataclasses import dataclass
 from html import escape
@@ -12,12 +13,14 @@ if TYPE_CHECKING:
 
     from pathformer.engine.answers import Answer, Answers
 
-__all__ = ["KNOWN", "PREDICTED", "html_table", "notes", "percent", "terminal_lines"]
+__all__ = ["KNOWN", "PREDICTED", "html_table", "notes", "percent", "terminal_lines", "visible"]
 
 KNOWN, PREDICTED = "green", "yellow"  # as the terminal calls them
 _WIDEST = 60  # columns that names are given; a longer one pushes the rest of its line as far as there is room
 _NARROWEST = 12  # columns that a name has on the narrowest screen
 _KIND = 9  # columns of "predicted"
+_STEERING = {"Cc", "Zl", "Zp", "Cs"}
+_TURNING = {"LRE", "RLE", "LRO", "RLO", "PDF", "LRI", "RLI", "FSI", "PDI"}
 _HTML = {True: "#1a7f37", False: "#9a6700"}
 
 
@@ -54,11 +57,11 @@ class _Lines:
         first = max((len(f"{answer.rank}") for answer in self.answers), default=0)
         share = 6 if all(answer.calibrated for answer in self.answers) else 7  # a question mark more
         room = max(_NARROWEST, options.max_width - (first + 2 + 2 + _KIND + 2 + share))
-        width = min(_WIDEST, room, max((Text(_name(answer)).cell_len for answer in self.answers), default=0))
+        width = min(_WIDEST, room, max((Text(visible(_name(answer))).cell_len for answer in self.answers), default=0))
         for answer in self.answers:
             colour = KNOWN if answer.known else PREDICTED
             end = f"  {_kind(answer):<{_KIND}}  {percent(answer):>{share}}"
-            name, *more = Text(_name(answer)).wrap(console, room) or [Text()]
+            name, *more = Text(visible(_name(answer))).wrap(console, room) or [Text()]
             name.rstrip()
             name.pad_right(max(0, width - name.cell_len))
             yield Text.assemble((f"{answer.rank:>{first}}  ", "dim"), (name.plain + end, colour))
@@ -87,6 +90,20 @@ def html_table(answers: Answers) -> str:
 
 def _kind(answer: Answer) -> str:
     return "known" if answer.known else "predicted"
+
+
+def visible(text: str) -> str:
+    """A name for a terminal: signs that would move its cursor, colour it or turn its direction are spelled out.
+
+    >>> visible("red" + chr(27) + "[31m")
+    'red\\\\x1b[31m'
+    """
+    return "".join(ascii(sign)[1:-1] if _steers(sign) else sign for sign in text)
+
+
+def _steers(sign: str) -> bool:
+    """Controls, line ends and what sets the direction of writing; joiners of letters are a part of names."""
+    return unicodedata.category(sign) in _STEERING or unicodedata.bidirectional(sign) in _TURNING
 
 
 def _name(answer: Answer) -> str:

@@ -11,6 +11,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
+from pathformer.engine.show import visible
 from pathformer.engine.workshop import write_whole
 from pathformer.training.display import Display, duration
 
@@ -96,4 +97,4 @@ class Stages:
 
     def say(self, text: str) -> None:
         """A line that stays."""
-        self.console.print(text, highlight=False, markup=False)
+        self.console.print("\n".join(map(visible, text.split("\n"))), highlight=False, markup=False)

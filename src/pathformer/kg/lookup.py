@@ -10,7 +10,7 @@ from itertools import chain, islice
 import numpy as np
 
 from pathformer.errors import AmbiguousNameError, UnknownNameError, closest
-from pathformer.kg.names import Names
+from pathformer.kg.names import Names, fold
 
 __all__ = ["Lookup"]
 
@@ -33,7 +33,7 @@ class Lookup:
         """The one place that `name` means, or None; several at the first step that finds any are an error."""
         if not name:
             return None
-        folded = name.casefold()
+        folded = fold(name)
         steps: tuple[Callable[[], list[int]], ...] = (
             lambda: self.names.find(name),
             lambda: self._folded_names.find(folded),
@@ -68,7 +68,7 @@ def _candidates(name: str, names: Names, folded: Names) -> Iterator[str]:
     if len(names) <= _ALL:
         yield from names
         return
-    text = name.casefold()
+    text = fold(name)
     for piece in {text[:_PIECE], text[-_PIECE:]}:
         yield from (names[place] for place in islice(_holding(piece, folded), _SHARED))
 

@@ -7,6 +7,7 @@ mapped): a dictionary of 10^7 Python strings would take seconds and a gigabyte b
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property
 from itertools import pairwise
@@ -16,7 +17,7 @@ import numpy.typing as npt
 
 from pathformer.errors import InputError
 
-__all__ = ["Index", "Names"]
+__all__ = ["Index", "Names", "fold"]
 
 Buffers = tuple[npt.NDArray[np.int64], npt.NDArray[np.uint8]]  # offsets (n + 1,), data (B,)
 Index = tuple[npt.NDArray[np.uint64], npt.NDArray[np.int32]]  # hashes ascending (n,), ids (n,)
@@ -72,12 +73,12 @@ class Names:
                 yield text[start:end].decode()
 
     def folded(self) -> Names:
-        """The same names case-folded."""
+        """The same names as `fold` makes them."""
         offsets, data = self.buffers
         if data.max(initial=0) < 128:  # plain ASCII, as ids and most IRIs are: 26 letters change, no length does
             lowered = np.where((data >= ord("A")) & (data <= ord("Z")), data + np.uint8(32), data)
             return Names(self._count, lambda: (offsets, lowered))
-        return Names.of(name.casefold() for name in self)
+        return Names.of(map(fold, self))
 
     def find(self, name: str) -> list[int]:
         """The ids whose name is exactly this, ascending; hashes that collide are told apart by the names."""
@@ -88,6 +89,12 @@ class Names:
         hashes, ids = self.index
         first, last = np.searchsorted(hashes, wanted, "left"), np.searchsorted(hashes, wanted, "right")
         return sorted(place for place in ids[first:last].tolist() if self[place] == name)
+
+
+def fold(text: str) -> str:
+    """A text whatever its case, and whether its accents are signs of their own or parts of letters."""
+    folded = text.casefold()
+    return folded if folded.isascii() else unicodedata.normalize("NFC", folded)
 
 
 def _encode(text: str) -> bytes:
