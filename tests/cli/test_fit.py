@@ -155,3 +155,26 @@ def test_a_file_called_like_a_known_graph_is_meant_by_its_path(
     (tmp_path / "world").write_text("Zed\tknows\tDora\n")
     run("./world", "--format", "tsv", "--out", tmp_path / "engine")
     assert list(fitted[0].vocabulary.entities) == ["Zed", "Dora"]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("--out", "there"), "there exists and was not made by this command: choose another place"),
+        (("--out", "engine"), "engine exists already: choose another place, or replace it with --force"),
+        (("--out", "new", "--seed", "-1"), "seed -1: expected a whole number from 0, below 2^64"),
+        (("--out", "new", "--seed", str(2**64)), f"seed {2**64}: expected a whole number from 0, below 2^64"),
+        (("--update", "engine", "--seed", "-1"), "seed -1: expected a whole number from 0, below 2^64"),
+    ],
+)
+def test_a_place_and_a_seed_are_refused_before_the_graph_is_read(
+    options: tuple[str, ...], message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for folder, file in (("there", "letter.txt"), ("engine", "engine.json")):
+        Path(folder).mkdir()
+        (Path(folder) / file).touch()
+    monkeypatch.setattr(fit, "_read", lambda *_: pytest.fail("it was read"))
+    done = CliRunner().invoke(app, ["fit", "triples.tsv", *options])
+    assert isinstance(done.exception, InputError)
+    assert str(done.exception).startswith(message)

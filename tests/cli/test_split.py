@@ -65,7 +65,7 @@ def test_a_graph_that_cannot_spare_as_many_says_so(tmp_path: Path) -> None:
     ("option", "value", "message"),
     [
         ("--valid", "nan", "fractions valid=nan and test=0.1: expected each from 0, together between 0 and 1"),
-        ("--seed", "-5", "seed -5: expected a whole number from 0"),
+        ("--seed", "-5", "seed -5: expected a whole number from 0, below 2^64"),
     ],
 )
 def test_what_makes_no_sense_is_refused_and_leaves_the_graph(

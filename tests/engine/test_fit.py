@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -334,3 +335,23 @@ def test_settings_follow_the_graph_and_the_machine() -> None:
 def test_a_time_that_is_none_is_refused_before_any_work(minutes: float) -> None:
     with pytest.raises(InputError, match="minutes is a time above 0, got"):
         scale_for(entities=50, triples=100, minutes=minutes)
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ("films.tsv", r"not a str: make one with KnowledgeGraph\.read\('films\.tsv'\)"),
+        ([("a", "r", "b")], r"not a list: make one with KnowledgeGraph\.from_triples\(\.\.\.\)"),
+        (None, "not a NoneType: make one with"),
+    ],
+)
+def test_what_is_no_graph_is_told_how_to_become_one(given: Any, message: str) -> None:
+    with pytest.raises(InputError, match=rf"^fit takes a KnowledgeGraph, {message}"):
+        fit(given, minutes=0.01, progress=False)
+
+
+@pytest.mark.parametrize("seed", [-1, 2**64, 1.5, "a", None])
+def test_a_seed_is_a_number_of_64_bits(seed: Any) -> None:
+    kg = KnowledgeGraph.from_triples([("a", "r", "b")])
+    with pytest.raises(InputError, match=rf"^seed {seed}: expected a whole number from 0, below 2\^64$"):
+        fit(kg, minutes=0.01, seed=seed, progress=False)

@@ -152,14 +152,14 @@ def test_an_update_of_links_leaves_alone_what_new_triples_do_not_name(graph: Kno
     new = update_engine(tmp_path / "engine", KnowledgeGraph.from_triples(NEW), minutes=0.03, progress=False)
     assert new.about["updates"][0]["steps"] > 0
     before, after = old.model.state_dict(), new.model.state_dict()
-    tables = {"entities.weight": 50, "operators.weight": 8}
+    tables = {"entities.weight": 50, "operators.weight": 8, "domains.weight": 8}
     assert all(torch.equal(tensor, after[name]) for name, tensor in before.items() if name not in tables)
     changed = {
         name: {row for row in range(rows) if not torch.equal(before[name][row], after[name][row])}
         for name, rows in tables.items()
     }
     named = {graph.vocabulary.entities.find(name)[0] for name in ("e1", "e2", "e3", "e4", "e5")}
-    assert changed == {"entities.weight": named, "operators.weight": set()}
+    assert changed == {"entities.weight": named, "operators.weight": set(), "domains.weight": set()}
     assert torch.equal(before["operators.weight"][-1], after["operators.weight"][-1])  # the token of a negation
     notes = FitReport.from_json(new.files["report.json"].decode()).notes
     assert not [note for note in notes if "no questions of the shapes" in note]  # it did not ask for others
@@ -333,3 +333,11 @@ def test_the_command_line_wants_one_place() -> None:
         done = CliRunner().invoke(app, ["fit", "world", *places])
         assert done.exit_code == 2
         assert words in done.output
+
+
+def test_a_graph_that_could_spare_nothing_grows(tmp_path: Path) -> None:
+    fit(KnowledgeGraph.from_triples([("a", "r", "b")]), out=tmp_path / "engine", minutes=0.01, progress=False)
+    more = KnowledgeGraph.from_triples([("c", "s", "d")])
+    [change] = update_engine(tmp_path / "engine", more, minutes=0.01, progress=False).about["updates"]
+    assert (change["triples"], change["entities"], change["before"], change["after"]) == (1, 2, None, None)
+    assert [a.entity for a in pathformer.load(tmp_path / "engine").ask("?x : s(c, ?x)", top=0)] == ["d"]

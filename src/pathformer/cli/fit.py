@@ -76,7 +76,9 @@ def command(
     """
     named = _named(triples, out, update)
     _check_target(out, update, index=index, force=force)
-    _check(minutes, index, device)
+    _check(minutes, index, device, seed)
+    if out is not None:
+        _check_free(out, force=force)
     options = reading.given(
         format=format,
         columns=columns,
@@ -127,15 +129,24 @@ def _check_target(out: Path | None, update: Path | None, *, index: str, force: b
         )
 
 
-def _check(minutes: float | None, index: str, device: str) -> None:
+def _check(minutes: float | None, index: str, device: str, seed: int) -> None:
     """Refuse what cannot be before a graph is read, which may take minutes."""
     from pathformer.engine.scale import check_minutes
     from pathformer.index import find
+    from pathformer.kg.holdout import check_seed
     from pathformer.training.device import choose_device
 
     check_minutes(minutes)
+    check_seed(seed)
     find(index)
     choose_device(device)
+
+
+def _check_free(out: Path, *, force: bool) -> None:
+    from pathformer.engine.storage import HEADER
+    from pathformer.kg.atomic import check_target
+
+    check_target(out, HEADER, force=force)
 
 
 def _read(triples: list[str], data: Path | None, given: Mapping[str, Any]) -> KnowledgeGraph:

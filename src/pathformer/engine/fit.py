@@ -27,8 +27,10 @@ from pathformer.engine.sizes import memory_of
 from pathformer.engine.stages import Stages
 from pathformer.engine.storage import HEADER, retell
 from pathformer.engine.workshop import workshop
+from pathformer.errors import InputError
 from pathformer.index import find as find_index
 from pathformer.kg.atomic import check_target
+from pathformer.kg.holdout import check_seed
 from pathformer.kg.knowledge import KnowledgeGraph
 from pathformer.query.structures import EFOL_TRAINED, STRUCTURES
 from pathformer.training.device import choose_device, free_threads
@@ -62,6 +64,8 @@ def fit(
     force: replace an engine that is there; fresh: forget an unfinished fit.
     scale: settings of one's own instead of those for the graph's size.
     """
+    _check_graph(kg)
+    check_seed(seed)
     target = None if out is None else Path(out)
     find_index(index)  # a name that is none is refused before any work
     if target is not None:
@@ -100,3 +104,11 @@ def fit(
             engine = with_times(engine, stages.seconds)  # that of writing among them
             retell(engine.parts, target)
     return engine
+
+
+def _check_graph(kg: object) -> None:
+    if not isinstance(kg, KnowledgeGraph):
+        example = (
+            f"KnowledgeGraph.read({str(kg)!r})" if isinstance(kg, str | Path) else "KnowledgeGraph.from_triples(...)"
+        )
+        raise InputError(f"fit takes a KnowledgeGraph, not a {type(kg).__name__}: make one with {example}")

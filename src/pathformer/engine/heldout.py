@@ -129,6 +129,8 @@ def asked_again(queries: Mapping[str, Queries], kg: KnowledgeGraph) -> dict[str,
     all that is not held out for the test, is known now and no longer to be found; what they make untrue by a negation
     is no answer any more. A question that has none left to find is not asked.
     """
+    if not queries:
+        return {}  # a graph that could spare nothing has no part to ask about
     graphs, found = graph_pair(kg, "test"), {}
     for name, asked in queries.items():
         easy, missing = answer_rows(asked.structure, asked.ids, graphs)

@@ -36,6 +36,7 @@ from pathformer.errors import InputError
 from pathformer.evaluation.evaluate import ModelRanker, evaluate
 from pathformer.evaluation.frequency import Frequency
 from pathformer.kg.grow import Grown, grow
+from pathformer.kg.holdout import check_seed
 from pathformer.kg.knowledge import KnowledgeGraph
 from pathformer.models import Model
 from pathformer.query.structures import EFOL_TRAINED, STRUCTURES
@@ -64,6 +65,7 @@ def update_engine(
 
     minutes: about how long in all; 15 % of the first fit's time if not given.
     """
+    check_seed(seed)
     target, place, start = Path(out or engine), choose_device(device), time.monotonic()
     old = Engine.open(engine, str(place))
     _refuse_release(old, engine)

@@ -14,7 +14,7 @@ from pathformer.errors import InputError
 from pathformer.kg.keys import merged, pack, unpack
 from pathformer.kg.knowledge import KnowledgeGraph
 
-__all__ = ["hold_out", "spared"]
+__all__ = ["check_seed", "hold_out", "spared"]
 
 _CHUNK = 1 << 16  # triples turned into Python numbers at once
 
@@ -23,8 +23,7 @@ def hold_out(graph: KnowledgeGraph, valid: float = 0.1, test: float = 0.1, *, se
     """All triples of a graph, divided anew; `valid` and `test` are fractions of them, rounded down."""
     if not (valid >= 0 and test >= 0 and 0 < valid + test < 1):  # written so that NaN is refused
         raise InputError(f"fractions valid={valid:g} and test={test:g}: expected each from 0, together between 0 and 1")
-    if seed < 0:
-        raise InputError(f"seed {seed}: expected a whole number from 0")
+    check_seed(seed)
     entities, relations = graph.vocabulary.entity_count, graph.vocabulary.relation_count
     parts = [pack(part, entities, relations) for part in graph.splits.values()]
     triples = unpack(merged(np.concatenate(parts)), entities, relations)
@@ -38,6 +37,12 @@ def hold_out(graph: KnowledgeGraph, valid: float = 0.1, test: float = 0.1, *, se
     splits = {"train": triples[stay]}
     splits |= {split: triples[np.sort(places[split])] for split in ("valid", "test") if wanted[split]}
     return KnowledgeGraph(graph.name, graph.vocabulary, splits, report=graph.report)
+
+
+def check_seed(seed: object) -> None:
+    """Refuse what no generator of random numbers can start from: torch's takes 64 bits."""
+    if not isinstance(seed, int | np.integer) or not 0 <= seed < 1 << 64:
+        raise InputError(f"seed {seed}: expected a whole number from 0, below 2^64")
 
 
 def spared(
