@@ -95,6 +95,16 @@ def test_a_card_has_the_recipe_itself() -> None:
     assert (smaller.training.update.power, smaller.training.update.table_rate) == (0.25, 0.0)
 
 
+@pytest.mark.parametrize(("entities", "many"), [(14_505, False), (30_000, False), (30_001, True), (63_361, True)])
+def test_many_entities_are_read_more_sharply_on_a_card(entities: int, many: bool) -> None:
+    recipe = fast(negation=True, many=many)
+    scale = scale_for(entities=entities, triples=10 * entities, minutes=5.0, cuda=True, memory=80 * GIB)
+    assert scale.model == recipe.model
+    assert scale.model["domains"]
+    assert scale.model["sharpness"] == (2.0 if many else 1.6)
+    assert scale.training.update == recipe.training.update
+
+
 @pytest.mark.parametrize(("entities", "cuda"), [(50, False), (20_000, False), (50, True), (70_000, True)])
 def test_settings_make_a_model(entities: int, cuda: bool) -> None:
     scale = scale_for(entities=entities, triples=10 * entities, minutes=1.0, cuda=cuda)

@@ -27,6 +27,7 @@ __all__ = ["Links", "Scale", "check_minutes", "scale_for"]
 
 _LOGITS = 1 << 25  # numbers of a batch's softmax over all entities, 128 MiB: beyond it entities are drawn
 _RANKED = 1 << 28  # distances that ranking the held-out queries may take
+_MANY = 30_000  # entities from which on `fast` has its form for many: twice FB15k-237's, half of NELL995's
 _KNOWN = 1e-3  # part of a step for links that the ComplEx has learned: in that form nothing that moves answers them
 
 
@@ -93,7 +94,7 @@ def scale_for(
     plain = _plain(entities, triples, whole, cuda, seed)
     size = size_for(entities=entities, minutes=whole, cuda=cuda, memory=memory)
     chosen = size is not None if hops is None else hops
-    return _hops(plain, size or Size(rank=64, batch=512), cuda) if chosen else plain
+    return _hops(plain, size or Size(rank=64, batch=512), cuda, entities) if chosen else plain
 
 
 def _plain(entities: int, triples: int, minutes: float, cuda: bool, seed: int) -> Scale:
@@ -158,9 +159,9 @@ def _plain_update(dim: int, minutes: float, every: bool) -> StepConfig:
     )
 
 
-def _hops(plain: Scale, size: Size, cuda: bool) -> Scale:
+def _hops(plain: Scale, size: Size, cuda: bool, entities: int) -> Scale:
     """The recipe `fast` in that size: its own settings on a card, on a processor a smaller network at a higher rate."""
-    recipe, known = fast(negation=True), plain.training
+    recipe, known = fast(negation=True, many=entities > _MANY), plain.training
     model, update = {**recipe.model, "dim": 2 * size.rank}, recipe.training.update
     mix = dict.fromkeys(known.mix, 1.0) if cuda else dict(known.mix)
     if not cuda:
