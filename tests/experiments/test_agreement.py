@@ -129,6 +129,11 @@ def test_the_share_of_the_papers_one_hop_figures_names_who_is_below() -> None:
     assert "Share of the paper's 1p, FB15k-237: GQE 100 %; below 70 %: none." in above
 
 
+def test_a_share_just_below_the_bar_is_not_rounded_to_it() -> None:
+    notes = grid(1, [made("fb15k-237-epfo-betae", 5.0, 27.2)]).notes  # of 39.0: 69.74 %
+    assert "Share of the paper's 1p, FB15k-237: BetaE 69.7 %; below 70 %: BetaE." in notes
+
+
 def test_agreement_stands_in_one_place() -> None:
     records = [
         made("fb15k-237-epfo-gqe", 5.0, 20.0),

@@ -90,7 +90,7 @@ def test_rows_below_the_bar_are_bold_and_named() -> None:
 
 def test_rows_that_were_trained_otherwise_are_told_apart() -> None:
     text = bought([made("fb15k-237-epfo-gqe", beside=10), made("fb15k-237-epfo-mlp", beside=10, commit="def")])
-    how = "5 min of training each, 10 rows side by side on one card, commit"
+    how = "5 min of training each, up to 10 runs side by side on one card, commit"
     assert f"GQE: {how} `abc`, 2026-11-16; MLP: {how} `def`, 2026-11-16. In all rows" in text
 
 

@@ -57,7 +57,7 @@ def test_rows_that_shared_a_card_say_so() -> None:
     table = grid(1, [alone, shared])
     assert table.notes[0].startswith("Ours, FB15k-237 (GQE): 5 min of training each on card, last weights;")
     assert table.notes[1].startswith(
-        "Ours, FB15k-237 (MLP): 5 min of training each, 6 rows side by side on one card, last weights;"
+        "Ours, FB15k-237 (MLP): 5 min of training each, up to 6 runs side by side on one card, last weights;"
     )
     assert {line.about["beside"] for line in table.lines if line.ours is not None} == {1, 6}
 

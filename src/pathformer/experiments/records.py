@@ -37,7 +37,7 @@ class Record:
     queries_per_second: float | None = None  # median over the run
     queries: str  # which test queries were ranked
     trained_on: str  # which queries it was trained on
-    beside: int = 1  # so many rows at most shared the device while it trained; 1: it was alone
+    beside: int = 1  # so many runs at most shared the device while it trained, itself included; 1: it was alone
     parameters: int | None = None  # trainable numbers, tables not counted
     mrr: Mapping[str, Mapping[str, float]]  # "last" or "best" weights -> structure -> MRR in percent
     hits: Mapping[str, Mapping[str, tuple[float, ...]]] = field(default_factory=dict)  # likewise, Hits@1, 3, 10

@@ -105,7 +105,7 @@ def setting_words(key: str, value: object) -> str:
 def trained_how(record: Record) -> str:
     """How long a row trained, where, and with how many others."""
     where = record.machine.get("device", "unknown device")
-    place = f" on {where}" if record.beside == 1 else f", {record.beside} rows side by side on one {where}"
+    place = f" on {where}" if record.beside == 1 else f", up to {record.beside} runs side by side on one {where}"
     first = f" after {record.before:.0f} s of a link predictor" if record.before else ""
     return f"{record.budget} of training each{first}{place}"
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection, Sequence
 from pathformer.experiments.records import Record
 from pathformer.experiments.tables.measured import changed, setting_words, trained_how
 from pathformer.experiments.tables.progress import Progress, common, longer, progress
-from pathformer.experiments.tables.shares import BAR
+from pathformer.experiments.tables.shares import BAR, share_words
 
 __all__ = ["bought", "of_methods"]
 
@@ -53,9 +53,9 @@ def _below(rows: Sequence[Progress]) -> str:
     for row in rows:
         if row.share is not None:
             told = found.setdefault(row.dataset, [])
-            told += [f"{row.model} ({_percent(row.share)})"] if row.is_below else []
+            told += [f"{row.model} ({share_words(row.share)})"] if row.is_below else []
     words = "; ".join(f"{dataset}: {', '.join(models) or 'none'}" for dataset, models in found.items())
-    return f"Below {_percent(BAR)} of the paper's 1p, in bold: {words}."
+    return f"Below {share_words(BAR)} of the paper's 1p, in bold: {words}."
 
 
 def _facts(rows: Sequence[Progress], *labels: Callable[[Progress], str]) -> str:
@@ -108,7 +108,7 @@ def _cells(row: Progress, name: str, same: Collection[str]) -> tuple[str, ...]:
         "" if record.updates is None else f"{record.updates:,}",
         "" if record.seen is None else _millions(record.seen),
         ", ".join(f"{side['1p']:.1f}" for side in (row.ours, row.paper) if "1p" in side),
-        "" if row.share is None else bold(_percent(row.share)),
+        "" if row.share is None else bold(share_words(row.share)),
         "" if row.averages is None else ", ".join(f"{value:.1f}" for value in row.averages),
         ", ".join(f"{value:.1f}" for value in row.quarters),
         _code([setting_words(key, record.changes[key]) for key in changed(record) if key not in same]),
@@ -137,10 +137,6 @@ def _boxed(row: Progress) -> str:
 
 def _code(settings: Sequence[str]) -> str:
     return ", ".join(f"`{words}`" for words in settings)
-
-
-def _percent(share: float) -> str:
-    return f"{100 * share:.0f} %"
 
 
 def _millions(count: int) -> str:

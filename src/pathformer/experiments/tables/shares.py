@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-__all__ = ["BAR", "share_notes", "shares"]
+__all__ = ["BAR", "share_notes", "share_words", "shares"]
 
 BAR = 0.7  # of the paper's figure; a method below it is named
 _DATASETS = ("FB15k-237", "FB237-Q2B")
@@ -29,7 +29,17 @@ def share_notes(rows: Sequence[tuple[str, str, Figures, Figures]]) -> list[str]:
     return [f"Share of the paper's 1p, {dataset}: {_words(reached)}." for dataset, reached in shares(rows).items()]
 
 
+def share_words(share: float) -> str:
+    """A share in percent, with as many decimals as show one below the bar to be below it.
+
+    >>> share_words(0.973), share_words(0.6967), share_words(0.69998), share_words(0.7)
+    ('97 %', '69.7 %', '69.998 %', '70 %')
+    """
+    shown = (digits for digits in range(9) if share >= BAR or round(100 * share, digits) < 100 * BAR)
+    return f"{100 * share:.{next(shown, 0)}f} %"
+
+
 def _words(reached: Mapping[str, float]) -> str:
-    all_of_them = ", ".join(f"{model} {100 * share:.0f} %" for model, share in reached.items())
+    all_of_them = ", ".join(f"{model} {share_words(share)}" for model, share in reached.items())
     below = [model for model, share in reached.items() if share < BAR]
-    return f"{all_of_them}; below {100 * BAR:.0f} %: {', '.join(below) or 'none'}"
+    return f"{all_of_them}; below {share_words(BAR)}: {', '.join(below) or 'none'}"
