@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from pathformer.experiments.records import read_records
+from pathformer.experiments.records import Record, read_records
 from pathformer.experiments.tables.catalogue import COMPARED, MEASURED
 from pathformer.experiments.tables.progress import progress
 
@@ -49,6 +49,21 @@ def test_a_page_says_why_its_method_is_below_and_only_then(made: dict[str, Any])
     told = {name for name in made["METHODS"] if WHY in (ROOT / "docs" / name).read_text(encoding="utf-8")}
     assert due - told == set(), f"below 70 % of the paper's 1p on FB15k-237: say why, in a paragraph that begins {WHY}"
     assert told - due == set(), f"no longer below: the paragraph that begins {WHY} needs another beginning"
+
+
+def test_of_two_tries_the_one_is_kept_that_was_ahead_on_validation() -> None:
+    kept = {record.file_name: record for record in read_records()}
+    others = read_records([ROOT / "benchmarks" / "runs" / "rows-not-kept"])
+    assert len(others) == 16
+    for other in others:
+        mine, theirs = _last_validation(kept[other.file_name]), _last_validation(other)
+        assert mine.keys() == theirs.keys(), "not comparable"
+        assert kept[other.file_name].settings["valid_queries"] == other.settings["valid_queries"]
+        assert sum(mine.values()) > sum(theirs.values()), f"{other.file_name}: the other try was ahead on validation"
+
+
+def _last_validation(record: Record) -> dict[str, float]:
+    return {name: value for name, value in record.curve[-1].items() if name != "seconds"}
 
 
 def test_what_is_made_goes_between_the_markers_alone(made: dict[str, Any]) -> None:
