@@ -48,6 +48,13 @@ def test_what_is_interrupted_stays_and_what_is_done_goes(tmp_path: Path) -> None
     assert not any((tmp_path / "deep").iterdir())
 
 
+def test_what_a_fit_left_that_was_stopped_while_clearing_up_goes(tmp_path: Path) -> None:
+    left = tmp_path / ".engine.done" / "training"
+    left.mkdir(parents=True)
+    interrupt(tmp_path / "engine")
+    assert [path.name for path in tmp_path.iterdir()] == [".engine.fit"]
+
+
 def test_a_second_fit_is_refused_while_the_first_is_at_work(tmp_path: Path) -> None:
     target = tmp_path / "engine"
     with workshop(target, KG, settings()) as folder:

@@ -40,6 +40,7 @@ def workshop(target: Path | None, kg: KnowledgeGraph, scale: Scale, *, fresh: bo
     folder = target.parent / f".{target.name}.fit"
     facts = as_stored({"fingerprint": kg.fingerprint(), "scale": asdict(scale)})
     with _locked(folder, target):
+        shutil.rmtree(_aside(folder), ignore_errors=True)  # of a fit that was stopped while it cleared up
         if fresh:
             _clear(folder)
         if (folder / _HEADER).is_file():
@@ -124,10 +125,15 @@ def _clear(folder: Path) -> None:
 
 def _remove(folder: Path) -> None:
     """In one step, so that a fit that begins meanwhile finds the folder or none."""
-    aside = folder.with_suffix(".done")
+    aside = _aside(folder)
     shutil.rmtree(aside, ignore_errors=True)
     folder.rename(aside)
     shutil.rmtree(aside, ignore_errors=True)
+
+
+def _aside(folder: Path) -> Path:
+    """Where a finished fit's folder is put to be removed."""
+    return folder.with_suffix(".done")
 
 
 def _check_same(folder: Path, now: Mapping[str, Any]) -> None:
