@@ -93,6 +93,13 @@ def test_the_card_of_a_record_has_its_figures_and_its_command(record: Record) ->
         assert fact in page, fact
 
 
+def test_a_card_says_that_training_queries_were_drawn_anew(record: Record) -> None:
+    fresh = {**record.settings, "training.fresh": 2000}
+    for steps, settings, told in ((2001, fresh, True), (2000, fresh, False), (2001, record.settings, False)):
+        page = card_of_record(replace(record, steps=steps, settings=settings)).markdown()
+        assert ("; all but 1p drawn anew every 2,000 steps\n" in page) is told
+
+
 def test_the_time_of_what_a_run_starts_from_is_found(tmp_path: Path) -> None:
     assert seconds_before(tmp_path, "") == 0.0
     assert seconds_before(tmp_path, "complex-fb15k-237") is None

@@ -35,6 +35,7 @@ def run_facts(file: Path) -> dict[str, Any]:
     run, stored = read_run(base=facts["settings"]), plain_settings(facts["settings"])
     log = _lines(file.parent / "log.jsonl")
     machine = facts.get("machine", {})
+    steps = max((line["step"] for line in log), default=facts["step"])
     return {
         "name": file.parent.name,
         **_graph(run.dataset),
@@ -44,10 +45,10 @@ def run_facts(file: Path) -> dict[str, Any]:
         "negation": find(run.method).negation,
         "settings": stored,
         "trained": facts["trained"],
-        "trained_on": trained_on(facts),
+        "trained_on": f"{trained_on(facts)}{_renewed(stored, steps)}",
         "weights": f"{file.stem}, step {facts['step']:,}",
         "seed": run.training.seed,
-        "steps": max((line["step"] for line in log), default=facts["step"]),
+        "steps": steps,
         "seconds": max((line["seconds"] for line in log), default=facts["seconds"]),
         "before": seconds_before(file.parent, run.start),
         "memory_gb": max((line["memory_gb"] for line in log if "memory_gb" in line), default=None),
@@ -72,7 +73,7 @@ def card_of_record(record: Record) -> Card:
         **_parameters(run.method, record.settings, known),
         settings=record.settings,
         trained=run.trained_structures,
-        trained_on=record.trained_on,
+        trained_on=f"{record.trained_on}{_renewed(record.settings, record.steps)}",
         judged_on=record.queries,
         weights=f"{kind}{f', step {record.weights[kind]:,}' if kind in record.weights else ''}",
         figures=record.mrr[kind],
@@ -90,6 +91,12 @@ def card_of_record(record: Record) -> Card:
         remark=record.note,
         commands=[_train(record.run, record.minutes, record.changes)],
     )
+
+
+def _renewed(settings: Mapping[str, Any], steps: int) -> str:
+    """That queries were drawn anew while a run was trained, where it came so far."""
+    every = settings.get("training.fresh", 0)
+    return f"; all but 1p drawn anew every {every:,} steps" if every and steps > every else ""
 
 
 def paper_figures(run: Run) -> Mapping[str, float]:
