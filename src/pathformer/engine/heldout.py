@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
+import numpy.typing as npt
 
 from pathformer.engine.box import DRAWN, JUDGED, Box
 from pathformer.engine.scale import Scale
@@ -44,9 +45,7 @@ class Questions:
     train: Mapping[str, Queries]
     valid: Mapping[str, Queries]
     test: Mapping[str, Queries]
-    everyday: Mapping[
-        str, Mapping[str, Queries]
-    ]  # "valid", "test": the same, drawn whether or not an answer is missing
+    everyday: Mapping[str, Mapping[str, Queries]]  # of "valid" and "test", drawn whether or not an answer is missing
 
     def fewer(self, count: int, seed: int = 0) -> Questions:
         """At most `count` held-out questions of a structure; those to learn from stay."""
@@ -82,16 +81,15 @@ def draw_questions(
     learned, judged: the structures of either.
     """
     told, box = advance or (lambda _: None), box or Box()
-    hurry = _Hurry(box.end(DRAWN), len(learned))
-    train = _drawn(GraphPair.of(kg.graph("train")), learned, scale.drawn, "train", scale.limit, seed, told, hurry)
+    draws = _Draws(seed, told, box.end(DRAWN), len(learned))
+    train = draws.asked(GraphPair.of(kg.graph("train")), learned, scale.drawn, "train", scale.limit)
     if not {"valid", "test"} <= kg.splits.keys() or not min(len(kg.splits["valid"]), len(kg.splits["test"])):
         return Questions(train, {}, {}, {})
-    hurry = _Hurry(box.end(JUDGED), 4 * len(judged))
+    draws = _Draws(seed, told, box.end(JUDGED), 4 * len(judged))
     parts = {
-        split: _drawn(graph_pair(kg, split), judged, scale.asked, split, _MOST, seed, told, hurry)
-        for split in ("valid", "test")
+        split: draws.asked(graph_pair(kg, split), judged, scale.asked, split, _MOST) for split in ("valid", "test")
     }
-    everyday = {split: _everyday(kg, split, judged, scale, seed, told, hurry) for split in parts}
+    everyday = {split: draws.everyday(kg, split, judged, scale) for split in parts}
     return Questions(train, parts["valid"], parts["test"], everyday)
 
 
@@ -119,7 +117,7 @@ def draw_held_out(
     """Questions of a held-out part alone; none where the graph has no such part."""
     if not len(kg.splits.get(split, ())):
         return {}
-    return _drawn(graph_pair(kg, split), names, count, split, _MOST, seed, lambda _: None, _Hurry())
+    return _Draws(seed, lambda _: None).asked(graph_pair(kg, split), names, count, split, _MOST)
 
 
 def asked_again(queries: Mapping[str, Queries], kg: KnowledgeGraph) -> dict[str, Queries]:
@@ -148,71 +146,60 @@ def among(queries: Mapping[str, Queries], entities: int) -> dict[str, Queries]:
     return {name: replace(q, easy=select(q.easy, q.easy.values < entities)) for name, q in queries.items()}
 
 
-class _Hurry:
-    """Shares the time up to `end` among so many draws, one after the other; without an end there is no hurry."""
+class _Draws:
+    """Draws structure after structure: with one seed, telling of each, the time shared among those still to come."""
 
-    def __init__(self, end: float | None = None, draws: int = 0) -> None:
-        self._end, self._draws = end, draws
+    def __init__(self, seed: int, advance: Advance, end: float | None = None, structures: int = 0) -> None:
+        """end: when they are to be over, on `time.monotonic`'s clock; without it there is no hurry."""
+        self._seed, self._advance, self._end, self._left = seed, advance, end, structures
 
-    def seconds(self) -> float | None:
-        """For the next draw."""
+    def asked(
+        self, graphs: GraphPair, names: tuple[str, ...], count: int, stream: str, limit: int
+    ) -> dict[str, Queries]:
+        """Queries that have an answer, a missing one where `graphs` are two; at most `limit` of them each."""
+        train = stream == "train"
+        rules = Rules(forward=train, limit=limit, link_limit=None if train else limit, attempts=_attempts(count))
+        found = {}
+        for name in names:
+            queries = self._sample(name, graphs, count, stream, rules)
+            if name == "1p" and not train and len(queries) > count:  # listed whole: some of them will do
+                queries = queries.take(self._some(len(queries), count))
+            if len(queries):
+                found[name] = queries
+            self._advance(f"{stream} {name}")
+        return found
+
+    def everyday(self, kg: KnowledgeGraph, split: str, names: tuple[str, ...], scale: Scale) -> dict[str, Queries]:
+        """Queries that hold on the graph without `split`, with what it adds to their answers, be it nothing."""
+        both = graph_pair(kg, split)
+        known = GraphPair.of(kg.graph("train" if split == "valid" else "valid"))
+        rules = Rules(limit=scale.limit, link_limit=scale.limit, attempts=_attempts(scale.asked))
+        found = {}
+        for name in names:
+            structure, rows = STRUCTURES[name], self._sample(name, known, scale.asked, f"everyday {split}", rules).ids
+            if len(rows) > scale.asked:
+                rows = rows[self._some(len(rows), scale.asked)]
+            if len(rows):
+                found[name] = Queries(structure, rows, *answer_rows(structure, rows, both))
+            self._advance(f"everyday {name}")
+        return found
+
+    def _sample(self, name: str, graphs: GraphPair, count: int, stream: str, rules: Rules) -> Queries:
+        timed = replace(rules, seconds=self._seconds())
+        return sample(STRUCTURES[name], graphs, count, seed=self._seed, stream=stream, rules=timed)
+
+    def _seconds(self) -> float | None:
+        """For the next structure."""
         if self._end is None:
             return None
-        share = max(0.0, self._end - time.monotonic()) / max(self._draws, 1)
-        self._draws -= 1
+        share = max(0.0, self._end - time.monotonic()) / max(self._left, 1)
+        self._left -= 1
         return share
 
-
-def _drawn(
-    graphs: GraphPair,
-    names: tuple[str, ...],
-    count: int,
-    stream: str,
-    limit: int,
-    seed: int,
-    advance: Advance,
-    hurry: _Hurry,
-) -> dict[str, Queries]:
-    links = None if stream == "train" else limit
-    usual = Rules(forward=stream == "train", limit=limit, link_limit=links, attempts=_attempts(count))
-    found = {}
-    for name in names:
-        rules = replace(usual, seconds=hurry.seconds())
-        queries = sample(STRUCTURES[name], graphs, count, seed=seed, stream=stream, rules=rules)
-        if name == "1p" and stream != "train" and len(queries) > count:  # listed whole: some of them will do
-            queries = queries.take(np.sort(np.random.default_rng(seed).permutation(len(queries))[:count]))
-        if len(queries):
-            found[name] = queries
-        advance(f"{stream} {name}")
-    return found
+    def _some(self, total: int, count: int) -> npt.NDArray[np.int64]:
+        return np.sort(np.random.default_rng(self._seed).permutation(total)[:count])
 
 
 def _attempts(count: int) -> int:
     """How often to try for so many queries: a graph that hardly holds a shape must not hold up the others."""
     return max(200_000, 50 * count)
-
-
-def _everyday(
-    kg: KnowledgeGraph,
-    split: str,
-    names: tuple[str, ...],
-    scale: Scale,
-    seed: int,
-    advance: Advance,
-    hurry: _Hurry,
-) -> dict[str, Queries]:
-    """Queries that hold on the graph without `split`, with what it adds to their answers, be it nothing."""
-    found = {}
-    both = graph_pair(kg, split)
-    known = GraphPair.of(kg.graph("train" if split == "valid" else "valid"))
-    usual = Rules(limit=scale.limit, link_limit=scale.limit, attempts=_attempts(scale.asked))
-    for name in names:
-        structure, rules = STRUCTURES[name], replace(usual, seconds=hurry.seconds())
-        rows = sample(structure, known, scale.asked, seed=seed, stream=f"everyday {split}", rules=rules).ids
-        if len(rows) > scale.asked:
-            rows = rows[np.sort(np.random.default_rng(seed).permutation(len(rows))[: scale.asked])]
-        if len(rows):
-            easy, hard = answer_rows(structure, rows, both)
-            found[name] = Queries(structure, rows, easy, hard)
-        advance(f"everyday {name}")
-    return found
