@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 __all__ = ["counted", "markdown_table", "percent"]
 
@@ -25,13 +25,17 @@ def percent(share: float) -> str:
     return f"{100 * share:.1f}"
 
 
-def markdown_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
+def markdown_table(
+    header: Sequence[str], rows: Iterable[Sequence[str]], rule: Sequence[str] | None = None
+) -> list[str]:
     """Lines of a table, words to the left in its first column, figures to the right in the others.
+
+    rule: where it is otherwise, a mark for each column: "---" for words, "--:" for figures.
 
     >>> print(*markdown_table(["structure", "MRR"], [["2p", "12.3"]]), sep="\\n")
     | structure | MRR |
     | --- | --: |
     | 2p | 12.3 |
     """
-    rule = ["---"] + ["--:"] * (len(header) - 1)
-    return [f"| {' | '.join(row)} |" for row in (header, rule, *rows)]
+    marks = rule or ["---"] + ["--:"] * (len(header) - 1)
+    return [f"| {' | '.join(row)} |" for row in (header, marks, *rows)]

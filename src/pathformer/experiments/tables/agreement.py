@@ -9,6 +9,7 @@ from pathformer.experiments.tables.catalogue import COMPARED, MEASURED
 from pathformer.experiments.tables.choice import Choice
 from pathformer.experiments.tables.measured import grid
 from pathformer.experiments.tables.order import Order, orders
+from pathformer.words import markdown_table
 
 __all__ = ["agreement", "compared_orders"]
 
@@ -38,8 +39,8 @@ def agreement(records: Sequence[Record], choice: Choice | None = None) -> str:
     found = compared_orders(records, choice)
     if not found:
         return "No table has two methods with one budget yet, so there is no order to compare."
-    lines = [_HEADER, _RULE, *(_cells(number, order) for number, order in found)]
-    return "\n".join([*(f"| {' | '.join(line)} |" for line in lines), "", _LEGEND])
+    rows = (_cells(number, order) for number, order in found)
+    return "\n".join([*markdown_table(_HEADER, rows, _RULE), "", _LEGEND])
 
 
 def _cells(number: int, order: Order) -> tuple[str, ...]:

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from itertools import combinations
 
 from pathformer.experiments.tables.view import Line
+from pathformer.words import counted
 
 __all__ = ["Order", "Turn", "kendall", "order_notes", "orders"]
 
@@ -101,7 +102,7 @@ class Order:
         )
 
     def __str__(self) -> str:
-        pairs = f"{self.kept} of {self.pairs} {'pair' if self.pairs == 1 else 'pairs'}"
+        pairs = f"{self.kept} of {counted(self.pairs, 'pair')}"
         words = f"{pairs} as in the paper, Kendall's tau {self.tau:.2f}"
         if self.wide:
             words += f"; turned by more than a point: {self.fallen_words()}"

@@ -8,6 +8,7 @@ import json
 from collections.abc import Sequence
 
 from pathformer.experiments.tables.view import Sheet
+from pathformer.words import markdown_table
 
 __all__ = ["FORMATS", "to_csv", "to_json", "to_markdown", "to_text"]
 
@@ -30,7 +31,7 @@ def to_markdown(sheet: Sheet) -> str:
     """A pipe table with its title before it and its notes after it."""
     words = _word_columns(sheet)
     rule = ["---" if place < words else "--:" for place in range(len(sheet.header))]
-    rows = [f"| {' | '.join(line)} |" for line in (sheet.header, rule, *sheet.cells())]
+    rows = markdown_table(sheet.header, sheet.cells(), rule)
     title = f"**Table {sheet.number}: {sheet.title}**"
     return "\n".join([title, "", *rows, *(f"\n{note}" for note in sheet.notes)])
 

@@ -10,6 +10,7 @@ from pathformer.experiments.records import Record
 from pathformer.experiments.tables.measured import changed, setting_words, trained_how
 from pathformer.experiments.tables.progress import Progress, common, longer, progress
 from pathformer.experiments.tables.shares import BAR, share_words
+from pathformer.words import markdown_table
 
 __all__ = ["bought", "of_methods"]
 
@@ -96,8 +97,7 @@ def _shared_training(members: Sequence[Progress], rows: Sequence[Progress]) -> s
 
 def _table(rows: Sequence[Progress], name: Callable[[Progress], str]) -> str:
     same = common(rows)
-    lines = [_HEADER, _RULE, *(_cells(row, name(row), same) for row in rows)]
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+    return "\n".join(markdown_table(_HEADER, (_cells(row, name(row), same) for row in rows), _RULE))
 
 
 def _cells(row: Progress, name: str, same: Collection[str]) -> tuple[str, ...]:
