@@ -13,6 +13,7 @@ from pathformer.kg.knowledge import KnowledgeGraph, Paths
 from pathformer.kg.source import plain_name
 from pathformer.kg.splits import SPLITS
 from pathformer.kg.storage import is_saved, open_graph
+from pathformer.words import counted
 
 __all__ = ["Sources", "read_graph", "sources"]
 
@@ -102,7 +103,7 @@ def _batches(
 
 
 def _literals_only(count: int, path: Path) -> GraphFileError:
-    left_out = "1 RDF literal was" if count == 1 else f"{count:,} RDF literals were"
+    left_out = counted(count, "RDF literal was", "RDF literals were")
     return GraphFileError(f"the file holds no triples: {left_out} left out; keep such with --literals", path)
 
 
