@@ -1,9 +1,10 @@
-"""A box of time begins when kernels are compiled: made-up time, in which the first update takes longer than the box."""
+"""A box of time is for updates: neither compiling nor validating may use it up. In made-up time."""
 
 from __future__ import annotations
 
 import io
 import json
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -12,9 +13,11 @@ import torch
 import training_toy as toy
 from rich.console import Console
 
+from pathformer.evaluation.report import Report
 from pathformer.training import loop
 from pathformer.training.data import TrainingSet
 from pathformer.training.display import Display
+from pathformer.training.loop import Training
 from pathformer.training.schedule import Clock
 from pathformer.training.step import StepConfig, TrainingStep
 from pathformer.training.turns import Turns
@@ -23,9 +26,15 @@ FIRST, USUAL, COLD = 100.0, 1.0, 3  # seconds of a process's first update and of
 
 
 @pytest.fixture
-def slow(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+def now() -> list[float]:
+    """The time."""
+    return [0.0]
+
+
+@pytest.fixture
+def slow(monkeypatch: pytest.MonkeyPatch, now: list[float]) -> list[float]:
     """Time goes by in updates alone, and the first one is slow; the rates that they had."""
-    now, rates = [0.0], []
+    rates: list[float] = []
     update = TrainingStep.update
 
     def timed(self: TrainingStep) -> None:
@@ -62,6 +71,23 @@ def test_without_that_it_takes_all_of_it(slow: list[float], tmp_path: Path) -> N
     result = toy.run(tmp_path, Display(Console(file=said, width=200)), steps=10**9, minutes=1.0)
     assert (result.finished, result.step, result.seconds) == (True, 1, FIRST)
     assert "compiled" not in said.getvalue()
+
+
+def test_slow_validations_rank_no_weights_twice(slow: list[float], now: list[float], tmp_path: Path) -> None:
+    slow.append(0.0)  # the first update is behind
+    task = toy.task()
+    assert task.validate is not None
+    rank = task.validate
+
+    def validate() -> Report:
+        now[0] += 20.0
+        return rank()
+
+    settings = Training(steps=10**9, minutes=1.0, batch=16, validations=4, turns=False)
+    result = loop.train(replace(task, validate=validate), settings, tmp_path, Display(Console(file=io.StringIO())))
+    lines = [json.loads(line) for line in (tmp_path / "log.jsonl").read_text().splitlines()]
+    assert [line["step"] for line in lines if "valid/mrr" in line] == [15, 16, 17]
+    assert result.step == 17
 
 
 def test_a_run_of_steps_has_its_steps_and_its_validations(

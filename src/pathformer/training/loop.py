@@ -72,6 +72,7 @@ class _Run:
         self.phase, self.factor = 0, 1.0
         self.best: tuple[float, int] | None = None  # MRR, step
         self.validated = 0  # how many of the validations are behind
+        self._ranked = -1  # the step of the last one in this sitting
         self._chunk, self._saved, self._looked = 1, 0.0, 0.0
 
     # --- coming and going -------------------------------------------------------------------------------------------
@@ -124,7 +125,7 @@ class _Run:
     def pause(self, *, finished: bool) -> None:
         """End this sitting; what was not yet saved is."""
         self._look()
-        if finished and self.validated < self.config.validations:
+        if finished and self.validated < self.config.validations and self.clock.step != self._ranked:
             self._validate()
         self.save()
         if not finished:
@@ -189,9 +190,13 @@ class _Run:
         self.clock.step += 1
 
     def _due(self) -> bool:
-        """Whether the next validation's share of the run is done, the last one's apart: that is `pause`'s."""
+        """Whether the next validation's share of the run is done, the last one's apart: that is `pause`'s.
+
+        A validation that took longer than that share is followed by an update, or weights would be ranked twice.
+        """
         behind = self.validated + 1
-        return behind < self.config.validations and self.clock.progress >= behind / self.config.validations
+        waits = behind < self.config.validations and self.clock.step != self._ranked
+        return waits and self.clock.progress >= behind / self.config.validations
 
     def _look(self) -> None:
         """Read the losses, refuse to go on without them, show and log them."""
@@ -215,6 +220,7 @@ class _Run:
     def _validate(self) -> None:
         """Measure, keep the weights if they are the best; of several validations that are due, one is made."""
         self.validated = int(self.config.validations * min(1.0, self.clock.progress) + 1e-9)
+        self._ranked = self.clock.step
         if self.task.validate is None:
             return
         average = self.step.average
