@@ -223,7 +223,13 @@ def test_what_cannot_be_is_refused(backend: str, vectors: Tensor) -> None:
     ("backend", "options", "message"),
     [
         ("lsh", {"bits": 100}, "bits 100 is not a multiple of 64"),
-        ("lsh", {"rerank": -1}, "rerank -1 and growth 0.0 are not negative"),
+        ("lsh", {"bits": 1 << 40}, "bits 1099511627776 is more than 65,536: the rows themselves are shorter"),
+        ("lsh", {"rerank": -1}, "rerank -1 and growth 0.0 are finite and not negative"),
+        ("lsh", {"growth": float("nan")}, "rerank 0 and growth nan are finite and not negative"),
+        ("lsh", {"seed": 1 << 64}, r"seed 18446744073709551616 is no whole number from 0, below 2\^64"),
+        ("lsh", {"seed": -1}, r"seed -1 is no whole number from 0, below 2\^64"),
+        ("hnsw", {"links": 1 << 30}, "links are at most 1,024, construction and breadth 1,048,576"),
+        ("hnsw", {"breadth": 1 << 40}, "links are at most 1,024, construction and breadth 1,048,576"),
         ("hnsw", {"links": 1}, "links are at least 2"),
     ],
 )

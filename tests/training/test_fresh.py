@@ -122,3 +122,10 @@ def test_a_run_that_was_cut_ends_with_the_same_bits(tmp_path: Path, monkeypatch:
     )
     assert all(torch.equal(whole[name], again[name]) for name in whole)
     assert not torch.equal(whole["model.entities.weight"], fixed["model.entities.weight"])
+
+
+@pytest.mark.parametrize("seed", [-1, 1 << 64])
+def test_a_seed_is_a_number_of_64_bits(seed: int) -> None:
+    with pytest.raises(ValueError, match=rf"^seed {seed} is no whole number from 0, below 2\^64$"):
+        Training(seed=seed)
+    assert Training(seed=(1 << 64) - 1).seed

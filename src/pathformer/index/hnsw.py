@@ -39,6 +39,9 @@ _BREADTHS = (32, 64, 128, 256, 512, 1024, 2048)  # of a walk, that are tried
 _FEW = 0.1  # a share of allowed entities below which they are measured one and all
 
 
+_MOST_LINKS, _MOST = 1 << 10, 1 << 20  # beyond that looking at every entity is less work
+
+
 @dataclass(frozen=True, kw_only=True)
 class Config:
     """Options of `hnsw`; 0 is chosen when the index is built, and kept."""
@@ -52,6 +55,8 @@ class Config:
         check_recall(self.recall)
         if self.links < 2 or self.construction < 1 or self.breadth < 0:
             raise ValueError("links are at least 2, construction at least 1, breadth not negative")
+        if self.links > _MOST_LINKS or max(self.construction, self.breadth) > _MOST:
+            raise ValueError(f"links are at most {_MOST_LINKS:,}, construction and breadth {_MOST:,}")
 
 
 class HNSW(Index):

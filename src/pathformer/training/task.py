@@ -44,6 +44,8 @@ class Training:
     def __post_init__(self) -> None:
         if self.steps < 1 or self.batch < 1:
             raise ValueError("steps and batch are at least 1")
+        if not 0 <= self.seed < 1 << 64:
+            raise ValueError(f"seed {self.seed} is no whole number from 0, below 2^64")
         if self.fresh < 0:
             raise ValueError(f"fresh {self.fresh} is a number of steps: 0 or more")
         if self.contested < 0:
