@@ -7,7 +7,7 @@ and fill with zeros, one fault for 4 KiB: almost half of the processor time of a
 does not shrink; at the end what is free is given back. No number that is computed depends on it.
 
 Larger blocks are mapped one by one as ever. A heap has holes: with blocks of 200 MB in it, as a benchmark's run has, a
-process had 3.4 GB at most in place of 2.5. A small thing that is made while a block is there and stays longer may lie
+process had 3.5 GB at most in place of 2.6. A small thing that is made while a block is there and stays longer may lie
 in the place of the next one, so what is kept is better made before. Afterwards holes are addresses alone, without
 memory, and may be filled again. On threads that a process starts blocks above 64 MiB are mapped in any case, since
 their heaps are no larger.
