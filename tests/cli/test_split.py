@@ -101,6 +101,12 @@ def test_the_list_of_datasets(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     assert "  nell995    none is stated by the edition" in licences.splitlines()
 
 
+def test_a_data_folder_that_is_none_is_told(tmp_path: Path) -> None:
+    assert run("datasets", "--data", str(tmp_path)).endswith(f"looked under {tmp_path}\n")
+    nowhere = tmp_path / "nowhere"
+    assert run("datasets", "--data", str(nowhere)).endswith(f"looked under {nowhere}, which is no folder\n")
+
+
 def test_paths_and_addresses_are_whole_in_a_narrow_terminal(tmp_path: Path) -> None:
     umls = tmp_path / ("a-long-name" * 10) / "umls"
     umls.mkdir(parents=True)

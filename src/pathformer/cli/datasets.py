@@ -55,7 +55,8 @@ def command(
     _places("there", there)
     _places("not there; get them from", absent)
     _places("licences of the data, as far as they are stated", {name: d.licence for name, d in datasets().items()})
-    typer.echo(f"\nlooked under {folder}" if folder else "\nno data folder: set $PATHFORMER_DATA, or give --data")
+    looked = f"looked under {folder}" + ("" if folder.is_dir() else ", which is no folder") if folder else ""
+    typer.echo(f"\n{looked or 'no data folder: set $PATHFORMER_DATA, or give --data'}")
 
 
 def _places(title: str, places: dict[str, str]) -> None:
