@@ -93,6 +93,7 @@ def test_a_card_has_the_recipe_itself() -> None:
     assert different == {"dim", "hidden"}
     assert smaller.training.update.softmax == recipe.training.update.softmax
     assert (smaller.training.update.power, smaller.training.update.table_rate) == (0.25, 0.0)
+    assert smaller.training.update.rate * smaller.training.update.token_rate == pytest.approx(2e-2)  # of the domains
 
 
 @pytest.mark.parametrize(("entities", "many"), [(14_505, False), (30_000, False), (30_001, True), (63_361, True)])

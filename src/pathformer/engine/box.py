@@ -6,8 +6,9 @@
     15 %         measuring and calibrating
 
 A stage that is late (the first fit on a machine compiles the sampler, which alone takes ten seconds and more) takes its
-time from training. How long training got is written down beside it, so that a fit that is continued follows the same
-schedule; questions are kept there, too (`engine.drawn`).
+time from training. A card's kernels are compiled before the clock of training starts (`training.loop`), and that comes
+on top: of a short box it would leave nothing to learn in. How long training got is written down beside it, so that a
+fit that is continued follows the same schedule; questions are kept there, too (`engine.drawn`).
 """
 
 from __future__ import annotations

@@ -28,6 +28,7 @@ __all__ = ["Links", "Scale", "check_minutes", "scale_for"]
 _LOGITS = 1 << 25  # numbers of a batch's softmax over all entities, 128 MiB: beyond it entities are drawn
 _RANKED = 1 << 28  # distances that ranking the held-out queries may take
 _MANY = 30_000  # entities from which on `fast` has its form for many: twice FB15k-237's, half of NELL995's
+_DOMAINS = 4.0  # of the rate, on a processor: on validation 0.2, 1 and 16 were all behind it (docs/fit.md)
 _KNOWN = 1e-3  # part of a step for links that the ComplEx has learned: in that form nothing that moves answers them
 
 
@@ -167,7 +168,13 @@ def _hops(plain: Scale, size: Size, cuda: bool, entities: int) -> Scale:
     if not cuda:
         model["hidden"] = 2
         update = replace(
-            known.update, softmax=update.softmax, weighted=True, power=update.power, rate=5e-3, table_rate=0.0
+            known.update,
+            softmax=update.softmax,
+            weighted=True,
+            power=update.power,
+            rate=5e-3,
+            table_rate=0.0,
+            token_rate=_DOMAINS,
         )
         if known.update.softmax.entities == "drawn":  # an update of what a card has fitted
             update = replace(update, softmax=known.update.softmax)
