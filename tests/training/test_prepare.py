@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import io
 import json
+import os
+import signal
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -17,7 +19,7 @@ from pathformer.evaluation.report import Report
 from pathformer.training import loop
 from pathformer.training.data import TrainingSet
 from pathformer.training.display import Display
-from pathformer.training.loop import Training
+from pathformer.training.loop import Result, Training
 from pathformer.training.schedule import Clock
 from pathformer.training.step import StepConfig, TrainingStep
 from pathformer.training.turns import Turns
@@ -88,6 +90,47 @@ def test_slow_validations_rank_no_weights_twice(slow: list[float], now: list[flo
     lines = [json.loads(line) for line in (tmp_path / "log.jsonl").read_text().splitlines()]
     assert [line["step"] for line in lines if "valid/mrr" in line] == [15, 16, 17]
     assert result.step == 17
+
+
+def test_a_run_that_stopped_in_a_slow_validation_goes_on_with_an_update(
+    slow: list[float], now: list[float], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    cold(monkeypatch, slow)
+    settings = Training(steps=10**9, minutes=1.0, batch=16, validations=4, turns=False)
+    said = io.StringIO()
+
+    def sitting(*, stopped: bool) -> Result:
+        task = toy.task()
+        assert task.validate is not None
+        rank = task.validate
+
+        def validate() -> Report:
+            now[0] += 20.0  # longer than until the next one
+            if stopped:
+                os.kill(os.getpid(), signal.SIGINT)
+            return rank()
+
+        slow.clear()  # each process compiles anew
+        return loop.train(replace(task, validate=validate), settings, tmp_path, Display(Console(file=said, width=200)))
+
+    first, second = sitting(stopped=True), sitting(stopped=False)
+    assert (first.finished, first.step, first.seconds) == (False, COLD + 15, 35.0)
+    lines = [json.loads(line) for line in (tmp_path / "log.jsonl").read_text().splitlines()]
+    assert [line["step"] for line in lines if "valid/mrr" in line] == [18, 19, 20]
+    assert (second.finished, second.step, second.seconds) == (True, 20, 75.0)  # no update took time
+    assert said.getvalue().count("kernels compiled") == 1  # in the second sitting it never came to recording
+
+
+def test_a_box_that_is_over_at_once_compiles_nothing_and_says_nothing_of_it(
+    slow: list[float], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    cold(monkeypatch, slow)
+    monkeypatch.setattr(Clock, "done", property(lambda _: True))
+    said = io.StringIO()
+    result = toy.run(tmp_path, Display(Console(file=said, width=200)), steps=10**9, minutes=1e-9)
+    assert (result.finished, result.step, slow) == (True, 0, [])
+    assert "compiled" not in said.getvalue()
+    assert result.last.is_file()
 
 
 def test_a_run_of_steps_has_its_steps_and_its_validations(

@@ -47,8 +47,8 @@ def train(task: Task, config: Training, folder: Path, display: Display | None = 
         return run.result()
     with run.display, run.interrupt, _freed_memory(run.step.device):
         try:
-            run.prepare()
             while not run.clock.done and not run.interrupt.asked:
+                run.prepare()
                 run.advance()
             run.pause(finished=run.clock.done)
         finally:
@@ -72,8 +72,8 @@ class _Run:
         self.phase, self.factor = 0, 1.0
         self.best: tuple[float, int] | None = None  # MRR, step
         self.validated = 0  # how many of the validations are behind
-        self._ranked = -1  # the step of the last one in this sitting
-        self._chunk, self._saved, self._looked = 1, 0.0, 0.0
+        self._ranked = -1  # the step of the last one
+        self._chunk, self._saved, self._looked, self._compiling = 1, 0.0, 0.0, 0.0
 
     # --- coming and going -------------------------------------------------------------------------------------------
 
@@ -96,6 +96,7 @@ class _Run:
             self.phase, self.factor = facts["phase"], facts["factor"]
             self.step.adam.set_rate(self.config.update.rate * self.factor)
             self.best, self.validated = facts["best"] and tuple(facts["best"]), facts["validated"]
+            self._ranked = facts.get("ranked", -1)  # a run from before it was written down has none
             at = f"at step {self.clock.step:,}"
             done = f"{self.folder} had finished, {at}: nothing is left to train"
             self.display.say(done if self.clock.done else f"continues {at} of {self.folder}")
@@ -113,6 +114,7 @@ class _Run:
             "factor": self.factor,
             "best": self.best,
             "validated": self.validated,
+            "ranked": self._ranked,
         }
         tensors = {f"model.{name}": tensor for name, tensor in self.task.model.state_dict().items()}
         tensors |= {f"optimizer.{name}": tensor for name, tensor in self.step.state().items()}
@@ -151,7 +153,10 @@ class _Run:
     # --- the work ---------------------------------------------------------------------------------------------------
 
     def prepare(self) -> None:
-        """In a box of time, make the updates that compile and record before its clock runs."""
+        """In a box of time, make the updates that compile and record while its clock stands still.
+
+        A validation that is due comes before the rest of them.
+        """
         if self.config.minutes is None or not self.step.cold:
             return
         start = time.monotonic()
@@ -159,7 +164,9 @@ class _Run:
         with self.clock.held():
             self._updates(self.step.cold)
             self.step.losses()  # waits for the device
-        self.display.say(f"kernels compiled in {duration(time.monotonic() - start)}, before the clock started")
+        self._compiling += time.monotonic() - start
+        if not self.step.cold:
+            self.display.say(f"kernels compiled in {duration(self._compiling)}, before the clock started")
 
     def advance(self) -> None:
         """Updates up to the next look, then whatever is due."""
