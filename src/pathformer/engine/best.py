@@ -12,11 +12,14 @@ __all__ = ["train_best"]
 
 
 def train_best(task: Task, settings: Training, folder: Path, display: Display) -> Result:
-    """Train in a folder, or continue there, and leave the best weights in the model; Ctrl-C goes on to the caller."""
+    """Train in a folder, or continue there, and leave the best weights in the model; Ctrl-C goes on to the caller.
+
+    Without validation those are the last ones: their average, where one is kept, as it is what a validation ranks.
+    """
     result = train(task, settings, folder, display)
     if not result.finished:
         raise KeyboardInterrupt
     weights = result.best or result.last
     if weights.is_file():  # none where the time was too short for a single step
-        task.model.load_state_dict(checkpoint.read(weights, task.model.entities.weight.device).part("model"))
+        task.model.load_state_dict(checkpoint.read(weights, task.model.entities.weight.device).weights())
     return result
