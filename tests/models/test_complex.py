@@ -113,3 +113,10 @@ def test_settings_are_checked() -> None:
         Config(rank=0)
     with pytest.raises(ValueError, match="0 or more"):
         Config(n3=-1.0)
+
+
+def test_a_checkpoint_that_names_one_member_is_read() -> None:
+    stored = {"rank": RANK, "n3": 0.3, "relation": 0.7, "members": 1}
+    assert build("complex", stored, entities=ENTITIES, relations=RELATIONS).config == model().config
+    with pytest.raises(ConfigError, match="'members' was taken away: everything has 1 now, found 2"):
+        build("complex", {**stored, "members": 2}, entities=ENTITIES, relations=RELATIONS)
