@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import pickle
 import sys
 from pathlib import Path
@@ -49,6 +50,15 @@ def test_chosen_structures_and_splits(graph: Path, tmp_path: Path) -> None:
     assert "2p" in told
     assert shape in told
     assert "train" not in told
+
+
+def test_brackets_in_a_folder_or_a_name_are_no_markup(graph: Path, tmp_path: Path) -> None:
+    named = KnowledgeGraph.open(graph).save(tmp_path / "[bold]")
+    out = run("sample", named, "--out", tmp_path / "q[/x]", "--split", "test", "-s", "2p", "--count", 5)
+    assert "q[/x];" in "".join(out.split())
+    found = json.loads((named / "graph.json").read_text("utf-8"))
+    (named / "graph.json").write_text(json.dumps({**found, "name": "a[/b]"}), "utf-8")
+    assert "graph a[/b]" in run("verify", tmp_path / "q[/x]", "--graph", named)
 
 
 def test_verify_exits_1_where_an_answer_is_wrong(graph: Path, tmp_path: Path) -> None:

@@ -83,6 +83,13 @@ def test_on_a_terminal_a_bar() -> None:
     assert "a line that stays" in out.getvalue()
 
 
+def test_a_folder_is_named_as_it_is() -> None:
+    out = io.StringIO()
+    for terminal in (False, True):
+        Display(Console(file=out, force_terminal=terminal, width=120, color_system=None)).say("in runs/a[/b] and [red]")
+    assert out.getvalue() == 2 * "in runs/a[/b] and [red]\n"
+
+
 def test_durations() -> None:
     assert duration(float("inf")) == "?"
     assert duration(3599.6) == "1:00 h"

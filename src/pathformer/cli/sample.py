@@ -161,7 +161,7 @@ def _summary(benchmark: Benchmark, out: Path) -> None:
     console = Console()
     console.print(table)
     total = sum(len(q) for queries_of in benchmark.splits.values() for q in queries_of.values())
-    console.print(f"\n{total:,} queries of {benchmark.graph} in {out}; answers are means a query")
+    console.print(f"\n{total:,} queries of {benchmark.graph} in {out}; answers are means a query", markup=False)
     wanted = benchmark.origin["drawn"]["evaluated"]
     short = [
         f"{split} {name} ({len(queries):,})"

@@ -54,7 +54,8 @@ def command(
     result = outcome.result
     if not result.finished:
         raise typer.Exit(130)
-    console.print(f"{result.step:,} steps in {duration(result.seconds)}; weights in {folder}", highlight=False)
+    told = f"{result.step:,} steps in {duration(result.seconds)}; weights in {folder}"
+    console.print(told, highlight=False, markup=False)
     shown = dict(outcome.reports)
     if "best" in shown and shown["best"].scores == shown["last"].scores:
         del shown["last"]  # the last weights are the best ones

@@ -52,8 +52,8 @@ def command(
         raise InputError(f"{folder}: holds no queries of {', '.join(split or SPLITS)}")
     kg = _graph(found, graph, data)
     for notice in found.notices:
-        console.print(notice)
-    console.print(f"{found.layout} layout, graph {kg.name}\n")
+        console.print(notice, markup=False)
+    console.print(f"{found.layout} layout, graph {kg.name}\n", markup=False)
     console.print(f"{'split':6} {'structure':10} {'queries':>9} {'answers':>11}  result")
     verdicts = verify(found, kg, lambda verdict: console.print(_line(verdict), highlight=False))
     _conclude(verdicts)

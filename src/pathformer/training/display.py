@@ -60,7 +60,7 @@ class Display:
 
     def say(self, text: str) -> None:
         """A line that stays."""
-        self._bar.console.print(f"{self._label}{text}", highlight=False)
+        self._bar.console.print(f"{self._label}{text}", highlight=False, markup=False)
 
     def labelled(self, label: str) -> Display:
         """Another one for a part of the same work."""
