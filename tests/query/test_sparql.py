@@ -312,6 +312,10 @@ def test_a_blank_in_a_name_is_told_with_the_right_form(pattern, wrong, right, me
         ("?x :in :Town. ?x :in :b UNION", "this is not SPARQL: it goes wrong at", None),
         ("?x a :Town :b", "this is not SPARQL: it goes wrong at", None),
         ("?x :in :b FILTER(BOUND(?x) && STRLEN(?x) > 3", "this is not SPARQL: it goes wrong at", None),
+        ('?x :in "Town"@en-GB . :b', "this is not SPARQL: it goes wrong at", None),
+        (r'?x :in "the \"old\" town" . :b', "this is not SPARQL: it goes wrong at", None),
+        ('?x :in """the old\n"town" """ . :b', "this is not SPARQL: it goes wrong at", None),
+        ('?x :in "Town"@en . Town :in ?x', "'Town' is no word of SPARQL: write :Town", 19),
     ],
 )
 def test_a_word_that_is_no_name_is_told(wrong, message, place):
