@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import signal
+import time
 from pathlib import Path
 from typing import Any
 
@@ -125,12 +126,19 @@ def test_what_is_cut_goes_on(folder: Path, tmp_path: Path, quiet: Display) -> No
     assert f"continues at step {stood}" in " ".join(said.getvalue().split())
 
 
+def _endless(*_: object, **__: object) -> None:
+    """Something that is not training; a signal that another thread has taken does not end a sleep, so many short ones."""
+    for _ in range(600):
+        time.sleep(0.05)
+    pytest.fail("nothing has stopped it for half a minute")
+
+
 @pytest.mark.parametrize("handler", [signal.SIG_IGN, signal.default_int_handler])
 def test_the_alarm_stops_what_is_not_training_too(
     folder: Path, tmp_path: Path, quiet: Display, monkeypatch: pytest.MonkeyPatch, handler: Any
 ) -> None:
     monkeypatch.setattr(boxes, "GRACE", 0.0)
-    monkeypatch.setattr(one_box, "train_run", lambda *_, **__: signal.pause())
+    monkeypatch.setattr(one_box, "train_run", _endless)
     before = signal.signal(signal.SIGINT, handler)
     try:
         cut = fill([box(folder, "gqe")], tmp_path, tmp_path, seconds=0.3, device="cpu", display=quiet)
