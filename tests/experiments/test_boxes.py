@@ -127,7 +127,7 @@ def test_what_is_cut_goes_on(folder: Path, tmp_path: Path, quiet: Display) -> No
 
 
 def _endless(*_: object, **__: object) -> None:
-    """Something that is not training; a signal that another thread has taken does not end a sleep, so many short ones."""
+    """Something that is not training, in short sleeps: a signal that another thread has taken ends none."""
     for _ in range(600):
         time.sleep(0.05)
     pytest.fail("nothing has stopped it for half a minute")
