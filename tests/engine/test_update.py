@@ -323,6 +323,26 @@ def test_what_an_update_says_of_itself() -> None:
     assert one.sentence() == "learned 1 new triple with 1 new entity in 22 s"
 
 
+def test_where_old_questions_lost_it_says_what_helps() -> None:
+    lost = Change(90, 16, 0, 0.429, 0.403, None, None, 5.0)
+    assert "more --minutes, for the first fit and for the update, may lose less" in lost.advice()
+    assert lost.advice().endswith("to keep an engine as it is, copy its folder first and update the copy")
+    assert replace(lost, after=0.42).advice() == ""
+    assert replace(lost, after=None).advice() == ""
+
+
+@pytest.mark.parametrize("worse", [True, False])
+def test_the_advice_is_a_line_of_its_own(
+    folder: Path, worse: bool, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    figures = iter((0.5, 0.4 if worse else 0.5))
+    monkeypatch.setattr("pathformer.engine.update._mrr", lambda model, held: next(figures))
+    update_engine(folder, KnowledgeGraph.from_triples(NEW), minutes=1e-7)
+    lines = capsys.readouterr().err.splitlines()
+    assert any("learned 5 new triples with 2 new entities" in line for line in lines)
+    assert any(line.startswith("more --minutes") for line in lines) == worse
+
+
 def test_the_command_line_wants_one_place() -> None:
     for places, words in (
         ([], "say where to"),

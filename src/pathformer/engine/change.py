@@ -25,13 +25,27 @@ class Change:
     seconds: float
     steps: int | None = None  # of training; an update from before they were counted has none
 
+    @property
+    def is_worse(self) -> bool:
+        """Whether old questions have lost so much that it must be told."""
+        return self.before is not None and self.after is not None and self.before - self.after > _WORSE
+
+    def advice(self) -> str:
+        """What helps where old questions have lost; nothing where they have not."""
+        if not self.is_worse:
+            return ""
+        return (
+            "more --minutes, for the first fit and for the update, may lose less; an update takes the engine's place: "
+            "to keep an engine as it is, copy its folder first and update the copy"
+        )
+
     def sentence(self) -> str:
         """For people."""
         triples, entities = counted(self.triples, "new triple"), counted(self.entities, "new entity", "new entities")
         words = f"learned {triples} with {entities} in {self.seconds:.0f} s"
         if self.before is not None and self.after is not None:
             words += f"; old held-out questions: MRR {percent(self.before)} before, {percent(self.after)} now"
-            if self.before - self.after > _WORSE:
+            if self.is_worse:
                 words += f", {percent(self.before - self.after)} points worse than before the update"
         if self.new is not None and self.counting is not None:
             words += f"; links of new entities: {percent(self.new)}, by counting {percent(self.counting)}"

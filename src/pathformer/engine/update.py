@@ -85,7 +85,7 @@ def update_engine(
         change = _timed(change, stages, start)  # that of writing among it
         renewed = _told(old, learnt, change, stages)
         retell(renewed.parts, target)
-    stages.say(change.sentence())
+    stages.say("\n".join(filter(None, (change.sentence(), change.advice()))))
     return renewed
 
 
