@@ -178,7 +178,11 @@ def test_cycles_are_refused_with_the_atom_that_closes_them(text, atom):
     ("text", "message"),
     [
         ("?x : r(a, ?x) & s(?x, ?v)", "no constant reaches ?v in s(?x, ?v): tie ?v to an entity"),
-        ("?x : r(a, ?x) & !s(?v, ?x)", "no constant reaches ?v in s(?v, ?x)"),
+        (
+            "?x : r(a, ?x) & !s(?v, ?x)",
+            "no constant reaches ?v in s(?v, ?x): tie ?v to an entity by another atom; "
+            "whether there is any ?v at all cannot be asked",
+        ),
         ("?x : r(?v, ?x)", "no constant reaches ?v in r(?v, ?x)"),
         ("?x : r(a, ?x) & s(b, c)", "s(b, c) holds no variable"),
         ("?x : r(a, ?x) & s(b, ?w)", "s(b, ?w) is not connected with ?x: tie ?w to it"),

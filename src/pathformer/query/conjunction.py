@@ -97,7 +97,7 @@ class Conjunction:
     def _free(self, variable: str, atom: Atom) -> str:
         return (
             f"no constant reaches ?{variable} in {self.spell(atom)}: "
-            f"tie ?{variable} to an entity by another atom, or leave this one out"
+            f"tie ?{variable} to an entity by another atom; whether there is any ?{variable} at all cannot be asked"
         )
 
 
