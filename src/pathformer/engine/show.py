@@ -116,5 +116,5 @@ def notes(answers: Answers) -> str:
     """What is to be said of the answers together, a line each."""
     doubt = answers.doubt
     if not doubt and any(not answer.calibrated for answer in answers):
-        doubt = "a probability with ? was not measured: that answer shares no relation with what the graph has there"
+        doubt = "a probability with ? was not measured: nothing like it stands in that place in the graph"
     return "\n".join(note for note in (answers.note, doubt if answers.predicted else "") if note)
