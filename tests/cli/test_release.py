@@ -162,6 +162,9 @@ def test_a_graph_without_held_out_parts_has_nothing_to_measure(tmp_path: Path) -
 def test_nonsense_is_refused_before_any_work(engine: Path, trained: Path, tmp_path: Path) -> None:
     with pytest.raises(InputError, match="no form 'int4' to release weights in; there are bf16 and int8"):
         run(engine, tmp_path / "x", "--form", "int4")
+    for places in ((), (tmp_path / "x", "--out", tmp_path / "y")):
+        with pytest.raises(InputError, match="name one folder to make: `pathformer release SOURCE OUT`, or --out OUT"):
+            run(engine, *places)
     with pytest.raises(InputError, match="nowhere does not exist: make one with `pathformer fit TRIPLES --out DIR` or"):
         run(tmp_path / "nowhere", tmp_path / "x")
     (tmp_path / "empty").mkdir()
@@ -185,7 +188,7 @@ def test_a_release_is_replaced_only_when_it_is_said(engine: Path, tmp_path: Path
     run(engine, tmp_path / "small", "--no-measure")
     with pytest.raises(InputError, match="exists already"):
         run(engine, tmp_path / "small", "--no-measure")
-    run(engine, tmp_path / "small", "--no-measure", "--form", "bf16", "--force")
+    run(engine, "--out", tmp_path / "small", "--no-measure", "--form", "bf16", "--force")
     assert pf.load(tmp_path / "small").form == "bf16"
     with pytest.raises(InputError, match="is a release in bf16 already"):
         run(tmp_path / "small", tmp_path / "smaller")

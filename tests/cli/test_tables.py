@@ -82,6 +82,9 @@ def test_one_table_in_every_format(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     entries = json.loads(run(1, "--format", "json"))
     assert json.loads(run(1, "--json")) == entries
     assert refused(1, "--json", "--format", "csv") == "--json and --format csv exclude each other"
+    assert run(1, "--csv") == run(1, "--format", "csv")
+    assert refused(1, "--csv", "--format", "json") == "--csv and --format json exclude each other"
+    assert refused(1, "--csv", "--json") == "--json and --csv exclude each other"
     assert entries[0]["table"] == 1
     lines = list(csv.DictReader(io.StringIO(run(1, 2, "--format", "csv"))))
     assert sum("recipe" not in line["model"] for line in lines) == 200 + 40  # our recipe's come and go

@@ -23,7 +23,8 @@ def command(
     source: Annotated[
         Path, typer.Argument(help="An engine of `pathformer fit`, or the folder or a checkpoint of `pathformer train`.")
     ],
-    out: Annotated[Path, typer.Argument(help="The folder to make.")],
+    out: Annotated[Path | None, typer.Argument(help="The folder to make.", show_default=False)] = None,
+    out_: Annotated[Path | None, typer.Option("--out", "-o", help="The same as OUT.", show_default=False)] = None,
     form: Annotated[str, typer.Option(help="int8 (a quarter of the size) or bf16 (half of it).")] = "int8",
     measure: Annotated[
         bool, typer.Option("--measure/--no-measure", help="Whether to rank held-out questions in both forms.")
@@ -58,6 +59,7 @@ def command(
     from pathformer.kg.atomic import check_target
 
     console = Console(highlight=False)
+    out = _target(out, out_)
     check_target(out, HEADER, force=force)
     check_source(FULL, form)
     with Console(stderr=True).status("reading") as status:
@@ -79,6 +81,16 @@ def command(
         console.print("Nothing of this graph was held out: what the form costs cannot be measured.", soft_wrap=True)
     console.print(_sizes(source, out))
     console.print(f"The engine is in {out}, with its card ({out}/MODEL_CARD.md).", markup=False, soft_wrap=True)
+
+
+def _target(argument: Path | None, option: Path | None) -> Path:
+    """The folder to make, named in either way."""
+    from pathformer.errors import InputError
+
+    out = argument or option
+    if out is None or (argument and option):
+        raise InputError("name one folder to make: `pathformer release SOURCE OUT`, or --out OUT")
+    return out
 
 
 def _open(source: Path, data: Path | None, device: str) -> Engine:

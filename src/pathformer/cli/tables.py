@@ -34,6 +34,7 @@ def command(
     ] = None,
     format: Annotated[str, typer.Option(help="text, markdown, json or csv.")] = "text",
     json: Annotated[bool, typer.Option("--json", help="The same as --format json.")] = False,
+    csv: Annotated[bool, typer.Option("--csv", help="The same as --format csv.")] = False,
     svg: Annotated[
         Path | None,
         typer.Option(help="Draw the one table, of 1 to 8 or 12 to 14, into a file.", show_default=False),
@@ -102,10 +103,12 @@ def command(
 
     chosen = tuple(dict.fromkeys(numbers or TITLES))
     _check("format", format, render.FORMATS)
-    if json:
-        if format not in ("text", "json"):
-            raise InputError(f"--json and --format {format} exclude each other")
-        format = "json"
+    for short, wanted in (("json", json), ("csv", csv)):
+        if wanted and format not in ("text", short):
+            raise InputError(f"--{short} and --format {format} exclude each other")
+    if json and csv:
+        raise InputError("--json and --csv exclude each other")
+    format = "json" if json else "csv" if csv else format
     _check("weights", weights, ("last", "best"))
     if queries is not None and len(dataset or ()) != 1:
         raise InputError("--queries belongs to one graph: name it with --dataset")
