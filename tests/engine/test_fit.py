@@ -17,6 +17,7 @@ import pytest
 import torch
 
 import pathformer
+from pathformer.engine.card_facts import card_of
 from pathformer.engine.fit import fit
 from pathformer.engine.heldout import draw_again, draw_questions, hold_out
 from pathformer.engine.report import FitReport
@@ -161,7 +162,10 @@ def test_what_can_spare_nothing_is_not_measured() -> None:
     assert report.scores is None
     assert any("Nothing could be held out" in note for note in report.notes)
     assert any("Relations with fewer than 5 triples" in note for note in report.notes)
-    assert any("no questions of the shapes" in note for note in report.notes)
+    assert any("The graph holds no questions of the shapes" in note for note in report.notes)
+    assert not set(engine.about["structures"]) & set(engine.about["lacking"])
+    assert set(engine.about["structures"]) | set(engine.about["lacking"]) == set(EFOL_TRAINED)
+    assert card_of(engine.parts).trained == tuple(engine.about["structures"])
     assert "calibration.svg" not in engine.files
     answers = engine.ask("?x : r0(a0, ?x)", top=2)
     assert answers.known[0].entity == "a1"
@@ -244,6 +248,7 @@ PROGRAM = """
 import sys
 sys.path.insert(0, {tests!r})
 from test_fit import quick
+from pathformer.engine.card_facts import card_of
 from pathformer.engine.fit import fit
 from pathformer.kg.knowledge import KnowledgeGraph
 from dataclasses import replace

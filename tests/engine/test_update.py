@@ -13,6 +13,7 @@ from typer.testing import CliRunner
 
 import pathformer
 from pathformer.cli import app
+from pathformer.engine.card_facts import card_of
 from pathformer.engine.change import Change
 from pathformer.engine.engine import Engine
 from pathformer.engine.fit import fit
@@ -30,7 +31,7 @@ from pathformer.kg.graph import Graph
 from pathformer.kg.grow import grow
 from pathformer.kg.knowledge import KnowledgeGraph
 from pathformer.models import Model, build
-from pathformer.query.structures import STRUCTURES
+from pathformer.query.structures import EFOL_TRAINED, STRUCTURES
 from pathformer.symbolic.queries import Queries, Ragged
 
 NEW = [("fresh", "r0", "e1"), ("fresh", "r1", "e2"), ("e3", "r2", "fresh"), ("later", "r0", "fresh"), ("e4", "x", "e5")]
@@ -127,7 +128,7 @@ def test_an_update_knows_the_new_and_keeps_the_old(graph: KnowledgeGraph, folder
     assert (change["triples"], change["entities"], change["relations"]) == (5, 2, 1)
     assert change["before"] is not None
     assert opened.about == engine.about
-    for name in ("seconds", "minutes", "seed"):
+    for name in ("seconds", "minutes", "seed", "steps", "device", "version", "commit", "date", "structures", "lacking"):
         assert opened.about[name] == before.about[name]  # the first fit's: what an update had is told in `updates`
     report = FitReport.from_json(opened.files["report.json"].decode())
     assert list(report.seconds)[-1] == "writing"
@@ -162,7 +163,8 @@ def test_an_update_of_links_leaves_alone_what_new_triples_do_not_name(graph: Kno
     assert changed == {"entities.weight": named, "operators.weight": set(), "domains.weight": set()}
     assert torch.equal(before["operators.weight"][-1], after["operators.weight"][-1])  # the token of a negation
     notes = FitReport.from_json(new.files["report.json"].decode()).notes
-    assert not [note for note in notes if "no questions of the shapes" in note]  # it did not ask for others
+    assert not [note for note in notes if "no questions of the shape" in note]  # it did not ask for others
+    assert card_of(new.parts).trained == tuple(old.about["structures"]) == EFOL_TRAINED
 
 
 def test_rows_move_as_fast_as_they_are_new(graph: KnowledgeGraph) -> None:

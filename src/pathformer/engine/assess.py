@@ -12,6 +12,7 @@ import torch
 
 from pathformer import __version__
 from pathformer.engine.engine import Engine
+from pathformer.engine.history import FirstFit, learned
 from pathformer.engine.lesson import Lesson
 from pathformer.engine.measure import Measured, measure
 from pathformer.engine.notes import notes_on
@@ -36,29 +37,35 @@ def assess(
     advance: Callable[[str], None],
     seconds: float | None = None,
     *,
-    grown: bool = False,
+    old: Mapping[str, Any] | None = None,
 ) -> Engine:
     """The engine of a trained model, over an exact index: measured, calibrated on `valid`, judged on `test`.
 
-    advance, seconds: as in `measure`; grown: whether the model knew most of the graph before this training.
+    advance, seconds: as in `measure`; old: the header of the engine that this training updates.
     """
     kg, questions, scale = lesson.kg, lesson.questions, lesson.scale
     bare = Engine(kg, model, build("exact", model.entities.weight.detach().cpu(), model.space))
     found = measure(bare, questions, advance, seconds)
     report = _report(bare, scale, result, found, stages.seconds)
-    notes = notes_on(kg, questions, report, fitted=found.calibration.fitted, grown=grown)
+    shapes = learned(questions.train, old)
+    notes = notes_on(
+        kg, questions, report, fitted=found.calibration.fitted, grown=old is not None, lacking=shapes["lacking"]
+    )
     report = replace(report, notes=notes)
     for note in notes:
         stages.say(note)
     files = _texts(report)
     if report.calibration is not None:
         files["calibration.svg"] = draw_reliability(report.calibration).encode()
-    return Engine(kg, model, bare.index, found.calibration, _about(report, scale), files)
+    return Engine(kg, model, bare.index, found.calibration, {**_about(report, scale), **shapes}, files)
 
 
-def with_times(engine: Engine, seconds: Mapping[str, float]) -> Engine:
-    """An engine whose report holds these times, by stage: that of a stage is known when it is over."""
-    report = replace(FitReport.from_json(engine.files["report.json"].decode()), seconds=dict(seconds))
+def with_times(engine: Engine, seconds: Mapping[str, float], first: FirstFit | None = None) -> Engine:
+    """An engine whose report holds these times, by stage: that of a stage is known when it is over.
+
+    first: of an update, what the first fit had.
+    """
+    report = replace(FitReport.from_json(engine.files["report.json"].decode()), seconds=dict(seconds), first=first)
     about, files = {**engine.about, "seconds": sum(seconds.values())}, {**engine.files, **_texts(report)}
     return Engine(engine.kg, engine.model, engine.index, engine.calibration, about, files, engine.form)
 

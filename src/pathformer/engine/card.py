@@ -62,6 +62,7 @@ class Card:
     commit: str = ""
     version: str = ""
     date: str = ""
+    updated: str = ""  # how often since, and what the last update had; the lines above are the first fit's then
     remark: str = ""  # on its training
     probabilities: str = ""  # a sentence
     notes: Sequence[str] = ()  # what else it cannot do
@@ -117,7 +118,7 @@ class Card:
             "machine": self.machine,
             "commit": self.commit,
         }
-        more = {"version": self.version, "date": self.date, "remark": self.remark}
+        more = {"version": self.version, "date": self.date, "updated": self.updated, "remark": self.remark}
         known = {name: value for name, value in more.items() if value}
         told = {name: "not known" if value in ("", None) else value for name, value in rows.items()}
         return [f"- {name}: {value}" for name, value in {**told, **known}.items()]

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import dataclasses
 import shlex
-from collections.abc import Mapping
 from typing import Any
 
 from pathformer.engine.card import Card, Kept
 from pathformer.engine.examples import example_questions
+from pathformer.engine.history import first_facts, last_update, trained_of
 from pathformer.engine.report import FitReport
 from pathformer.engine.storage import NOTICES, Parts
 from pathformer.kg.datasets import Dataset, datasets
 from pathformer.kg.knowledge import KnowledgeGraph
-from pathformer.query.structures import EFOL_TRAINED
 
 __all__ = ["card_of", "licence_of", "notices_of"]
 
@@ -69,13 +68,13 @@ def _known(kg: KnowledgeGraph) -> Dataset | None:
 def _of_fit(parts: Parts) -> dict[str, Any]:
     """What a fit's report says; what it does not is left out."""
     about, model = parts.about, dataclasses.asdict(parts.model.config)
+    first = first_facts(about)
     told: dict[str, Any] = {
         "settings": {f"model.{name}": value for name, value in model.items()},
-        **{
-            name: about[name] for name in ("seed", "steps", "seconds", "version", "date") if about.get(name) is not None
-        },
-        "machine": about.get("device", ""),
-        "commit": _commit(about),
+        **{name: first[name] for name in ("seed", "steps", "seconds", "version", "date") if first[name] is not None},
+        "machine": first["device"] or "",
+        "updated": last_update(about),
+        "commit": _commit(first["commit"] or ""),
         "commands": _again(parts),
     }
     if REPORT not in parts.files:
@@ -83,7 +82,7 @@ def _of_fit(parts: Parts) -> dict[str, Any]:
     report = FitReport.from_json(parts.files[REPORT].decode("utf-8"))
     return {
         **told,
-        "trained": EFOL_TRAINED,
+        "trained": trained_of(about),
         "trained_on": f"questions that `pathformer fit` drew from the part train, seed {about.get('seed', 0)}",
         "notes": report.notes,
         "weights": "the best on the part valid",
@@ -91,9 +90,8 @@ def _of_fit(parts: Parts) -> dict[str, Any]:
     }
 
 
-def _commit(about: Mapping[str, Any]) -> str:
+def _commit(made: str) -> str:
     """Of an installed package there is none: its version says what it was."""
-    made = about.get("commit", "")
     return "none: not made from a checkout" if made == "unknown" else made
 
 

@@ -24,6 +24,7 @@ class Change:
     counting: float | None  # what counting gives for them
     seconds: float
     steps: int | None = None  # of training; an update from before they were counted has none
+    date: str = ""  # likewise
 
     @property
     def is_worse(self) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
@@ -10,7 +10,6 @@ from pathformer.engine.heldout import Questions
 from pathformer.engine.measure import ENOUGH, held_out_triples
 from pathformer.engine.report import FitReport
 from pathformer.kg.knowledge import KnowledgeGraph
-from pathformer.query.structures import EFOL_TRAINED
 from pathformer.words import counted
 
 __all__ = ["notes_on"]
@@ -21,16 +20,23 @@ _SHOWN = 5  # names in a note
 
 
 def notes_on(
-    kg: KnowledgeGraph, questions: Questions, report: FitReport, *, fitted: bool, grown: bool
+    kg: KnowledgeGraph,
+    questions: Questions,
+    report: FitReport,
+    *,
+    fitted: bool,
+    grown: bool,
+    lacking: Sequence[str],
 ) -> tuple[str, ...]:
     """A sentence for each thing to know before one relies on an engine.
 
-    fitted: whether probabilities were; grown: whether the model knew most of the graph before this training.
+    fitted: whether probabilities were; grown: whether the model knew most of the graph before this training;
+    lacking: structures that the graph of the first fit held no question of.
     """
     return (
         *_on_time(report, grown),
         *_on_triples(kg),
-        *_on_shapes(questions, grown),
+        *_on_shapes(lacking, grown),
         *_on_measures(kg, questions, fitted),
         *_on_figures(report),
     )
@@ -59,10 +65,11 @@ def _on_triples(kg: KnowledgeGraph) -> Iterator[str]:
         yield f"{standing} in no triple to learn from: what is predicted there is arbitrary."
 
 
-def _on_shapes(questions: Questions, grown: bool) -> Iterator[str]:
-    missing = [name for name in EFOL_TRAINED if name not in questions.train]
-    if missing and not grown:  # what an update asks is its own choice
-        yield f"The graph holds no questions of the shapes {', '.join(missing)} to learn from."
+def _on_shapes(lacking: Sequence[str], grown: bool) -> Iterator[str]:
+    if lacking:
+        shapes = "shape" if len(lacking) == 1 else "shapes"
+        graph = "The graph of the first fit held" if grown else "The graph holds"
+        yield f"{graph} no questions of the {shapes} {', '.join(lacking)} to learn from."
 
 
 def _on_measures(kg: KnowledgeGraph, questions: Questions, fitted: bool) -> Iterator[str]:

@@ -14,6 +14,7 @@ from typing import Any
 from rich.table import Table
 
 from pathformer.engine.assumed import AssumedShare
+from pathformer.engine.history import FirstFit
 from pathformer.engine.reliability import Reliability
 from pathformer.evaluation.report import Report
 from pathformer.evaluation.ruled import ruled_table
@@ -43,7 +44,7 @@ class FitReport:
     triples: Mapping[str, int]  # by part: train, valid, test
     model: Mapping[str, Any]  # its settings
     parameters: int
-    steps: int
+    steps: int  # of the last update where there was one, as are device and seconds
     device: str
     scores: Report | None  # on held-out questions; none where nothing could be held out
     frequency: Report | None  # what counting gives on the same
@@ -53,6 +54,7 @@ class FitReport:
     reasons: AssumedShare | None = None  # whether what reasons assume is true
     seconds: Mapping[str, float] = field(default_factory=dict)  # by stage
     notes: tuple[str, ...] = ()  # what could not be learned or measured, and what was done instead
+    first: FirstFit | None = None  # of an updated engine
 
     @property
     def worse(self) -> tuple[str, ...]:
@@ -98,6 +100,7 @@ class FitReport:
         for name in ("calibration", "everyday"):
             table[name] = table[name] and Reliability.from_plain(table[name])
         table["reasons"] = table["reasons"] and AssumedShare(**table["reasons"])
+        table["first"] = table.get("first") and FirstFit(**table["first"])
         table["by_relation"] = tuple(RelationScore(**row) for row in table["by_relation"])
         return cls(**{**table, "notes": tuple(table["notes"])})
 
@@ -116,11 +119,13 @@ class FitReport:
     def _head(self) -> list[str]:
         parts = ", ".join(f"{part} {count:,}" for part, count in self.triples.items())
         triples = sum(self.triples.values())
+        which = "" if self.first is None else " in the last update,"
         return [
             f"# {self.graph}",
             "",
             f"{self.entities:,} entities, {counted(self.relations, 'relation')}, {triples:,} triples ({parts}).",
-            f"A model of {self.parameters:,} numbers, {self.steps:,} steps on {self.device}.",
+            f"A model of {self.parameters:,} numbers,{which} {counted(self.steps, 'step')} on {self.device}.",
+            *([] if self.first is None else [self.first.sentence()]),
             "",
             *([*(f"- {note}" for note in self.notes), ""] if self.notes else []),
         ]
@@ -194,4 +199,9 @@ class FitReport:
 
     def _tail(self) -> list[str]:
         rows = [[name, duration(seconds)] for name, seconds in self.seconds.items()]
-        return ["## Time", "", *markdown_table(["stage", "time"], rows), ""]
+        return [
+            "## Time" if self.first is None else "## Time of the last update",
+            "",
+            *markdown_table(["stage", "time"], rows),
+            "",
+        ]

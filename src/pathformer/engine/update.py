@@ -10,6 +10,7 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 from dataclasses import asdict, replace
+from datetime import UTC, datetime
 from pathlib import Path
 
 import numpy as np
@@ -23,6 +24,7 @@ from pathformer.engine.drawn import drawn_once
 from pathformer.engine.engine import Engine
 from pathformer.engine.forms import FULL
 from pathformer.engine.heldout import Questions, among, asked_again, draw_held_out, draw_questions
+from pathformer.engine.history import FirstFit, first_facts
 from pathformer.engine.lesson import Lesson, train_in
 from pathformer.engine.measure import MEASURES
 from pathformer.engine.place import grow_model, place_new
@@ -110,7 +112,7 @@ def _learn(
         timed = scale.timed(box.training(scale.training, folder))
         result = train_in(folder, model, replace(lesson, scale=timed), display, row_rates(model, grown))
     with stages.stage("measuring and calibrating", MEASURES) as advance:
-        learnt = assess(model, lesson, result, stages, advance, box.measuring, grown=True)
+        learnt = assess(model, lesson, result, stages, advance, box.measuring, old=old.about)
         after = _mrr(model, held)
         new, counting = _new_links(model, grown)
     change = Change(
@@ -123,6 +125,7 @@ def _learn(
         counting=counting,
         seconds=0.0,
         steps=result.step,
+        date=datetime.now(UTC).date().isoformat(),
     )
     return _indexed_as(old, learnt), change
 
@@ -176,8 +179,8 @@ def _timed(change: Change, stages: Stages, start: float) -> Change:
 
 
 def _told(old: Engine, learnt: Engine, change: Change, stages: Stages) -> Engine:
-    """The engine that says what was done; what the first fit was asked, and how long it took, stays as it was."""
-    timed = with_times(learnt, stages.seconds)
-    first = {name: old.about.get(name) for name in ("seconds", "minutes", "seed")}
-    about = {**timed.about, **first, "updates": [*old.about.get("updates", []), asdict(change)]}
+    """The engine that says what was done; what its first fit was asked and had stays as it was."""
+    updates = [*old.about.get("updates", []), asdict(change)]
+    about = {**learnt.about, **first_facts(old.about), "updates": updates}
+    timed = with_times(learnt, stages.seconds, FirstFit.of(about))
     return Engine(timed.kg, timed.model, timed.index, timed.calibration, about, timed.files)

@@ -1,0 +1,91 @@
+"""What an engine's header tells of its making, fit and updates apart: `about` of `storage.Parts`.
+
+An update used to overwrite the first fit's steps, machine, program and date; of such an engine they are not known.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from pathformer.query.structures import EFOL_TRAINED, STRUCTURES
+from pathformer.training.display import duration
+from pathformer.words import counted
+
+__all__ = ["FirstFit", "first_facts", "last_update", "learned", "trained_of"]
+
+_ALWAYS = ("seconds", "minutes", "seed")  # an update has left these alone from the first
+_FIRST = (*_ALWAYS, "steps", "device", "version", "commit", "date")
+
+
+@dataclass(frozen=True, slots=True)
+class FirstFit:
+    """Of an updated engine: what its first fit had, and how often it was updated since."""
+
+    updates: int
+    steps: int | None  # of the first fit; None is not known
+    seconds: float | None  # likewise
+
+    @classmethod
+    def of(cls, about: Mapping[str, Any]) -> FirstFit:
+        """From the header of an updated engine."""
+        return cls(len(about["updates"]), about.get("steps"), about.get("seconds"))
+
+    def sentence(self) -> str:
+        """For people."""
+        steps = "steps not known" if self.steps is None else counted(self.steps, "step")
+        time = "time not known" if self.seconds is None else duration(self.seconds)
+        return f"First fit: {steps}, {time}; updated {_times(self.updates)} since."
+
+
+def first_facts(about: Mapping[str, Any]) -> dict[str, Any]:
+    """What a header says of the first fit; None is not known."""
+    mixed = any("date" not in update for update in about.get("updates", ()))
+    told = {**about.get("card", {}), **about}  # a run has its commit and date in its card alone
+    return {name: None if mixed and name not in _ALWAYS else told.get(name) for name in _FIRST}
+
+
+def last_update(about: Mapping[str, Any]) -> str:
+    """How often an engine was updated, and what the last update had; nothing where there was none."""
+    updates: Sequence[Mapping[str, Any]] = about.get("updates", ())
+    if not updates:
+        return ""
+    last = updates[-1]
+    facts = (
+        counted(last["triples"], "new triple"),
+        "" if last.get("steps") is None else counted(last["steps"], "step"),
+        "" if last.get("seconds") is None else duration(last["seconds"]),
+    )
+    when = f" on {last['date']}" if last.get("date") else ""
+    return f"{_times(len(updates))}, the last{when}: {', '.join(filter(None, facts))}"
+
+
+def trained_of(about: Mapping[str, Any]) -> tuple[str, ...]:
+    """The structures that a model was trained on; none where that is not known."""
+    if "structures" in about:
+        return tuple(about["structures"])
+    if "card" in about:  # of a run
+        return tuple(about["card"].get("trained", ()))
+    return EFOL_TRAINED if "minutes" in about else ()  # a fit from before they were written down asked for all of these
+
+
+def learned(asked: Collection[str], old: Mapping[str, Any] | None) -> dict[str, list[str]]:
+    """What a header says of structures: those trained so far, and those that the first fit's graph had no question of.
+
+    asked: those of this training; old: the header of the engine that it updates, none of a first fit.
+    """
+    if old is None:
+        trained: Collection[str] = asked
+        lacking: Collection[str] = EFOL_TRAINED
+    else:
+        before = trained_of(old)
+        trained, lacking = ({*before, *asked} if before else ()), old.get("lacking", ())
+    return {
+        "structures": [name for name in STRUCTURES if name in trained],
+        "lacking": [name for name in STRUCTURES if name in lacking and name not in asked],
+    }
+
+
+def _times(count: int) -> str:
+    return "once" if count == 1 else f"{count:,} times"

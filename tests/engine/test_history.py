@@ -1,0 +1,148 @@
+"""An updated engine tells its first fit and its updates apart, in header, report and card."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import pathformer
+from pathformer.engine.card_facts import card_of
+from pathformer.engine.engine import Engine
+from pathformer.engine.fit import fit
+from pathformer.engine.heldout import Questions
+from pathformer.engine.history import FirstFit, first_facts, last_update, learned, trained_of
+from pathformer.engine.notes import notes_on
+from pathformer.engine.report import FitReport
+from pathformer.engine.scale import scale_for
+from pathformer.engine.update import update_engine
+from pathformer.kg.knowledge import KnowledgeGraph
+from pathformer.query.structures import EFOL_TRAINED
+
+STARS = [(f"s{i % 5}", "r", f"t{i % 7}") for i in range(35)]
+PASSED = {"triples": 5, "steps": 300, "seconds": 16.0, "date": "2026-11-16"}
+
+
+def header(**more: Any) -> dict[str, Any]:
+    first = {"seconds": 110.0, "minutes": 2.0, "seed": 7, "steps": 1234, "device": "a card", "commit": "abc"}
+    return {**first, "version": "0.1", "date": "2026-11-01", **more}
+
+
+def test_what_the_first_fit_had_stays() -> None:
+    assert first_facts(header()) == header()
+    assert first_facts(header(updates=[PASSED])) == header()
+    unknown = {"steps": None, "device": None, "version": None, "commit": None, "date": None}
+    older = {name: value for name, value in PASSED.items() if name != "date"}
+    assert first_facts(header(updates=[older])) == header(**unknown)  # it wrote its own there
+    assert first_facts({"steps": 9, "card": {"commit": "abc", "date": "2026-11-02"}}) == {
+        **dict.fromkeys(header()), "steps": 9, "commit": "abc", "date": "2026-11-02",
+    }  # fmt: skip
+
+
+def test_how_often_it_was_updated() -> None:
+    assert last_update(header()) == ""
+    assert last_update(header(updates=[PASSED])) == "once, the last on 2026-11-16: 5 new triples, 300 steps, 16 s"
+    assert last_update(header(updates=[PASSED, {"triples": 1}])) == "2 times, the last: 1 new triple"
+
+
+def test_the_first_fit_in_a_sentence() -> None:
+    assert FirstFit.of(header(updates=[PASSED])).sentence() == ("First fit: 1,234 steps, 1:50 min; updated once since.")
+    assert FirstFit(2, None, None).sentence() == ("First fit: steps not known, time not known; updated 2 times since.")
+
+
+def test_what_was_trained() -> None:
+    assert trained_of({}) == ()
+    assert trained_of({"minutes": None}) == EFOL_TRAINED  # a fit from before it was written down
+    assert trained_of({"card": {"trained": ["1p", "2p"]}}) == ("1p", "2p")
+    assert trained_of({"minutes": 1.0, "structures": ["1p"]}) == ("1p",)
+    most = [name for name in EFOL_TRAINED if name != "3p"]
+    first = learned(most, None)
+    assert first == {"structures": most, "lacking": ["3p"]}
+    assert learned(["1p"], first) == first  # what an update does not ask is known from before
+    assert learned(["1p", "3p"], first) == {"structures": list(EFOL_TRAINED), "lacking": []}
+    assert learned(["1p"], {"card": {"trained": ["2p"]}}) == {"structures": ["1p", "2p"], "lacking": []}
+    assert learned(["1p"], {}) == {"structures": [], "lacking": []}  # of a model that nobody speaks of
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An engine of 1,234 steps, so it says, that was trained on all shapes but 1p and 3p."""
+    usual = scale_for(entities=12, triples=35, minutes=1.0, hops=False).stepped(3)
+    training = replace(usual.training, batch=32, validations=1)
+    scale = replace(usual, training=training, drawn=50, asked=10, model={**usual.model, "dim": 16, "heads": 2})
+    out = tmp_path_factory.mktemp("made") / "engine"
+    engine = fit(KnowledgeGraph.from_triples(STARS), out=out, scale=scale, progress=False)
+    lacking = Engine(
+        engine.kg,
+        engine.model,
+        engine.index,
+        engine.calibration,
+        {**engine.about, **learned([name for name in EFOL_TRAINED if name not in ("1p", "3p")], None), "steps": 1234},
+        engine.files,
+    )
+    return lacking.save(out, force=True)
+
+
+def test_report_and_card_of_an_updated_engine_tell_both(folder: Path, tmp_path: Path) -> None:
+    before, more = pathformer.load(folder), KnowledgeGraph.from_triples([("s0", "r", "new")])
+    update_engine(folder, more, minutes=1e-7, out=tmp_path / "once", progress=False)
+    once = pathformer.load(tmp_path / "once")
+    [change] = once.about["updates"]
+    report = FitReport.from_json(once.files["report.json"].decode())
+    assert (report.steps, report.first) == (change["steps"], FirstFit(1, 1234, before.about["seconds"]))
+    page = once.files["report.md"].decode()
+    assert f" numbers, in the last update, {change['steps']} steps on " in page
+    assert "\nFirst fit: 1,234 steps, " in page
+    assert "; updated once since.\n" in page
+    assert "\n## Time of the last update\n" in page
+    assert "update" not in before.files["report.md"].decode()
+    card = card_of(once.parts)
+    assert (card.steps, card.seconds) == (1234, before.about["seconds"])
+    assert f"\n- updated: once, the last on {change['date']}: 1 new triple, 0 steps, " in card.markdown()
+    assert "- updated" not in card_of(before.parts).markdown()
+    again = update_engine(
+        tmp_path / "once", KnowledgeGraph.from_triples([("s1", "r", "newer")]), minutes=1e-7, progress=False
+    )
+    assert card_of(again.parts).updated.startswith("2 times, the last on ")
+    assert "First fit: 1,234 steps, " in again.files["report.md"].decode()
+
+
+def test_what_could_not_be_trained_stays_told(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("pathformer.engine.update.has_hops", lambda old: True)  # which learns single links alone
+    more = KnowledgeGraph.from_triples([("s0", "r", "new")])
+    engine = update_engine(folder, more, minutes=1e-7, out=tmp_path / "new", progress=False)
+    assert engine.about["lacking"] == ["3p"]
+    sentence = "The graph of the first fit held no questions of the shape 3p to learn from."
+    assert sentence in FitReport.from_json(engine.files["report.json"].decode()).notes
+    card = card_of(engine.parts)
+    assert card.trained == tuple(name for name in EFOL_TRAINED if name != "3p")
+    assert f"- structures trained: {', '.join(card.trained)}\n" in card.markdown()
+
+
+@pytest.mark.parametrize(("lacking", "words"), [(["3p"], "shape 3p to"), (["2p", "3p"], "shapes 2p, 3p to"), ([], "")])
+def test_one_shape_is_not_several(folder: Path, lacking: list[str], words: str) -> None:
+    engine = pathformer.load(folder)
+    report = FitReport.from_json(engine.files["report.json"].decode())
+    notes = notes_on(engine.kg, Questions({}, {}, {}, {}), report, fitted=True, grown=False, lacking=lacking)
+    told = [note for note in notes if "no questions of the" in note]
+    assert told == ([f"The graph holds no questions of the {words} learn from."] if words else [])
+
+
+def test_an_engine_from_before_is_read(folder: Path, tmp_path: Path) -> None:
+    """Its report knows no first fit, its header no structures; an update has put its steps in place of the first's."""
+    engine = pathformer.load(folder)
+    table = json.loads(engine.files["report.json"])
+    del table["first"]
+    files = {**engine.files, "report.json": json.dumps(table).encode()}
+    about = {name: value for name, value in engine.about.items() if name not in ("structures", "lacking")}
+    about["updates"] = [{"triples": 5, "entities": 0, "relations": 0, "seconds": 4.0, "steps": 9}]
+    older = Engine(engine.kg, engine.model, engine.index, engine.calibration, about, files).save(tmp_path / "older")
+    page = card_of(pathformer.load(older).parts).markdown()
+    assert "- steps: not known\n" in page
+    assert "- updated: once, the last: 5 new triples, 9 steps, 4 s\n" in page
+    new = update_engine(older, KnowledgeGraph.from_triples([("s0", "r", "new")]), minutes=1e-7, progress=False)
+    assert "First fit: steps not known, " in new.files["report.md"].decode()
+    assert card_of(new.parts).trained == EFOL_TRAINED
