@@ -65,3 +65,11 @@ def test_training_names_its_two_parts() -> None:
         display.labelled("single links").say("step 3 after 1 s")
         assert display.labelled("questions").after_stop == ""
     assert written.getvalue() == "1/2 training\nsingle links: step 3 after 1 s\n"
+
+
+@pytest.mark.parametrize("compiled", [True, False])
+def test_what_drawing_waits_for_is_told_where_it_must(compiled: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("pathformer.engine.stages.is_compiled", lambda: compiled)
+    work, written = stages()
+    work.say_compiling()
+    assert written.getvalue() == ("" if compiled else "compiling the sampler, once on this machine\n")

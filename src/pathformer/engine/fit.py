@@ -88,6 +88,7 @@ def fit(
         stages.keep(folder)
         with stages.stage("holding out"):
             parts = hold_out(kg, sizes.held_out, seed)
+        stages.say_compiling()
         with stages.stage("drawing questions", _DRAWINGS) as advance:
             questions = drawn_once(folder, parts, lambda: draw_questions(parts, sizes, seed, advance, box))
         lesson, model = Lesson(parts, questions, sizes), new_model(parts, sizes, place)

@@ -13,6 +13,7 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
 from pathformer.engine.show import visible
 from pathformer.engine.workshop import write_whole
+from pathformer.symbolic.compiled import is_compiled
 from pathformer.training.display import Display, duration
 
 __all__ = ["TRAINING", "Stages"]
@@ -94,6 +95,11 @@ class Stages:
             self.seconds[name] = self.seconds.get(name, 0.0) + time.monotonic() - start
             if self._file is not None and self._file.parent.is_dir():
                 write_whole(self._file, self.seconds)
+
+    def say_compiling(self) -> None:
+        """Tell of what drawing waits for where the sampler was never compiled here."""
+        if not is_compiled():
+            self.say("compiling the sampler, once on this machine")
 
     def say(self, text: str) -> None:
         """A line that stays."""

@@ -137,6 +137,7 @@ def _questions(
     seed = scale.training.seed
     taken = tuple(name for name, structure in STRUCTURES.items() if old.model.takes(structure))
     learned = tuple(name for name in (("1p",) if has_hops(old) else EFOL_TRAINED) if name in taken)
+    stages.say_compiling()
     with stages.stage("drawing questions", len(learned) + 4 * len(taken)) as advance:
         drawn = drawn_once(
             folder, grown.kg, lambda: draw_questions(grown.kg, scale, seed, advance, box, learned, taken)

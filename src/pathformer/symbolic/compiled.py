@@ -1,0 +1,18 @@
+"""Whether the sampler's loops lie compiled on this machine: that takes longer than to draw on a small graph."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+__all__ = ["is_compiled"]
+
+
+def is_compiled() -> bool:
+    """Whether drawing can begin at once, as far as the folder of compiled code tells; so too where none is made."""
+    from pathformer.symbolic.kernels.walk import draw
+
+    compiled: Any = draw
+    if not hasattr(compiled, "stats"):  # a plain function: numba was told to leave it so
+        return True
+    return bool(compiled.signatures) or any(Path(compiled.stats.cache_path).glob("walk.draw-*.nbi"))
