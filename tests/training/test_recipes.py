@@ -37,7 +37,7 @@ def test_these_are_there() -> None:
 
 @pytest.mark.parametrize(("kind", "name", "negation"), RUNS)
 def test_a_run_file_is_its_recipe(kind: str, name: str, negation: bool) -> None:
-    many = {"many": True} if (kind, name.removesuffix("-efol")) == ("fast", "nell995") else {}
+    many = {"many_entities": True} if (kind, name.removesuffix("-efol")) == ("fast", "nell995") else {}
     run, recipe = read_run(f"{kind}-{name}"), find(kind)(negation=negation, **many)
     assert (run.method, run.trained) == (recipe.method, "efol" if negation else "epfo")
     assert run.start == recipe.start.format(dataset=run.dataset)

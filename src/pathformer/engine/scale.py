@@ -162,7 +162,7 @@ def _plain_update(dim: int, minutes: float, every: bool) -> StepConfig:
 
 def _hops(plain: Scale, size: Size, cuda: bool, entities: int) -> Scale:
     """The recipe `fast` in that size: its own settings on a card, on a processor a smaller network at a higher rate."""
-    recipe, known = fast(negation=True, many=entities > _MANY), plain.training
+    recipe, known = fast(negation=True, many_entities=entities > _MANY), plain.training
     model, update = {**recipe.model, "dim": 2 * size.rank}, recipe.training.update
     mix = dict.fromkeys(known.mix, 1.0) if cuda else dict(known.mix)
     if not cuda:

@@ -31,13 +31,13 @@ MODEL = {
 NEGATION = {"fork": "both", "fork_dropout": 0.3}  # to deny a branch, a fork must see what it is denied to
 
 
-def fast(*, minutes: float = 4.0, negation: bool = False, seed: int = 0, many: bool = False) -> Recipe:
+def fast(*, minutes: float = 4.0, negation: bool = False, seed: int = 0, many_entities: bool = False) -> Recipe:
     """For graphs of 10,000 to 100,000 entities on a card; negation: whether ten structures are trained, not five.
 
-    minutes: besides the three that the link predictor has. many: entities, as NELL995 has: what stands between two
-    links is then read more sharply, and domains are learned at twice the rate.
+    minutes: besides the three that the link predictor has. many_entities: as many as NELL995 has; what
+    stands between two links is then read more sharply, and domains are learned at twice the rate.
     """
-    sharpness = {"sharpness": 2.0} if many else {}
+    sharpness = {"sharpness": 2.0} if many_entities else {}
     return Recipe(
         method="pathformer",
         model={**MODEL, **(NEGATION if negation else {}), **sharpness},
@@ -58,7 +58,7 @@ def fast(*, minutes: float = 4.0, negation: bool = False, seed: int = 0, many: b
                 power=0.25,
                 rate=5e-4,
                 table_rate=0.0,
-                token_rate=4.0 if many else 2.0,  # of the domains
+                token_rate=4.0 if many_entities else 2.0,  # of the domains
                 decay=0.01,
                 ema=0.999,
             ),
