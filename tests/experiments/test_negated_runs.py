@@ -1,4 +1,4 @@
-"""Runs whose negated queries are drawn by what they take away, at first and when they are drawn anew."""
+"""Runs that have ways of their own to draw training queries, at first and when they are drawn anew."""
 
 from __future__ import annotations
 
@@ -17,8 +17,11 @@ from pathformer.experiments.run import gather, new_model, train_run, training_se
 from pathformer.experiments.settings import read_run
 from pathformer.experiments.shelf import Shelf
 from pathformer.kg import KnowledgeGraph
+from pathformer.kg.datasets import load
 from pathformer.query.structures import EFOL_TRAINED
+from pathformer.symbolic.benchmark import graph_pair
 from pathformer.symbolic.queries import Queries
+from pathformer.symbolic.sample import Rules, sample
 from pathformer.training import checkpoint
 from pathformer.training.data import Drawn, TrainingSet
 from pathformer.training.display import Display
@@ -95,6 +98,25 @@ def test_every_set_is_contested_and_says_what_is_taken_away(
         assert sum(taken(drawn).values()) > sum(taken(plain).values())
         assert [len(part) for part in drawn] == [len(part) for part in plain]
     assert not np.array_equal(contested[1][5].ids, contested[2][5].ids)
+
+
+def test_paths_are_walked_from_their_answers_where_a_run_says_so(
+    graph: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as patch:
+        usual = sets_seen(graph, tmp_path / "usual", patch)
+    with monkeypatch.context() as patch:
+        backward = sets_seen(graph, tmp_path / "backward", patch, "training.backward=true")
+    pair = graph_pair(load(str(graph)), "train")
+    for number, (before, now) in enumerate(zip(usual, backward, strict=True)):
+        for old, new in zip(before, now, strict=True):
+            if old.structure.name not in ("2p", "3p"):
+                assert np.array_equal(old.ids, new.ids)
+                continue
+            stream = f"fresh {number}" if number else "first"
+            drawn = sample(old.structure, pair, len(old), stream=stream, rules=Rules(forward=False))
+            assert np.array_equal(new.ids, drawn.ids)
+            assert not np.array_equal(new.ids, old.ids)
 
 
 def test_nothing_is_looked_for_where_nothing_asks_for_it(

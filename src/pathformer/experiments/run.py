@@ -23,6 +23,7 @@ from pathformer.experiments.settings import Run, read_run
 from pathformer.kg import KnowledgeGraph
 from pathformer.kg.datasets import load
 from pathformer.models import Model, build
+from pathformer.query.structures import is_chain
 from pathformer.symbolic.benchmark import graph_pair
 from pathformer.symbolic.protocol import protocol_for
 from pathformer.symbolic.queries import Queries
@@ -150,11 +151,16 @@ def training_set(run: Run, material: Material, device: torch.device) -> Training
 
 
 def _first_set(run: Run, kg: KnowledgeGraph, first: Mapping[str, Queries]) -> list[Queries]:
-    """The training queries that a run starts with: those given, but negated ones drawn anew where it says how."""
-    if not run.training.contested:
-        return _with_removed(run, kg, first.values())
-    drawn = [_drawn(run, kg, queries, "first") if queries.structure.negated else queries for queries in first.values()]
+    """The training queries that a run starts with: those given, but drawn anew where it says how."""
+    drawn = [_drawn(run, kg, asked, "first") if _redrawn(run, asked) else asked for asked in first.values()]
     return _with_removed(run, kg, drawn)
+
+
+def _redrawn(run: Run, queries: Queries) -> bool:
+    """Whether a run has its own way to draw queries of this structure."""
+    if queries.structure.negated:
+        return bool(run.training.contested)
+    return run.training.backward and is_chain(queries.structure.shape) and queries.structure.name != "1p"
 
 
 def _fresh(run: Run, kg: KnowledgeGraph, first: Mapping[str, Queries], number: int) -> list[Queries]:
@@ -167,7 +173,8 @@ def _fresh(run: Run, kg: KnowledgeGraph, first: Mapping[str, Queries], number: i
 
 def _drawn(run: Run, kg: KnowledgeGraph, queries: Queries, stream: str) -> Queries:
     """As many training queries of a structure, drawn anew."""
-    graphs, rules, seed = graph_pair(kg, "train"), Rules(forward=not protocol_for(kg).backward), run.training.seed
+    backward = run.training.backward or protocol_for(kg).backward
+    graphs, rules, seed = graph_pair(kg, "train"), Rules(forward=not backward), run.training.seed
     structure, count, most = queries.structure, len(queries), run.training.contested
     if most and structure.negated:
         return contested(structure, graphs, count, most, seed=seed, stream=stream, rules=rules)

@@ -30,6 +30,7 @@ class Training:
     mix: Mapping[str, float] = field(default_factory=dict)  # with share "step": a structure's part of it, else 1
     turns: bool = True  # a step is one update a structure, as in the reference code; false: one on all of them
     fresh: int = 0  # steps after which all training queries are replaced by newly drawn ones; 0: never; ours
+    backward: bool = False  # paths are walked from an answer, as those that are asked are, not from the anchor; ours
     contested: int = (
         0  # training queries are drawn by what their negations take away, up to so many; 0: as walked; ours
     )
