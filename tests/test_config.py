@@ -91,6 +91,9 @@ def test_overrides_read_as_the_field_wants(override: str, key: str, value: objec
         ("model=3", "setting 'model' expects a table, found 3"),
         ("weights.2p=much", "setting 'weights.2p' expects a number, found 'much'"),
         ("model.layers=0", "model: layers must be at least 1, found 0"),
+        (f"model.dropout={9**420}", f"setting 'model.dropout' expects a number, found {9**420}"),  # no float holds it
+        (f"model.layers={'9' * 5000}", "setting 'model.layers' expects an integer, found '999"),
+        (f"model.heads={'[' * 5000}", "setting 'model.heads' expects a list of an integer, found '[[["),
         ("fast", "expected key=value, found 'fast'"),
         ("=3", "expected key=value, found '=3'"),
     ],
@@ -99,6 +102,23 @@ def test_refusals_say_what_was_expected(override: str, message: str) -> None:
     with pytest.raises(ConfigError) as error:
         config.read(Run, overrides=["name=x", override])
     assert message in str(error.value)
+
+
+@pytest.mark.parametrize(("table", "found"), [("model=3", "3"), ("weights=[1]", "[1]")])
+def test_a_key_inside_what_is_no_table_is_told_of_the_table(table: str, found: str) -> None:
+    key = table.partition("=")[0]
+    with pytest.raises(ConfigError) as error:
+        config.read(Run, overrides=["name=x", table, f"{key}.layers=2"])
+    assert str(error.value) == f"setting {key!r} expects a table, found {found}"
+
+
+def test_a_key_inside_takes_the_place_of_none() -> None:
+    @dataclass(frozen=True, kw_only=True)
+    class Outer:
+        inner: Model | None = Model()
+
+    assert config.read(Outer, overrides=["inner=none"]).inner is None
+    assert config.read(Outer, overrides=["inner=none", "inner.layers=2"]).inner == Model(layers=2)
 
 
 def test_a_setting_without_default_is_asked_for() -> None:

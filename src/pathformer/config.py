@@ -21,6 +21,7 @@ pathformer.errors.ConfigError: no setting 'layrs'; closest: 'layers'
 from __future__ import annotations
 
 import dataclasses
+import sys
 import tomllib
 import types
 import typing
@@ -104,7 +105,7 @@ def _read_toml(path: Path) -> dict[str, Any]:
         raise ConfigError(f"{path}: {error.strerror}") from None
     except UnicodeDecodeError:
         raise ConfigError(f"{path}: not UTF-8 text; TOML files are") from None
-    except tomllib.TOMLDecodeError as error:
+    except (ValueError, RecursionError) as error:
         raise ConfigError(f"{path}: not TOML: {error}") from None
 
 
@@ -122,9 +123,19 @@ def _apply(cls: type, table: dict[str, Any], override: str) -> None:
         inside = _dataclass_in(kind)
         if inside is None and not _is_mapping(kind):
             raise ConfigError(f"setting {'.'.join(folders[: depth + 1])!r} has no settings inside it, found {key!r}")
-        table = table.setdefault(folder, {})
+        table = _inside(table, folder, kind, ".".join(folders[: depth + 1]))
         kind = inside or kind
     table[leaf] = _parse(text, _field_type(kind, leaf, ".".join(folders), cls))
+
+
+def _inside(table: dict[str, Any], folder: str, kind: Any, key: str) -> dict[str, Any]:
+    """The table that holds a dotted key's last part; `none` before it gives way, anything else does not."""
+    found = table.get(folder, NONE)
+    if found == NONE:
+        found = table[folder] = {}
+    if not isinstance(found, dict):
+        raise _unfit(key, kind, found)
+    return found
 
 
 def _field_type(kind: Any, name: str, prefix: str, root: type) -> Any:
@@ -143,7 +154,7 @@ def _parse(text: str, kind: Any) -> Any:
         return text
     try:
         return tomllib.loads(f"value = {text}")["value"]
-    except tomllib.TOMLDecodeError:
+    except (ValueError, RecursionError):  # no TOML, more digits than Python reads, deeper than it goes
         return text  # the type check names what was expected
 
 
@@ -192,7 +203,11 @@ def _convert(value: Any, kind: Any, key: str, root: type, complete: bool) -> Any
             return _convert_tuple(value, option, key, root, complete)
         if _fits(value, option):
             return option(value) if option in (float, Path) else value
-    raise ConfigError(f"setting {key!r} expects {_describe(kind)}, found {value!r}")
+    raise _unfit(key, kind, value)
+
+
+def _unfit(key: str, kind: Any, value: Any) -> ConfigError:
+    return ConfigError(f"setting {key!r} expects {_describe(kind)}, found {value!r}")
 
 
 def _convert_tuple(value: Sequence[Any], kind: Any, key: str, root: type, complete: bool) -> tuple[Any, ...]:
@@ -209,7 +224,7 @@ def _fits(value: Any, kind: Any) -> bool:
     if typing.get_origin(kind) is Literal:
         return any(value == choice and type(value) is type(choice) for choice in typing.get_args(kind))
     if kind is float:
-        return isinstance(value, int | float) and not isinstance(value, bool)
+        return isinstance(value, float) or (_fits(value, int) and abs(value) <= sys.float_info.max)
     if kind is int:
         return isinstance(value, int) and not isinstance(value, bool)
     if kind is Path:
