@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import math
 import tracemalloc
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,6 +14,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
+from torch.utils._python_dispatch import TorchDispatchMode
 
 from pathformer.errors import DivergedError
 from pathformer.evaluation.ranks import (
@@ -140,8 +143,9 @@ def test_a_target_outside_the_filter_is_not_ranked_against_itself() -> None:
 def test_a_distance_that_is_no_number_is_refused(bad: float) -> None:
     distances = torch.zeros(3, 4)
     distances[1, 2] = bad
-    with pytest.raises(DivergedError, match="query 11 has an answer at a distance that is not finite"):
-        rank_block(distances, Ragged.of([[0], [2], []]), [], first=10)
+    for filters in ([], [Ragged.of([[0, 1, 2, 3]] * 3)]):  # in one part, and in several
+        with pytest.raises(DivergedError, match="query 11 has an answer at a distance that is not finite"):
+            rank_block(distances.clone(), Ragged.of([[0], [2], []]), filters, first=10)
 
 
 def test_no_queries_and_no_answers() -> None:
@@ -240,6 +244,40 @@ def test_nothing_is_kept_beside_a_block() -> None:
         tracemalloc.stop()
     assert len(traced) == 6
     assert traced[-1] - traced[1] < size * 20 * 4  # not even the ranks of one of the blocks between, of int32
+
+
+class Largest(TorchDispatchMode):
+    """Notes the bytes of the largest tensor that is made."""
+
+    def __init__(self) -> None:
+        super().__init__()  # type: ignore[no-untyped-call]
+        self.bytes = 0
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Mapping[str, Any] | None = None) -> Any:
+        made = func(*args, **(kwargs or {}))
+        if isinstance(made, Tensor) and made._base is None and not any(made is given for given in args):
+            self.bytes = max(self.bytes, made.nbytes)
+        return made
+
+
+@pytest.mark.parametrize("ranked", ["hard", "easy"])
+def test_thousands_of_answers_take_no_more_memory_than_their_distances(ranked: str) -> None:
+    queries, entities, few, many = 12, 4000, 20, 3000
+    rng = np.random.default_rng(0)
+    distances = torch.from_numpy(rng.integers(0, 50, (queries, entities)).astype(np.float32))
+    answers = [rng.permutation(entities)[: few + many] for _ in range(queries)]
+    hard, easy = (Ragged.of([sorted(row[part].tolist()) for row in answers]) for part in (slice(few), slice(few, None)))
+    targets = hard if ranked == "hard" else easy
+    given = distances.clone()
+    with Largest() as watch:
+        ranks = rank_block(given, targets, [easy, hard])
+    assert 0 < watch.bytes <= distances.nbytes
+    for query, row in enumerate(answers):
+        free = np.delete(distances[query].numpy(), row)
+        mine = distances[query].numpy()[targets[query]]
+        place = slice(targets.ptr[query], targets.ptr[query + 1])
+        assert ranks.closer[place].tolist() == (free < mine[:, None]).sum(axis=1).tolist()
+        assert ranks.tied[place].tolist() == (free == mine[:, None]).sum(axis=1).tolist()
 
 
 def test_a_part_of_rows() -> None:

@@ -6,7 +6,8 @@ The rank of an answer is taken among the entities that are not filtered, plus it
 and hard answers, as in the reference code. Two integers describe it completely, whatever the policy on ties: how many
 unfiltered entities are nearer, and how many lie at the same distance; `metrics` turns them into figures.
 
-Memory: one block of distances, rows x N float32 within `memory` bytes (one row at the least), whatever Q, N and A are.
+Memory: one block of distances, rows x N float32 within `memory` bytes (one row at the least), and at most about as much
+again for the places of its answers, whatever Q, N and A are: a block of more answers than that is ranked in parts.
 """
 
 from __future__ import annotations
@@ -40,6 +41,7 @@ Distances = Callable[[Tensor], Tensor]  # points (R, ...) -> distances to all en
 Filters = Sequence[Ragged]  # for each query the entities that are left out of its ranking, in any number of lists
 
 MEMORY = {"cuda": 2 << 30, "cpu": 128 << 20}  # bytes for a block of distances
+_CROWD = 8  # distances for every answer whose place is held at once: a place has 16 bytes, with what is made of it 32
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -98,7 +100,19 @@ def even_blocks(count: int, size: int) -> Iterator[tuple[int, int]]:
 
 
 def rank_block(distances: Tensor, targets: Ragged, filters: Filters, first: int = 0) -> Ranks:
-    """Rank targets given distances (Q, N), which are overwritten; `first` is added to the row named in an error.
+    """Rank targets given distances (Q, N), which are overwritten; `first` is added to the row named in an error."""
+    ranks = Ranks(targets.ptr, *(np.empty(len(targets.values), np.int32) for _ in range(2)))
+    bounds = np.sum([rows.ptr for rows in (targets, *filters)], axis=0)
+    for start, stop in _blocks(bounds, distances.numel() // _CROWD):
+        chosen = [part(rows, start, stop) for rows in filters]
+        found = _counts(distances[start:stop], part(targets, start, stop), chosen, first + start)
+        answers = slice(targets.ptr[start], targets.ptr[stop])
+        ranks.closer[answers], ranks.tied[answers] = found
+    return ranks
+
+
+def _counts(distances: Tensor, targets: Ragged, filters: Filters, first: int) -> tuple[npt.NDArray[np.int32], ...]:
+    """Nearer and tied entities of every target.
 
     The distances of the targets are read first; then every filtered entry becomes NaN, which is neither below nor equal
     to anything, so that one comparison counts exactly the unfiltered ones.
@@ -112,8 +126,7 @@ def rank_block(distances: Tensor, targets: Ragged, filters: Filters, first: int 
     for places in filtered:
         distances[places] = torch.nan
     distances[rows, columns] = torch.nan
-    closer, tied = count_below(distances, rows, thresholds)
-    return Ranks(targets.ptr, closer.cpu().numpy(), tied.cpu().numpy())
+    return tuple(found.cpu().numpy() for found in count_below(distances, rows, thresholds))
 
 
 def fold_disjuncts(
@@ -159,7 +172,7 @@ def block_rows(entities: int, device: torch.device, memory: int | None = None) -
 
 
 def _blocks(bounds: npt.NDArray[np.int64], limit: int) -> Iterator[tuple[int, int]]:
-    """Cut queries whose rows start at `bounds` into runs of at most `limit` rows, one query at the least."""
+    """Cut queries whose rows, or answers, start at `bounds` into runs of at most `limit`, one query at the least."""
     first = 0
     while first < len(bounds) - 1:
         last = int(np.searchsorted(bounds, bounds[first] + limit, side="right")) - 1
