@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -82,6 +83,29 @@ def test_a_kill_at_any_moment_leaves_a_whole_file(tmp_path: Path) -> None:
     found = checkpoint.read(path)
     assert found.facts["step"] >= 20
     assert torch.equal(found.tensors["a"], torch.full((200_000,), found.facts["step"]))
+
+
+KILLED = """
+import os, signal, sys, torch
+from pathlib import Path
+from pathformer.training import checkpoint
+path = Path(sys.argv[1])
+checkpoint.write(path, {"step": 1}, {"a": torch.zeros(50_000)})
+os.fsync = lambda _: os.kill(os.getpid(), signal.SIGKILL)  # when all of it is written and nothing is in its place
+checkpoint.write(path, {"step": 2}, {"a": torch.ones(50_000)})
+"""
+
+
+def test_what_a_kill_leaves_is_swept_by_the_next_write(tmp_path: Path) -> None:
+    path = tmp_path / "last.safetensors"
+    killed = subprocess.run([sys.executable, "-c", KILLED, str(path)], check=False)
+    assert killed.returncode == -signal.SIGKILL
+    assert checkpoint.read(path).facts["step"] == 1
+    left = [p for p in tmp_path.rglob("*") if p.is_file() and p != path]
+    assert sum(p.stat().st_size for p in left) > 200_000
+    checkpoint.write(path, {"step": 2}, {"a": torch.ones(50_000)})
+    assert checkpoint.read(path).facts["step"] == 2
+    assert [p.name for p in tmp_path.iterdir()] == ["last.safetensors"]
 
 
 def test_what_is_no_checkpoint_is_refused(tmp_path: Path) -> None:

@@ -1,16 +1,17 @@
 """Checkpoints: one safetensors file, tensors by name and facts in its header, there as a whole or not at all.
 
 The header holds one JSON object under the key `pathformer`, so that settings, step and fingerprint can be read without
-touching a tensor. A file is written under another name beside its place, flushed to the disk and then renamed, so a
-kill at any moment leaves the last good one.
+touching a tensor. A file is written in a folder of its own beside its place, flushed to the disk and then moved there,
+so a kill at any moment leaves the last good one; what it leaves in that folder, up to a whole file, the next write
+sweeps.
 """
 
 from __future__ import annotations
 
 import json
 import os
+import shutil
 from collections.abc import Mapping
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -49,9 +50,11 @@ class Checkpoint:
 
 def write(path: Path, facts: Mapping[str, Any], tensors: Mapping[str, Tensor]) -> None:
     """Write a checkpoint so that `path` is either what it was before or complete."""
-    draft = path.with_name(f".{path.name}.{os.getpid()}.part")
+    workshop = path.with_name(f".{path.name}.part")
+    draft = workshop / path.name
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
+        shutil.rmtree(workshop, ignore_errors=True)
+        workshop.mkdir(parents=True)
         draft.touch()
         mode = draft.stat().st_mode  # as any file of ours here; safetensors would leave it to its writer alone
         whole = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
@@ -63,8 +66,7 @@ def write(path: Path, facts: Mapping[str, Any], tensors: Mapping[str, Tensor]) -
     except (OSError, SafetensorError) as error:
         raise CheckpointError(f"{path} cannot be written ({getattr(error, 'strerror', None) or error})") from error
     finally:
-        with suppress(OSError):
-            draft.unlink(missing_ok=True)
+        shutil.rmtree(workshop, ignore_errors=True)
 
 
 def read(path: Path, device: torch.device | str = "cpu") -> Checkpoint:
