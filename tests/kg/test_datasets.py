@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import io
+import random
 import tarfile
 from pathlib import Path
+from typing import Literal
 
 import pytest
 
@@ -12,6 +14,7 @@ from pathformer.errors import DatasetError, GraphFileError
 from pathformer.kg.archives import cache_folder, unpacked
 from pathformer.kg.datasets import datasets, load, locate
 
+Mode = Literal["w:xz", "w:gz", "w:bz2"]
 NAMES = {"codex-s", "fb15k-237", "kinships", "nations", "nell995", "umls", "wn18rr-qa", "world"}
 
 
@@ -22,8 +25,8 @@ def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "cache" / "pathformer"
 
 
-def archive(path: Path, files: dict[str, bytes]) -> Path:
-    with tarfile.open(path, "w:xz") as tar:
+def archive(path: Path, files: dict[str, bytes], mode: Mode = "w:xz") -> Path:
+    with tarfile.open(path, mode) as tar:
         for name, content in files.items():
             entry = tarfile.TarInfo(name)
             entry.size = len(content)
@@ -153,6 +156,22 @@ def test_a_truncated_archive(tmp_path: Path, own_cache: Path) -> None:
     assert list(own_cache.iterdir()) == []
     with pytest.raises(GraphFileError, match="cannot be read"):
         unpacked(tmp_path / "gone.tar.xz")
+
+
+@pytest.mark.parametrize("mode", ["w:xz", "w:gz", "w:bz2"])
+@pytest.mark.parametrize("compressible", [True, False])
+def test_one_wrong_bit_of_an_archive_is_found(mode: Mode, compressible: bool, tmp_path: Path, own_cache: Path) -> None:
+    """Also where it unpacks, to something else: the packers' checksums are read to the end."""
+    letters = random.Random(0)
+    content = bytes(letters.choices(b"abc\t\n", k=100_000)) if compressible else letters.randbytes(100_000)
+    path = archive(tmp_path / f"x.tar.{mode[2:]}", {"train.txt": content}, mode)
+    assert (unpacked(path) / "train.txt").read_bytes() == content
+    data = bytearray(path.read_bytes())
+    data[len(data) // 2] ^= 1
+    path.write_bytes(data)
+    with pytest.raises(GraphFileError, match=rf"x\.tar\.{mode[2:]}: the archive cannot be unpacked"):
+        unpacked(path)
+    assert len(list(own_cache.iterdir())) == 1
 
 
 @pytest.mark.data

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import hashlib
+import lzma
 import os
 import tarfile
+import zlib
 from pathlib import Path
+from typing import Any
 
 from pathformer.errors import GraphFileError
 from pathformer.kg.atomic import new_folder
@@ -15,6 +18,7 @@ __all__ = ["ARCHIVE_SUFFIXES", "cache_folder", "unpacked"]
 ARCHIVE_SUFFIXES = (".tar.xz", ".tar.gz", ".tgz", ".tar.bz2", ".tar")
 
 _MARKER = ".unpacked"
+_DAMAGE = (tarfile.TarError, EOFError, OSError, ValueError, lzma.LZMAError, zlib.error)
 
 
 def cache_folder() -> Path:
@@ -48,5 +52,8 @@ def _extract(archive: Path, folder: Path) -> None:
     try:
         with tarfile.open(archive) as tar:
             tar.extractall(folder, filter="data")
-    except (tarfile.TarError, EOFError, OSError, ValueError) as error:
+            packed: Any = tar.fileobj
+            while packed.read(1 << 20):  # a packer's checksum stands behind its data, where no member is
+                pass
+    except _DAMAGE as error:
         raise GraphFileError(f"the archive cannot be unpacked ({error})", archive) from error
