@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -129,6 +130,38 @@ def test_without_an_exchange_a_failed_move_is_undone(tmp_path: Path, monkeypatch
     with pytest.raises(InputError, match=r"films: cannot be written \(no\)"):
         graph("new").save(tmp_path / "films", force=True)
     assert KnowledgeGraph.open(tmp_path / "films").name == "old"
+
+
+@pytest.mark.parametrize("exchange", [True, False])
+def test_a_link_stays_and_the_folder_behind_it_is_replaced(
+    exchange: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if not exchange:
+        monkeypatch.setattr(atomic, "_exchange", lambda first, second: False)
+    (tmp_path / "disk").mkdir()
+    (tmp_path / "films").symlink_to(tmp_path / "disk" / "films")
+    for name in ("first", "second"):
+        graph(name).save(tmp_path / "films", force=True)
+        assert KnowledgeGraph.open(tmp_path / "disk" / "films").name == name
+        assert (tmp_path / "films").is_symlink()
+        assert sorted(path.name for path in tmp_path.iterdir()) == ["disk", "films"]
+        assert [path.name for path in (tmp_path / "disk").iterdir()] == ["films"]
+
+
+def test_a_folder_has_the_rights_that_the_user_gives_new_ones(tmp_path: Path) -> None:
+    before = os.umask(0o027)
+    try:
+        graph().save(tmp_path / "films")
+    finally:
+        os.umask(before)
+    assert (tmp_path / "films").stat().st_mode & 0o777 == 0o750
+
+
+def test_the_folder_one_is_in_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(InputError, match=r"^\. exists and was not made by this command"):
+        graph().save(".")
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_parents_are_made_and_a_place_that_cannot_be_written_is_said(tmp_path: Path) -> None:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import ctypes
 import os
+import secrets
 import shutil
 import sys
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -21,19 +21,20 @@ def new_folder(target: Path, marker: str, *, force: bool = False) -> Iterator[Pa
     """A temporary folder beside `target` that takes its place when the block ends well, and vanishes when it does not.
 
     An existing target is refused; with `force` it is replaced, if it is empty or holds the file `marker`: anything else
-    was not made by us, and is never deleted.
+    was not made by us, and is never deleted. Of a link the folder that it leads to is meant: the link stays.
     """
     check_target(target, marker, force=force)
+    real = target.resolve() if target.is_symlink() else target
+    temporary = real.parent / f".{real.name}.{secrets.token_hex(4)}.part"
     try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        temporary = Path(tempfile.mkdtemp(prefix=f".{target.name}.", suffix=".part", dir=target.parent))
+        real.parent.mkdir(parents=True, exist_ok=True)
+        temporary.mkdir()
     except OSError as error:
         raise InputError(f"{target}: cannot be written ({error.strerror})") from error
     try:
-        temporary.chmod(0o777 & ~_umask())
         yield temporary
         check_target(target, marker, force=force)
-        _put(temporary, target)
+        _put(temporary, real)
     except BrokenPipeError:
         raise  # of what is told meanwhile
     except OSError as error:
@@ -77,9 +78,3 @@ def _exchange(first: Path, second: Path) -> bool:
         here, exchange = -100, 2  # AT_FDCWD, RENAME_EXCHANGE
         return bool(swap(here, os.fsencode(first), here, os.fsencode(second), exchange) == 0)
     return False
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
