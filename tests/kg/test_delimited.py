@@ -19,6 +19,7 @@ from pathformer.kg.formats._lines import layout, rows, triples
 from pathformer.kg.knowledge import KnowledgeGraph
 
 Named = tuple[str, str, str]
+SIGNS = "a delimiter and a quote sign are two different ASCII characters and no line ends"
 OPEN = '; the line has an odd number of quote signs ": is one left open?'
 WAY_ON = " --skip-bad (skip_bad=True) leaves such lines out"
 
@@ -170,6 +171,11 @@ def test_a_line_at_the_border_of_two_blocks(tmp_path: Path) -> None:
         ("x\ty\tz\na\tr\tb\n", {"columns": ["x", "z", 3]}, "x.tsv: column 3 is chosen as relation and tail: each"),
         ("1\ta\tr\tb\n2\ta\tr\n", {"columns": [2, 3, 4]}, "x.tsv:2: 3 columns, expected 4 with '\\t' between them"),
         ("a\tr\tb\n", {"delimiter": "::"}, "x.tsv: a delimiter and a quote sign are one character each, not '::'"),
+        ("a→r→b\n", {"delimiter": "→"}, f"x.tsv: {SIGNS}, not '→', ''"),
+        ("a\tr\t→b→\n", {"quote": "→"}, f"x.tsv: {SIGNS}, not '\\t', '→'"),
+        ("a\0r\0b\n", {"delimiter": "\0"}, f"x.tsv: {SIGNS}, not '\\x00', ''"),
+        ("a\nr\nb\n", {"delimiter": "\n"}, f"x.tsv: {SIGNS}, not '\\n', ''"),
+        ("a|r|b\n", {"delimiter": "|", "quote": "|"}, f"x.tsv: {SIGNS}, not '|', '|'"),
     ],
 )
 def test_bad_input_is_one_sentence_with_file_and_line(

@@ -46,6 +46,13 @@ def test_labels_of_many_shapes(name: str, content: str | bytes, options: dict[st
     assert graph.vocabulary.entity_id("One") == 0
 
 
+def test_labels_are_in_the_encoding_of_the_other_files(tmp_path: Path) -> None:
+    assert labels(read(tmp_path, "Q1\tÉté\n".encode("latin-1"), encoding="latin-1"))[0] == "Été"
+    (tmp_path / "relations.tsv").write_bytes("P2\tcôté\n".encode("latin-1"))
+    graph = read(tmp_path, "Q1\tone\n", encoding="latin-1", relation_names=tmp_path / "relations.tsv")
+    assert graph.vocabulary.relation_label(2) == "côté"
+
+
 def test_relations_have_labels_too(tmp_path: Path) -> None:
     (tmp_path / "relations.tsv").write_text("P2\tpart of\n")
     graph = read(tmp_path, "Q1\tone\n", relation_names=tmp_path / "relations.tsv")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -36,6 +37,31 @@ def test_files_called_train_valid_and_test_are_splits(tmp_path: Path) -> None:
     assert KnowledgeGraph.read([str(path) for path in files]).fingerprint() == graph.fingerprint()
     by_name = {"test": files[0], "train": [files[1]], "valid": files[2]}
     assert KnowledgeGraph.read(by_name, name="x").fingerprint() == graph.fingerprint()
+
+
+def test_two_words_for_one_split_are_read_both(tmp_path: Path) -> None:
+    write(tmp_path, train__txt="a\tr\tb\nb\tr\ta\n", one__tsv="a\tr\ta\n", two__tsv="b\tr\tb\n")
+    parts = {"train": tmp_path / "train.txt", "valid": tmp_path / "one.tsv", "dev": tmp_path / "two.tsv"}
+    assert sizes(KnowledgeGraph.read(parts)) == {"train": 2, "valid": 2}
+
+
+def test_a_file_whose_name_is_no_text_is_read_and_saved(tmp_path: Path) -> None:
+    folder = Path(os.fsdecode(bytes(tmp_path) + b"/B\xfccher"))
+    folder.mkdir()
+    (folder / "x.tsv").write_text("a\tr\tb\n")
+    parquet.write_table(pa.table({"s": ["a"], "p": ["r"], "o": ["b"]}), tmp_path / "x.parquet")
+    (tmp_path / "x.parquet").rename(folder / "x.parquet")
+    for path in (folder / "x.tsv", folder / "x.parquet"):
+        graph = KnowledgeGraph.read(path.rename(folder.with_suffix(path.suffix)))
+        opened = KnowledgeGraph.open(graph.save(folder / path.suffix[1:]))
+        assert (opened.name, list(opened.vocabulary.entities)) == ("B?cher", ["a", "b"])
+
+
+@pytest.mark.parametrize("triple", [7, None, "abc", ("a", "r"), ("a", "", "b"), ("a", "r", 1)])
+def test_what_is_no_triple_is_shown(triple: Any) -> None:
+    with pytest.raises(InputError) as caught:
+        KnowledgeGraph.from_triples([("a", "r", "b"), triple])
+    assert str(caught.value).startswith(f"train triple 1 is {triple!r}: expected three names (head, relation, tail)")
 
 
 def test_a_train_file_alone_makes_a_graph_of_its_folders_name(tmp_path: Path) -> None:
@@ -161,6 +187,16 @@ def test_bad_tables(columns: dict[str, Any], options: dict[str, Any], message: s
     with pytest.raises(GraphFileError) as caught:
         KnowledgeGraph.from_table(pa.table(columns), name="t", **options)
     assert str(caught.value).startswith(message)
+
+
+@pytest.mark.parametrize("columns", [None, [1, 2, 3], ["x", "y", "x"]])
+def test_columns_of_one_name_are_told(columns: list[str | int] | None, tmp_path: Path) -> None:
+    table = pa.table([["a"], ["r"], ["b"]], names=["x", "y", "x"])
+    parquet.write_table(table, tmp_path / "t.parquet")
+    message = "2 columns are called 'x'" if columns != ["x", "y", "x"] else "column 1 is chosen as head and tail"
+    for read in (KnowledgeGraph.from_table, KnowledgeGraph.read):
+        with pytest.raises(GraphFileError, match=message):
+            read(table if read == KnowledgeGraph.from_table else tmp_path / "t.parquet", columns=columns)
 
 
 def test_bad_rows_can_be_skipped() -> None:

@@ -94,13 +94,21 @@ def test_what_cannot_be_decoded_at_all_is_an_error_with_a_line(tmp_path: Path) -
     assert str(caught.value).startswith(f"{path}:3: not text in the encoding asked for (")
 
 
-def test_an_encoding_that_does_not_exist(tmp_path: Path) -> None:
+@pytest.mark.parametrize("encoding", ["klingon", "hex", "rot13", "utf\0", "undefined"])
+def test_an_encoding_that_does_not_exist_or_is_none_of_text(encoding: str, tmp_path: Path) -> None:
     (tmp_path / "x").write_bytes(b"a")
-    with (
-        pytest.raises(InputError, match="no encoding 'klingon': expected a name such as"),
-        open_bytes(tmp_path / "x", "klingon"),
-    ):
+    with pytest.raises(InputError) as caught, open_bytes(tmp_path / "x", encoding):
         pass
+    assert str(caught.value).startswith(f"no encoding {encoding!r}: expected a name such as")
+
+
+@pytest.mark.parametrize("size", [1, 1000])
+def test_an_archive_that_ends_within_a_character(size: int, tmp_path: Path) -> None:
+    """The decoder waits for the other half and reads on, where the damage is."""
+    path = tmp_path / "x"
+    path.write_bytes(gzip.compress("a\n".encode("utf-16-le"))[:-9])
+    with open_bytes(path, "utf-16-le") as stream, pytest.raises(GraphFileError, match="the gzip archive ends early"):
+        list(iter(partial(stream.read, size), b""))
 
 
 def test_a_file_that_is_not_there(tmp_path: Path) -> None:

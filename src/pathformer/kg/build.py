@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from itertools import islice
 
 import numpy as np
@@ -61,6 +61,7 @@ def _table(
     return table
 
 
-def _check(triple: tuple[str, str, str], where: str) -> None:
-    if len(triple) != 3 or not all(isinstance(name, str) and name for name in triple):
+def _check(triple: object, where: str) -> None:
+    row = triple if isinstance(triple, Collection) and not isinstance(triple, str) else ()
+    if len(row) != 3 or not all(isinstance(name, str) and name for name in row):
         raise InputError(f"{where} is {triple!r}: expected three names (head, relation, tail), none of them empty")

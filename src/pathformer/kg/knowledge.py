@@ -75,7 +75,7 @@ class KnowledgeGraph:
         format: the format's name, where the file's ending does not tell it.
         columns: head, relation and tail: names of a header, or numbers counted from 1.
         header: whether the first line is one; None: it is if it holds well-known words (subject, predicate, object).
-        delimiter, quote, encoding: of delimited text; quote "" for none.
+        delimiter, quote, encoding: of delimited text; quote "" for none; the encoding is that of labels, too.
         names, relation_names: files of labels, a name and a label a line; names_columns: which two columns.
         literals: keep RDF literals as entities instead of leaving them out.
         skip_bad: leave bad lines out and count them in `report`, instead of stopping at the first.
@@ -104,6 +104,7 @@ class KnowledgeGraph:
             names=None if names is None else Path(names),
             columns=None if names_columns is None else tuple(names_columns),
             relation_names=None if relation_names is None else Path(relation_names),
+            encoding=encoding,
         )
 
     @classmethod

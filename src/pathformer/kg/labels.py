@@ -53,13 +53,14 @@ def add_labels(
     names: Path | None = None,
     columns: tuple[str | int, ...] | None = None,
     relation_names: Path | None = None,
+    encoding: str = "utf-8",
 ) -> KnowledgeGraph:
     """The same graph with the labels of these files; they replace the ones it has."""
     labels, relation_labels = graph.vocabulary.labels, graph.vocabulary.relation_labels
     if names is not None:
-        labels = _labels_of(graph.vocabulary.entities, names, columns)
+        labels = _labels_of(graph.vocabulary.entities, names, columns, encoding)
     if relation_names is not None:
-        relation_labels = _labels_of(graph.vocabulary.relations, relation_names, None)
+        relation_labels = _labels_of(graph.vocabulary.relations, relation_names, None, encoding)
     return graph.with_labels(labels, relation_labels) if names or relation_names else graph
 
 
@@ -81,8 +82,8 @@ def read_labels(
     return Labels(strings(keys), strings(texts))
 
 
-def _labels_of(names: Names, path: Path, columns: tuple[str | int, ...] | None) -> Names:
-    labels = labels_for(names, read_labels(path, names, columns))
+def _labels_of(names: Names, path: Path, columns: tuple[str | int, ...] | None, encoding: str) -> Names:
+    labels = labels_for(names, read_labels(path, names, columns, encoding))
     if labels is None:
         raise GraphFileError(f"it labels nothing of the graph, which has names such as {names[0]!r}", path)
     return labels

@@ -46,19 +46,21 @@ def read_graph(
 def sources(paths: Paths) -> Sources:
     """What a caller's paths stand for; files that are called train, valid and test are splits."""
     if isinstance(paths, Mapping):
-        parts = {_split_of(split): _listed(files) for split, files in paths.items()}
+        parts: dict[str, list[Path]] = {}
+        for split, files in paths.items():  # two words may mean one split
+            parts.setdefault(_split_of(split), []).extend(_listed(files))
     elif isinstance(paths, str | Path) and Path(paths).is_dir():
         folder = Path(paths)
         if is_saved(folder) or folder_format(folder) is not None:
             return folder
         parts = _split_files(folder)
     else:
-        files = _listed(paths)
-        words = [_split_word(path) for path in files]
+        listed = _listed(paths)
+        words = [_split_word(path) for path in listed]
         if None not in words and "train" in words and len(set(words)) == len(words) > 1:
-            parts = {word: [path] for word, path in zip(words, files, strict=True) if word is not None}
+            parts = {word: [path] for word, path in zip(words, listed, strict=True) if word is not None}
         else:
-            parts = {"train": files}
+            parts = {"train": listed}
     if not parts.get("train"):
         raise InputError("no file of triples to read")
     for path in (path for files in parts.values() for path in files):
@@ -138,5 +140,9 @@ def _split_word(path: Path) -> str | None:
 
 
 def _name_of(path: Path) -> str:
-    """A graph is called like its file, or like the folder of a file that is called train."""
-    return path.resolve().parent.name if _split_word(path) else Path(plain_name(path)).stem
+    """A graph is called like its file, or like the folder of a file that is called train.
+
+    A name that the system holds in another encoding than UTF-8 cannot be written down: what is not text becomes a `?`.
+    """
+    name = path.resolve().parent.name if _split_word(path) else Path(plain_name(path)).stem
+    return name.encode(errors="replace").decode()

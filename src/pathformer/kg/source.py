@@ -9,6 +9,7 @@ import codecs
 import gzip
 import io
 import lzma
+import os
 import shutil
 import tempfile
 import zlib
@@ -54,14 +55,7 @@ class Reader(io.RawIOBase):
         """Up to `size` bytes; all that are left when it is negative."""
         if size is None or size < 0:
             return b"".join(iter(lambda: self.read(1 << 20), b""))
-        try:
-            data: bytes = self._stream.read(size)
-        except _DAMAGE as error:
-            what = f"the {self.packing} archive ends early or is damaged" if self.packing else "cannot be read"
-            raise GraphFileError(f"{what} ({error})", self._path, self._line_of_damage()) from error
-        self._taken += len(data)
-        if self._transcode is not None:
-            data = self._transcoded(data, size)
+        data = self._take(size) if self._transcode is None else self._transcoded(size)
         self._lines += data.count(b"\n")
         if self._advance is not None:
             place = self._raw.tell()
@@ -75,18 +69,28 @@ class Reader(io.RawIOBase):
         buffer[: len(data)] = data
         return len(data)
 
-    def _transcoded(self, data: bytes, size: int) -> bytes:
-        """UTF-8 of what was read; a decoder may hold back half a character, so an empty result means the end only."""
-        assert self._transcode is not None
+    def _take(self, size: int) -> bytes:
+        """Bytes as they are packed in the file."""
         try:
-            text = self._transcode(data, not data)
-            while data and not text:
-                data = self._stream.read(size)
+            data: bytes = self._stream.read(size)
+        except _DAMAGE as error:
+            what = f"the {self.packing} archive ends early or is damaged" if self.packing else "cannot be read"
+            raise GraphFileError(f"{what} ({error})", self._path, self._line_of_damage()) from error
+        self._taken += len(data)
+        return data
+
+    def _transcoded(self, size: int) -> bytes:
+        """UTF-8 of the next bytes; a decoder may hold back half a character, so an empty result means the end only."""
+        assert self._transcode is not None
+        data, text = b"more", b""
+        while data and not text:
+            data = self._take(size)
+            try:
                 text = self._transcode(data, not data)
-        except UnicodeError as error:
-            raise GraphFileError(
-                f"not text in the encoding asked for ({error})", self._path, self._lines + 1
-            ) from error
+            except UnicodeError as error:
+                raise GraphFileError(
+                    f"not text in the encoding asked for ({error})", self._path, self._lines + 1
+                ) from error
         return text
 
     def _line_of_damage(self) -> int:
@@ -132,7 +136,7 @@ def open_native(path: Path, encoding: str = "utf-8") -> Iterator[tuple[Any, Call
             with pa.OSFile(spool.name) as file:
                 yield file, lambda: path.stat().st_size * file.tell() // max(file.size(), 1)
         return
-    with pa.OSFile(str(path)) as file:
+    with pa.OSFile(os.fsencode(path)) as file:
         yield (pa.CompressedInputStream(file, packing) if packing else file), file.tell
 
 
@@ -161,8 +165,9 @@ def _unpacked(raw: BinaryIO) -> tuple[Any, str]:
 
 def _is_utf8(encoding: str) -> bool:
     try:
+        "".encode(encoding)  # codecs that are none of text are told by it, too
         return codecs.lookup(encoding).name in {"utf-8", "utf-8-sig"}
-    except LookupError as error:
+    except (LookupError, ValueError) as error:
         raise InputError(f"no encoding {encoding!r}: expected a name such as utf-8, latin-1, utf-16") from error
 
 

@@ -12,6 +12,7 @@ index/{train,valid,test}/*.npy    the CSR of that split and all before it (`grap
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable
 from dataclasses import fields
 from pathlib import Path
@@ -174,7 +175,7 @@ def _write_names(path: Path, names: Names, labels: Names | None) -> None:
 
     columns = {"name": array_of(names)} | ({"label": array_of(labels)} if labels is not None else {})
     table = pa.table(columns)
-    with pa.OSFile(str(path), "wb") as file, pa.ipc.new_file(file, table.schema) as writer:
+    with pa.OSFile(os.fsencode(path), "wb") as file, pa.ipc.new_file(file, table.schema) as writer:
         writer.write_table(table)
 
 
@@ -185,7 +186,7 @@ def _names(path: Path, column: str, count: int, index: Callable[[], Any] | None 
         from pathformer.kg.arrow import buffers_of
 
         try:
-            table = pa.ipc.open_file(pa.memory_map(str(path))).read_all()
+            table = pa.ipc.open_file(pa.memory_map(os.fsencode(path))).read_all()
             return buffers_of(table.column(column).combine_chunks())
         except (OSError, KeyError, pa.ArrowInvalid) as error:
             raise GraphFileError(f"the saved graph is damaged ({error})", path) from error

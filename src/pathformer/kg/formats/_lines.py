@@ -37,8 +37,7 @@ class Layout:
 
 def layout(path: Path, options: ReadOptions, delimiter: str, quote: str) -> Layout:
     """What the first line and the options say about a file."""
-    if len(delimiter) != 1 or len(quote) > 1:
-        raise GraphFileError(f"a delimiter and a quote sign are one character each, not {delimiter!r}, {quote!r}", path)
+    _check_signs(path, delimiter, quote)
     found = records(path, options.encoding, delimiter, quote)
     first = next((record for record in found if not (options.skip_bad and _is_no_row(record))), None)
     if first is None:
@@ -58,6 +57,14 @@ def layout(path: Path, options: ReadOptions, delimiter: str, quote: str) -> Layo
     if known is None:
         names = names if len(names) == 3 else tuple(f"column {number}" for number in (1, 2, 3))
     return Layout(delimiter, quote, names, known or (0, 1, 2), end if header else 0)
+
+
+def _check_signs(path: Path, delimiter: str, quote: str) -> None:
+    if len(delimiter) != 1 or len(quote) > 1:
+        raise GraphFileError(f"a delimiter and a quote sign are one character each, not {delimiter!r}, {quote!r}", path)
+    if not f"{delimiter}{quote}".isascii() or delimiter in "\0\r\n" or quote in ("\0", "\r", "\n", delimiter):
+        wanted = "a delimiter and a quote sign are two different ASCII characters and no line ends"
+        raise GraphFileError(f"{wanted}, not {delimiter!r}, {quote!r}", path)
 
 
 def choose_columns(

@@ -31,6 +31,7 @@ def chosen_columns(schema: Any, options: ReadOptions, where: Path) -> tuple[str,
         places = known or (0, 1, 2)
     for place in places:
         _check_type(schema.field(place), where)
+        _check_alone(schema.names[place], schema.names, where)
     return tuple(schema.names[place] for place in places)
 
 
@@ -57,6 +58,11 @@ def _problem(cells: list[Any], where: Path, row: int) -> GraphFileError:
     problems = [(role, problem_of(cell)) for role, cell in zip(ROLES, cells, strict=True)]
     role, problem = next((role, problem) for role, problem in problems if problem is not None)
     return GraphFileError(f"the {role} {problem}", where, row)
+
+
+def _check_alone(name: str, names: list[str], where: Path) -> None:
+    if names.count(name) > 1:
+        raise GraphFileError(f"{names.count(name)} columns are called {name!r}: give each a name of its own", where)
 
 
 def _check_type(field: Any, where: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -19,7 +20,7 @@ __all__ = ["FORMAT"]
 
 def _read(path: Path, options: ReadOptions) -> Iterator[Batch]:
     with open_bytes(path) as stream:  # Parquet packs inside; a packed file as a whole is rare, and unpacked in memory
-        source: Any = pa.BufferReader(stream.read()) if stream.packing else pa.OSFile(str(path))
+        source: Any = pa.BufferReader(stream.read()) if stream.packing else pa.OSFile(os.fsencode(path))
     with source:
         try:
             file = parquet.ParquetFile(source)
