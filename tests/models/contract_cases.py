@@ -29,8 +29,16 @@ SMALL: dict[str, dict[str, Any]] = {
 }
 VARIANTS: dict[str, list[dict[str, Any]]] = {
     "betae": [{}, {"union": "demorgan"}],
-    "cone": [{}, {"union": "demorgan"}],
-    "fuzzqe": [{}, {"logic": "product", "regularizer": "clamp"}, {"logic": "lukasiewicz"}],
+    "biqe": [{}, {"norm": "post"}],
+    "cone": [{}, {"union": "demorgan"}, {"start": "reference"}],
+    "mlp-mixer": [{}, {"start": "reference"}],
+    "fuzzqe": [
+        {},
+        {"logic": "product", "regularizer": "clamp"},
+        {"logic": "lukasiewicz"},
+        {"union": "dnf"},
+        {"union": "demorgan"},
+    ],
     "pathformer": [
         {},
         {"positions": "relative"},
@@ -41,6 +49,7 @@ VARIANTS: dict[str, list[dict[str, Any]]] = {
         {"fork": "mixer"},
         {"fork": "mlp2vector"},
         {"fork": "set"},
+        {"negate": "fork", "fork": "set"},
         {"layers": 1, "fork_hidden": (2,)},
         {"space": "box", "layers": 1, "margin": 30.0},
         {"space": "beta", "layers": 1, "margin": 60.0},

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal, get_args, get_origin, get_type_hints
 
 import numpy as np
 import pytest
@@ -13,6 +13,7 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor
 
 from pathformer import plugins
+from pathformer.config import from_mapping
 from pathformer.errors import UnknownPluginError, UnsupportedQueryError
 from pathformer.models import RULES, Batch, Model, find
 from pathformer.models._contract import ENTITIES, RELATIONS, distances, planned, shapes, tables
@@ -28,6 +29,17 @@ def test_every_method_is_under_contract() -> None:
     assert set(VARIANTS) <= set(SMALL)
     for name in SMALL:
         assert find(name).name == name
+
+
+@pytest.mark.parametrize("name", SMALL)
+def test_every_choice_of_a_setting_is_under_contract(name: str) -> None:
+    """A new choice needs a variant; what `combine` chooses only rankers read (tests/evaluation)."""
+    kind = find(name).config_type
+    configs = [from_mapping(kind, {**SMALL[name], **variant}) for variant in VARIANTS.get(name, [{}])]
+    for setting, type_ in get_type_hints(kind).items():
+        if get_origin(type_) is Literal and setting != "combine":
+            tried = {getattr(config, setting) for config in configs}
+            assert tried == set(get_args(type_)), f"{name}: {setting}"
 
 
 def test_every_method_has_a_page_that_the_overview_names() -> None:
