@@ -347,6 +347,19 @@ def test_a_comparison_is_no_iri_with_a_blank():
 
 
 @pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        (r"SELECT ?x { :a :r\U00110000 ?x }", "this is not SPARQL: Invalid unicode code point: 00110000"),
+        ("SELECT ?x { :a :r ?x } LIMIT " + "9" * 5000, "this is not SPARQL: Exceeds the limit"),
+    ],
+)
+def test_numbers_that_python_cannot_hold_are_a_sentence(text, problem):
+    with pytest.raises(QuerySyntaxError) as caught:
+        parse(text)
+    assert str(caught.value).startswith(problem)
+
+
+@pytest.mark.parametrize(
     "pattern",
     [
         "{ " * 3000 + ":a :r ?x" + " }" * 3000,

@@ -60,6 +60,8 @@ def test_any_tree_is_a_tuple_and_back(tree):
     ("text", "error", "message"),
     [
         ("4i", QuerySyntaxError, "no structure '4i': expected one of 1p, 2p"),
+        ("1p\0", QuerySyntaxError, "no structure '1p\\x00': expected one of 1p, 2p"),
+        ("\ud800", QuerySyntaxError, "no structure '\\ud800': expected one of 1p, 2p"),
         ("2inn", QuerySyntaxError, "no structure '2inn': expected one of 1p, 2p"),
         ("i4", QuerySyntaxError, "a shape is made of tuples and the letters e, r, n, u; found 'i4'"),
         ("(e,(x,))", QuerySyntaxError, "found 'x'"),

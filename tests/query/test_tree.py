@@ -208,6 +208,17 @@ def test_names_in_messages_are_the_vocabularys():
         to_tree(bind(query, vocabulary))
 
 
+def test_names_in_messages_are_whole_and_variables_as_they_were_written():
+    query = parse("?x : made(file~1, disk~12) & made(file~1, ?x)")
+    names = own_vocabulary(query)
+    with pytest.raises(FreeVariableError, match=r"^made\(file~1, disk~12\) holds no variable"):
+        to_tree(bind(query, names), names)
+    query = parse("?x : p(a, ?w) & r(?w, ?x) & !((q(a~1, ?v) & s(?v, ?w) & t(?v, ?x)) | q(b, ?x))")
+    names = own_vocabulary(query)
+    with pytest.raises(ScopeError, match=r"^s\(\?v, \?w\) stands under 'not' and ties \?w to \?x"):
+        to_tree(bind(query, names), names)
+
+
 def test_a_query_that_is_not_bound_is_a_mistake_of_the_caller():
     with pytest.raises(TypeError, match="bind it to a vocabulary first"):
         to_tree(parse("?x : r(a, ?x)"))

@@ -16,22 +16,19 @@ from math import prod
 
 from pathformer.errors import QuerySizeError, ScopeError
 from pathformer.query.ast import (
-    Atom,
     Formula,
     Not,
     Or,
-    Term,
-    Variable,
     all_of,
     any_of,
     atoms,
     conjuncts,
-    map_atoms,
+    map_variables,
     variables,
 )
 from pathformer.query.dnf import DISJUNCT_LIMIT, figure
 
-__all__ = ["Apart", "shared_variables"]
+__all__ = ["Apart", "as_written", "shared_variables"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,17 +97,17 @@ class Apart:
 
     def _rename(self, group: list[Formula], shared: frozenset[str]) -> list[Formula]:
         """Give a denied part's own variables names of their own: its neighbours may have had the same quantifier."""
-        own = {
-            name: f"{name.partition('~')[0]}~{next(self.fresh)}" for part in group for name in variables(part) - shared
-        }
+        own = {name: f"{_as_written(name)}~{next(self.fresh)}" for part in group for name in variables(part) - shared}
+        return [map_variables(part, lambda name: own.get(name, name)) for part in group]
 
-        def term(old: Term) -> Term:
-            return Variable(own[old.name]) if isinstance(old, Variable) and old.name in own else old
 
-        def change(atom: Atom) -> Atom:
-            return Atom(atom.relation, term(atom.subject), term(atom.object))
+def as_written(formula: Formula) -> Formula:
+    """A formula with the names that its variables had before any was renamed."""
+    return map_variables(formula, _as_written)
 
-        return [map_atoms(part, change) for part in group]
+
+def _as_written(name: str) -> str:
+    return name.partition("~")[0]  # no name of a variable holds the sign
 
 
 def shared_variables(parts: Sequence[Formula], outside: frozenset[str]) -> Iterator[tuple[Formula, frozenset[str]]]:

@@ -30,6 +30,7 @@ __all__ = [
     "check_depth",
     "conjuncts",
     "map_atoms",
+    "map_variables",
     "variables",
 ]
 
@@ -142,6 +143,15 @@ def map_atoms(formula: Formula, change: Callable[[Atom], Atom]) -> Formula:
             return And(tuple(map_atoms(part, change) for part in parts))
         case Or(parts):
             return Or(tuple(map_atoms(part, change) for part in parts))
+
+
+def map_variables(formula: Formula, change: Callable[[str], str]) -> Formula:
+    """The same formula with every variable called `change(name)`."""
+
+    def term(old: Term) -> Term:
+        return Variable(change(old.name)) if isinstance(old, Variable) else old
+
+    return map_atoms(formula, lambda atom: Atom(atom.relation, term(atom.subject), term(atom.object)))
 
 
 def check_depth(formula: Formula, limit: int = DEPTH_LIMIT) -> None:

@@ -73,8 +73,6 @@ def canonical(tree: Tree) -> Tree:
             return tree
         case Projection(relation, of):
             return Projection(relation, canonical(of))
-        case Negation(Negation(of)):
-            return canonical(of)
         case Negation(of):
             inner = canonical(of)
             return inner.of if isinstance(inner, Negation) else Negation(inner)

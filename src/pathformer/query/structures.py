@@ -228,7 +228,7 @@ def _parse_shape(text: str) -> Shape:
         with warnings.catch_warnings():  # of "2inn" Python warns, besides that it is no expression
             warnings.simplefilter("ignore")
             node = ast.parse(text.strip(), mode="eval").body
-    except SyntaxError as error:
+    except (SyntaxError, ValueError) as error:
         known = ", ".join(STRUCTURES)
         raise QuerySyntaxError(
             f"no structure {text!r}: expected one of {known}, or a shape such as ((e,(r,)),(e,(r,n)))", text

@@ -16,13 +16,12 @@ first (`apart`). Unions stay where they are written as far as that goes, so `up`
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from pathformer.errors import FreeVariableError, QuerySizeError, UnsafeQueryError
 from pathformer.kg.vocab import Vocabulary
-from pathformer.query.apart import Apart, shared_variables
+from pathformer.query.apart import Apart, as_written, shared_variables
 from pathformer.query.ast import And, Atom, Constant, Formula, Not, Or, Query, Variable, all_of, check_depth, variables
 from pathformer.query.bind import unbind
 from pathformer.query.computation import Anchor, Negation, Projection, Tree, depth, unite
@@ -43,8 +42,8 @@ def to_tree(query: Query, vocabulary: Vocabulary | None = None) -> Tree:
     """
 
     def spell(formula: Formula) -> str:
-        named = formula if vocabulary is None else unbind(Query(query.answer, formula), vocabulary).formula
-        return re.sub(r"~\d+", "", text_of(named))  # what `apart` renamed is shown as it was written
+        written = as_written(formula)
+        return text_of(written if vocabulary is None else unbind(Query(query.answer, written), vocabulary).formula)
 
     check_depth(query.formula)
     answer = query.answer.name

@@ -37,7 +37,7 @@ from pathformer.query.ast import (
     all_of,
     any_of,
     atoms,
-    map_atoms,
+    map_variables,
     variables,
 )
 from pathformer.query.naming import local_of, name_of
@@ -262,9 +262,4 @@ def _pretty(query: Query) -> Query:
             name = f"{base}_{taken[base]}"
         taken[name] += 1
         names[meaning] = name
-
-    def term(old: Term) -> Term:
-        return Variable(names[old.name]) if isinstance(old, Variable) else old
-
-    formula = map_atoms(query.formula, lambda atom: Atom(atom.relation, term(atom.subject), term(atom.object)))
-    return Query(Variable(names[query.answer.name]), formula)
+    return Query(Variable(names[query.answer.name]), map_variables(query.formula, names.__getitem__))

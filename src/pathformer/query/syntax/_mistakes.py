@@ -51,7 +51,7 @@ def _bad_sign(text: str, place: int) -> str:
     if sign in "\"'":
         return (
             f"the quote {sign} is not closed on its line, or holds an escape other than "
-            r"\" \' \\ \n \r \t \uXXXX \UXXXXXXXX"
+            r"\" \' \\ \n \r \t \uXXXX \UXXXXXXXX (at most \U0010FFFF)"
         )
     if sign == "?":
         return "expected the name of a variable after '?', such as ?x"

@@ -97,9 +97,11 @@ def _read(text: str, namespace: str) -> Request:
         raise refused(update[1].upper())
     try:
         parsed = parseQuery(text)
+        answer, limit, distinct = _head(parsed[1])
     except ParseBaseException as error:
         raise mistake(text, namespace, error.found, error.loc) from None
-    answer, limit, distinct = _head(parsed[1])
+    except ValueError as error:  # a sign beyond Unicode, a number of more digits than Python reads
+        raise QuerySyntaxError(_reason(str(error)), text) from None
     try:
         parsed[1] = in_pieces(parsed[1])
         algebra = translateQuery(parsed, initNs={"": namespace}).algebra
