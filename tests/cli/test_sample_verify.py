@@ -98,6 +98,18 @@ def test_bad_calls_are_sentences_and_leave_nothing(graph: Path, tmp_path: Path) 
     assert not (tmp_path / "q").exists()
 
 
+def test_force_replaces_what_was_drawn_in_either_layout(graph: Path, tmp_path: Path) -> None:
+    for layout in ("columns", "betae"):
+        for _ in range(2):
+            run("sample", graph, "--out", tmp_path / layout, "--layout", layout, "--force", "-s", "2p", "--count", 5)
+
+
+def test_a_layout_that_is_not_written_is_refused_before_anything_is_drawn(tmp_path: Path) -> None:
+    assert refused("sample", tmp_path / "no graph", "--out", tmp_path / "q", "--layout", "q2b") == (
+        "the 'q2b' layout can be read but not written"
+    )
+
+
 def test_a_graph_without_splits_gives_training_queries(tmp_path: Path) -> None:
     triples = [(f"e{i}", f"r{i % 3}", f"e{(i * 7 + 1) % 20}") for i in range(60)]
     graph = KnowledgeGraph.from_triples(triples, name="whole").save(tmp_path / "whole")

@@ -95,6 +95,7 @@ def test_a_betae_export_is_what_other_code_expects(small_benchmark: Benchmark, t
     assert all(type(entity) is int for entity in hard[instance])
     assert set(hard) == set().union(*queries.values())
     assert sorted(p.name for p in (tmp_path / "queries").iterdir()) == [
+        ".pathformer",
         "test-easy-answers.pkl",
         "test-hard-answers.pkl",
         "test-queries.pkl",
@@ -194,6 +195,98 @@ def test_bad_folders_are_one_sentence_each(small_graph: KnowledgeGraph, tmp_path
         Benchmark.read(folder_with({("e", ("r",)): {(5, (8,))}}), small_graph)
 
 
+P1 = ("e", ("r",))
+LINK = (0, (0,))
+
+
+@pytest.mark.parametrize(
+    ("instances", "answers", "problem"),
+    [
+        ({LINK, (0, 5)}, None, "its 1p queries are not all made of ids ('<' not supported"),
+        ({("Fellini", (0,))}, None, "its 1p queries are not all made of ids ("),
+        (None, None, "its 1p queries are not all made of ids ('NoneType' object is not iterable)"),
+        ({(2**40, (0,))}, None, "its 1p queries are not all made of ids ("),
+        ({LINK}, {LINK: None}, "its 1p queries' answers are not all made of ids ("),
+        ({LINK}, {LINK: {"Fellini"}}, "its 1p queries' answers are not all made of ids ("),
+        ({LINK}, {LINK: {2**40}}, "its 1p queries' answers are not all made of ids ("),
+        ({LINK}, {}, "the 1p query (0, (0,)) has no entry in the answer file beside it"),
+    ],
+)
+def test_what_are_no_ids_in_a_betae_folder(instances: Any, answers: Any, problem: str, tmp_path: Path) -> None:
+    (tmp_path / "train-queries.pkl").write_bytes(pickle.dumps({P1: instances}))
+    if answers is not None:
+        (tmp_path / "train-answers.pkl").write_bytes(pickle.dumps(answers))
+    with pytest.raises(BenchmarkError) as caught:
+        read_folder(tmp_path)
+    assert str(caught.value).startswith(f"{tmp_path}/train-queries.pkl: {problem}")
+
+
+@pytest.mark.parametrize(
+    ("query", "answers", "problem"),
+    [
+        (("Fellini", (0,), 0), None, "train_triples_1c.pkl: its queries are not all made of ids ("),
+        ((0, [0], 0), None, "train_triples_1c.pkl: its queries are not all made of ids ("),
+        ((2**40, (0,), 0), None, "train_triples_1c.pkl: its queries are not all made of ids ("),
+        ((0, (0,), 0), {"Fellini"}, "train_ans_1c.pkl: its answers are not all made of ids ("),
+    ],
+)
+def test_what_are_no_ids_in_a_query2box_folder(query: Any, answers: Any, problem: str, tmp_path: Path) -> None:
+    (tmp_path / "train_triples_1c.pkl").write_bytes(pickle.dumps([(query, "1-chain")]))
+    (tmp_path / "train_ans_1c.pkl").write_bytes(pickle.dumps({((0, (0,)),): answers}))
+    with pytest.raises(BenchmarkError) as caught:
+        read_folder(tmp_path)
+    assert str(caught.value).startswith(f"{tmp_path}/{problem}")
+
+
+@pytest.mark.parametrize(
+    ("changed", "problem"),
+    [
+        ({"files": 3}, "the page of contents is damaged: 'files' is not a list of objects"),
+        ({"files": [3]}, "the page of contents is damaged: 'files' is not a list of objects"),
+        ({"files": [{}]}, "the page of contents is damaged: 'file' is missing"),
+        ({"files": [{"file": "x", "split": 1}]}, "the page of contents is damaged: 'split' is not text"),
+        ({"origin": None}, "the page of contents is damaged: 'origin' is not an object"),
+        ({"graph": 7}, "the page of contents is damaged: 'graph' is not text"),
+    ],
+)
+def test_a_page_of_contents_that_others_have_changed(
+    changed: dict[str, Any], problem: str, small_benchmark: Benchmark, tmp_path: Path
+) -> None:
+    page = small_benchmark.save(tmp_path / "queries") / "benchmark.json"
+    page.write_text(json.dumps(json.loads(page.read_text()) | changed))
+    with pytest.raises(BenchmarkError) as caught:
+        read_folder(tmp_path / "queries")
+    assert str(caught.value) == f"{page}: {problem}"
+
+
+def test_tables_that_do_not_fit_their_queries(
+    small_graph: KnowledgeGraph, small_benchmark: Benchmark, tmp_path: Path
+) -> None:
+    folder = small_benchmark.save(tmp_path / "queries")
+    file = folder / "test-2in.npz"
+    with np.load(file) as whole:
+        arrays = dict(whole)
+    cases = [
+        ({"easy_ptr": arrays["easy_ptr"][:-1]}, "the easy answers do not fit the 30 queries"),
+        ({"hard": arrays["hard"][:-1]}, "the hard answers do not fit the 30 queries"),
+        ({"hard_ptr": arrays["hard_ptr"][::-1]}, "the hard answers do not fit the 30 queries"),
+        ({"ids": arrays["ids"][:, 1:]}, r"ids of shape \(30, 3\), int32, expected \(any, 4\), int32"),
+        ({"ids": arrays["ids"].astype(np.float32)}, "float32, expected"),
+        ({"easy": np.where(arrays["easy"] < 9, -1, arrays["easy"])}, "a 2in query is entity -1, but the graph has 50"),
+    ]
+    for changed, problem in cases:
+        np.savez(file, **(arrays | changed))
+        with pytest.raises(BenchmarkError, match=problem):
+            Benchmark.read(folder, small_graph)
+
+
+def test_a_shape_that_is_none_is_told_in_one_line(small_benchmark: Benchmark, tmp_path: Path) -> None:
+    page = small_benchmark.save(tmp_path / "queries") / "benchmark.json"
+    page.write_text(page.read_text().replace("(e,(r,))", "(e,(z,))"))
+    with pytest.raises(BenchmarkError, match=r"^[^\n]*\(a shape is made of tuples and the letters [^\n]*\)$"):
+        read_folder(tmp_path / "queries")
+
+
 def test_queries_of_another_graph_are_refused(
     small_graph: KnowledgeGraph, small_benchmark: Benchmark, tmp_path: Path
 ) -> None:
@@ -230,6 +323,25 @@ def test_an_existing_folder_is_kept_unless_forced(small_benchmark: Benchmark, tm
     with pytest.raises(InputError, match="was not made by this command"):
         small_benchmark.save(tmp_path / "mine", force=True)
     assert (tmp_path / "mine" / "diary.txt").exists()
+
+
+def test_an_export_is_replaced_and_a_download_of_the_same_layout_never(
+    small_benchmark: Benchmark, tmp_path: Path
+) -> None:
+    folder = small_benchmark.save(tmp_path / "queries", "betae")
+    some = Benchmark("g", "f", {"test": small_benchmark["test"]})
+    some.save(folder, "betae", force=True)  # other splits than before
+    assert not (folder / "train-queries.pkl").exists()
+    small_benchmark.save(folder, "betae", force=True)
+    (folder / ".pathformer").unlink()  # as a released folder is
+    with pytest.raises(InputError, match="was not made by this command"):
+        some.save(folder, "betae", force=True)
+    assert (folder / "train-queries.pkl").exists()
+
+
+def test_a_graph_without_edges_holds_no_queries() -> None:
+    drawn = sample_benchmark(KnowledgeGraph.from_triples([]), Protocol(train=10))
+    assert all(len(queries) == 0 for queries in drawn["train"].values())
 
 
 def test_a_graph_without_a_split_says_so(small_graph: KnowledgeGraph) -> None:

@@ -62,12 +62,12 @@ def command(
     """
     from rich.console import Console
 
-    from pathformer.kg.atomic import check_target
     from pathformer.kg.datasets import load
     from pathformer.query.structures import structure as read_structure
+    from pathformer.symbolic.benchmark import check_free
 
     console = Console(stderr=True)
-    check_target(out, "benchmark.json", force=force)
+    check_free(out, layout, force=force)
     structures = tuple(map(read_structure, structure)) if structure else None
     kg = load(dataset, data)
     protocol = _protocol(kg, seed, count, train_count, limit, train_limit, backward)

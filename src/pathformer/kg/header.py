@@ -23,6 +23,7 @@ _KINDS: Mapping[str, Callable[[Any], bool]] = {
     "text or null": lambda value: value is None or isinstance(value, str),
     "true or false": lambda value: isinstance(value, bool),
     "a list": lambda value: isinstance(value, list),
+    "a list of objects": lambda value: isinstance(value, list) and all(isinstance(entry, dict) for entry in value),
     "an object": lambda value: isinstance(value, dict),
     "an object of counts": lambda value: isinstance(value, dict) and all(map(_KINDS["a count"], value.values())),
 }

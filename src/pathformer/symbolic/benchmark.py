@@ -8,11 +8,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 from pathformer import plugins
 from pathformer.errors import BenchmarkError
 from pathformer.kg import KnowledgeGraph
+from pathformer.kg.atomic import check_target
 from pathformer.query.structures import Structure
 from pathformer.symbolic.answer import answer_rows
 from pathformer.symbolic.pairs import GraphPair
@@ -20,7 +22,7 @@ from pathformer.symbolic.protocol import Protocol, protocol_for, structures_of
 from pathformer.symbolic.queries import Queries, Stored
 from pathformer.symbolic.sample import Rules, links, sample
 
-__all__ = ["SPLITS", "Benchmark", "Folder", "graph_pair", "read_folder", "sample_benchmark"]
+__all__ = ["SPLITS", "Benchmark", "Folder", "check_free", "graph_pair", "read_folder", "sample_benchmark"]
 
 SPLITS = ("train", "valid", "test")
 _SMALLER = {"train": None, "valid": "train", "test": "valid"}
@@ -68,10 +70,7 @@ class Benchmark:
         force: bool = False,
     ) -> Path:
         """Write all queries to a new folder, all or nothing; a layout that holds the graph too needs `kg` for that."""
-        writer = getattr(plugins.load(LAYOUTS, layout), "write", None)
-        if writer is None:
-            raise BenchmarkError(f"the {layout!r} layout can be read but not written")
-        writer(self, Path(folder), kg=kg, force=force)
+        _writable(layout).write(self, Path(folder), kg=kg, force=force)
         return Path(folder)
 
 
@@ -114,6 +113,18 @@ def read_folder(folder: str | Path, splits: Sequence[str] = SPLITS) -> Folder:
             return layout.read(path, splits)  # type: ignore[no-any-return]
     known = "; ".join(f"{name}: {plugins.load(LAYOUTS, name).SIGN}" for name in plugins.names(LAYOUTS))
     raise BenchmarkError(f"{path}: holds no queries of a known layout ({known})")
+
+
+def check_free(folder: str | Path, layout: str = "columns", *, force: bool = False) -> None:
+    """Refuse a layout that is not written, or a place where it must not be, before the work of drawing is done."""
+    check_target(Path(folder), _writable(layout).MARKER, force=force)
+
+
+def _writable(layout: str) -> ModuleType:
+    module = plugins.load(LAYOUTS, layout)
+    if not hasattr(module, "write"):
+        raise BenchmarkError(f"the {layout!r} layout can be read but not written")
+    return module
 
 
 def _complete(stored: Stored, kg: KnowledgeGraph, split: str) -> Queries:

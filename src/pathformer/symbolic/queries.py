@@ -118,9 +118,10 @@ class Stored:
                     f"{place}: the {self.structure} query {query} has {what} {self.ids[wrong[0], column]}, "
                     f"but the graph has {known:,} ({what} ids 0 to {known - 1})"
                 )
-        for answers in (self.easy, self.hard, self.everything):
-            if answers is not None and np.any((answers.values < 0) | (answers.values >= entities)):
+        for answers in filter(None, (self.easy, self.hard, self.everything)):
+            outside = answers.values[(answers.values < 0) | (answers.values >= entities)]
+            if len(outside):
                 raise BenchmarkError(
-                    f"{place}: an answer to a {self.structure} query is entity {answers.values.max()}, "
+                    f"{place}: an answer to a {self.structure} query is entity {outside[0]}, "
                     f"but the graph has {entities:,} (entity ids 0 to {entities - 1})"
                 )

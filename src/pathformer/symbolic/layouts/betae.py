@@ -22,15 +22,17 @@ from pathformer.errors import BenchmarkError, QueryError
 from pathformer.kg.atomic import new_folder
 from pathformer.kg.pickles import load_pickle
 from pathformer.query.structures import Structure, shape_text, structure
+from pathformer.symbolic.layouts._foreign import reading_ids
 from pathformer.symbolic.queries import Ragged, Stored
 
 if TYPE_CHECKING:
     from pathformer.kg import KnowledgeGraph
     from pathformer.symbolic.benchmark import Benchmark, Folder
 
-__all__ = ["SIGN", "detect", "read", "write"]
+__all__ = ["MARKER", "SIGN", "detect", "read", "write"]
 
 SIGN = "*-queries.pkl files"
+MARKER = ".pathformer"  # a download looks the same otherwise, and must never be replaced
 _DE_MORGAN = {
     ((("e", ("r", "n")), ("e", ("r", "n"))), ("n",)): "2u",
     ((("e", ("r", "n")), ("e", ("r", "n"))), ("n", "r")): "up",
@@ -68,8 +70,8 @@ def read(path: Path, splits: Sequence[str]) -> Folder:
 
 def write(benchmark: Benchmark, path: Path, *, kg: KnowledgeGraph | None = None, force: bool = False) -> None:
     """Export for other people's code: the one place where pickles are written; with `kg`, the graph beside them."""
-    marker = f"{next(iter(benchmark.splits), 'train')}-queries.pkl"
-    with new_folder(path, marker, force=force) as folder:
+    with new_folder(path, MARKER, force=force) as folder:
+        (folder / MARKER).touch()
         for split, queries_of in benchmark.splits.items():
             queries: dict[Any, set[Any]] = {}
             easy: dict[Any, set[int]] = {}
@@ -131,13 +133,14 @@ def _stored(
         kind = structure(shape)
     except (QueryError, TypeError, IndexError) as error:
         raise BenchmarkError(f"{file}: {shape!r} is not a query structure ({error})") from error
-    ordered = sorted(instances)
-    none = Ragged.empty(len(ordered)) if split == "train" else None
+    with reading_ids(file, f"{kind} queries"):
+        ordered = sorted(instances)
+        table = _table(file, kind, ordered)
     return Stored(
         kind,
-        _table(file, kind, ordered),
+        table,
         easy=_answers(file, kind, ordered, easy),
-        hard=none if split == "train" else _answers(file, kind, ordered, hard),
+        hard=Ragged.empty(len(ordered)) if split == "train" else _answers(file, kind, ordered, hard),
     )
 
 
@@ -153,6 +156,7 @@ def _answers(file: Path, kind: Structure, instances: list[Any], answers: Mapping
     if answers is None:
         return None
     try:
-        return Ragged.of(answers[instance] for instance in instances)
+        with reading_ids(file, f"{kind} queries' answers"):
+            return Ragged.of(answers[instance] for instance in instances)
     except KeyError as error:
         raise BenchmarkError(f"{file}: the {kind} query {error} has no entry in the answer file beside it") from error

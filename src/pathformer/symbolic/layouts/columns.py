@@ -8,14 +8,15 @@ from __future__ import annotations
 
 import json
 import zipfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pathformer.errors import BenchmarkError
+from pathformer.errors import BenchmarkError, QueryError
 from pathformer.kg.atomic import new_folder
+from pathformer.kg.header import wrong_field
 from pathformer.query.structures import STRUCTURES, shape_text, structure
 from pathformer.symbolic.queries import Ragged, Stored
 
@@ -23,20 +24,23 @@ if TYPE_CHECKING:
     from pathformer.kg import KnowledgeGraph
     from pathformer.symbolic.benchmark import Benchmark, Folder
 
-__all__ = ["SIGN", "detect", "read", "write"]
+__all__ = ["MARKER", "SIGN", "detect", "read", "write"]
 
 SIGN = "benchmark.json beside .npz files"
+MARKER = "benchmark.json"
 FORMAT, VERSION = "pathformer queries", 1
+_FIELDS = {"graph": "text", "fingerprint": "text", "origin": "an object", "files": "a list of objects"}
+_ENTRY = {"file": "text", "split": "text", "shape": "text"}
 
 
 def detect(path: Path) -> bool:
     """Whether the folder is in this layout."""
-    return (path / "benchmark.json").is_file()
+    return (path / MARKER).is_file()
 
 
 def write(benchmark: Benchmark, path: Path, *, kg: KnowledgeGraph | None = None, force: bool = False) -> None:
     """Write a benchmark to a new folder, all or nothing; the graph is named, not written."""
-    with new_folder(path, "benchmark.json", force=force) as folder:
+    with new_folder(path, MARKER, force=force) as folder:
         files = []
         for split, queries_of in benchmark.splits.items():
             for place, (name, queries) in enumerate(queries_of.items()):
@@ -59,14 +63,14 @@ def write(benchmark: Benchmark, path: Path, *, kg: KnowledgeGraph | None = None,
             "origin": dict(benchmark.origin),
             "files": files,
         }
-        (folder / "benchmark.json").write_text(json.dumps(header, indent=2) + "\n", encoding="utf-8")
+        (folder / MARKER).write_text(json.dumps(header, indent=2) + "\n", encoding="utf-8")
 
 
 def read(path: Path, splits: Sequence[str]) -> Folder:
     """Read these splits of the folder."""
     from pathformer.symbolic.benchmark import Folder
 
-    header = _header(path / "benchmark.json")
+    header = _header(path / MARKER)
     found: dict[str, list[Stored]] = {}
     for entry in header["files"]:
         if entry["split"] in splits:
@@ -83,14 +87,31 @@ def _header(file: Path) -> dict[str, Any]:
         raise BenchmarkError(f"{file}: not a page of contents of {FORMAT!r}")
     if header.get("version") != VERSION:
         raise BenchmarkError(f"{file}: version {header.get('version')} is not the {VERSION} this release reads")
+    problems = (wrong_field(header, _FIELDS), *(wrong_field(entry, _ENTRY) for entry in _objects(header.get("files"))))
+    if problem := next(filter(None, problems), None):
+        raise BenchmarkError(f"{file}: the page of contents is damaged: {problem}")
     return header
+
+
+def _objects(entries: Any) -> list[dict[str, Any]]:
+    return [entry for entry in entries if isinstance(entry, dict)] if isinstance(entries, list) else []
 
 
 def _queries(file: Path, shape: str) -> Stored:
     try:
         with file.open("rb") as stream, np.load(stream, allow_pickle=False) as arrays:
-            easy = Ragged(arrays["easy_ptr"], arrays["easy"])
-            hard = Ragged(arrays["hard_ptr"], arrays["hard"])
-            return Stored(structure(shape), arrays["ids"], easy, hard)
-    except (OSError, KeyError, ValueError, EOFError, zipfile.BadZipFile) as error:
-        raise BenchmarkError(f"{file}: cannot be read as a table of queries ({error})") from error
+            kind, ids = structure(shape), arrays["ids"]
+            if ids.shape != (len(ids), len(kind.columns)) or ids.dtype.kind != "i":
+                raise ValueError(f"ids of shape {ids.shape}, {ids.dtype}, expected (any, {len(kind.columns)}), int32")
+            return Stored(kind, ids, _rows(arrays, "easy", len(ids)), _rows(arrays, "hard", len(ids)))
+    except (OSError, KeyError, ValueError, EOFError, zipfile.BadZipFile, QueryError) as error:
+        problem = str(error).partition("\n")[0]
+        raise BenchmarkError(f"{file}: cannot be read as a table of queries ({problem})") from error
+
+
+def _rows(arrays: Mapping[str, Any], name: str, count: int) -> Ragged:
+    """The answers of so many queries."""
+    ptr, values = arrays[f"{name}_ptr"], arrays[name]
+    if ptr.shape != (count + 1,) or ptr[0] != 0 or ptr[-1] != len(values) or np.any(np.diff(ptr) < 0):
+        raise ValueError(f"the {name} answers do not fit the {count:,} queries")
+    return Ragged(ptr, values)

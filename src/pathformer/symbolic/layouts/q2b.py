@@ -19,6 +19,7 @@ import numpy as np
 from pathformer.errors import BenchmarkError
 from pathformer.kg.pickles import load_pickle
 from pathformer.query.structures import STRUCTURES, Structure
+from pathformer.symbolic.layouts._foreign import reading_ids
 from pathformer.symbolic.queries import Ragged, Stored
 
 if TYPE_CHECKING:
@@ -54,12 +55,14 @@ def _read(path: Path, split: str, name: str, file: Path) -> Stored:
     if not isinstance(queries, list):
         raise BenchmarkError(f"{file}: expected a list of queries, found {type(queries).__name__}")
     keys = [_key(file, query) for query in queries]
+    with reading_ids(file, "queries"):
+        table = _table(file, kind, keys)
     everything = _answers(path / f"{split}_ans_{name}.pkl", keys)
     hard = _answers(path / f"{split}_ans_{name}_hard.pkl", keys)
     train = split == "train"
     return Stored(
         kind,
-        _table(file, kind, keys),
+        table,
         easy=everything if train else None,
         hard=Ragged.empty(len(keys)) if train else hard,
         everything=None if train else everything,
@@ -96,4 +99,5 @@ def _answers(file: Path, keys: list[Any]) -> Ragged | None:
     answers = load_pickle(file)
     if not isinstance(answers, Mapping):
         raise BenchmarkError(f"{file}: expected a dict, found {type(answers).__name__}")
-    return Ragged.of(answers.get(key, ()) for key in keys)
+    with reading_ids(file, "answers"):
+        return Ragged.of(answers.get(key, ()) for key in keys)
