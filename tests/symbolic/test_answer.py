@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 import numpy as np
 import pytest
 from hypothesis import example, given
@@ -77,9 +79,18 @@ def test_a_deep_chain_and_a_wide_fork() -> None:
 def test_the_number_of_threads_is_a_number(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATHFORMER_THREADS", "3")
     assert threads() == 3
-    for wrong in ("abc", "0", "-3"):
+    for wrong in ("abc", "0", "-3", "²"):
         monkeypatch.setenv("PATHFORMER_THREADS", wrong)
         with pytest.raises(
             InputError, match=f"PATHFORMER_THREADS is '{wrong}'; it takes a number of threads, 1 or more"
         ):
             threads()
+
+
+def test_without_a_number_there_are_as_many_threads_as_cores(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("PATHFORMER_THREADS", raising=False)
+    monkeypatch.setattr(os, "sched_getaffinity", lambda process: {0, 1, 5}, raising=False)
+    assert threads() == 3
+    monkeypatch.delattr(os, "sched_getaffinity")  # where the system does not say what a process may use
+    monkeypatch.setattr(os, "cpu_count", lambda: 4)
+    assert threads() == 4

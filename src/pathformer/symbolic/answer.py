@@ -110,8 +110,8 @@ def threads() -> int:
     """How many cores this process may use; `PATHFORMER_THREADS` overrides it."""
     given = os.environ.get("PATHFORMER_THREADS", "").strip()
     if not given:
-        return len(os.sched_getaffinity(0))
-    if not given.isdigit() or not int(given):
+        return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    if not given.isdecimal() or not int(given):
         raise InputError(f"PATHFORMER_THREADS is {given!r}; it takes a number of threads, 1 or more")
     return int(given)
 

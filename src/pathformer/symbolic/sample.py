@@ -113,6 +113,7 @@ def draw_rows(
 ) -> tuple[Rows, Fates]:
     """The ids of `count` distinct accepted queries, fewer when the graph seems to hold no more."""
     rules = rules or Rules()
+    count = count if graphs.large.edges else 0  # nowhere to start from
     name = f"{seed}/{stream}/{structure.name}"
     starts = np.random.default_rng(int(_seed(name))).permutation(graphs.starts())
     drawer = _Drawer(structure, compile_structure(structure), graphs, rules, name, starts)
