@@ -53,7 +53,7 @@ def ask(*arguments: str, error: type[Exception] | None = None, text: str = "") -
 
 
 def test_known_answers_stand_before_predicted_ones(films: str) -> None:
-    lines = ask(films, TWO_HOPS, "--top", "2").output.splitlines()
+    lines = ask(films, TWO_HOPS, "--top", "2", "--any-kind").output.splitlines()
     assert lines[0].split() == ["1", "Mastroianni", "known", "100", "%"]
     assert lines[1].strip() == "?f = 8½; directed(Fellini, 8½) & stars(8½, Mastroianni)"
     assert sum("predicted" in line for line in lines) == 2
@@ -75,7 +75,7 @@ def test_names_that_look_like_markup_are_printed_as_they_are(films: str) -> None
 
 
 def test_json_is_one_object(films: str) -> None:
-    read = json.loads(ask(films, TWO_HOPS, "--json", "--top", "1").output)
+    read = json.loads(ask(films, TWO_HOPS, "--json", "--top", "1", "--any-kind").output)
     assert [answer["known"] for answer in read["answers"]] == [True, False]
     assert set(read["answers"][0]) == {"entity", "label", "rank", "score", "probability", "calibrated", "known", "why"}
     assert read["answers"][1]["why"]["edges"]
@@ -96,12 +96,12 @@ def test_csv(films: str) -> None:
 def test_csv_tells_on_stderr_what_a_table_says_below(films: str) -> None:
     empty, habit = "?x : stars(Leone, ?x)", "probabilities are a mere habit: too little was held out to measure them by"
     nothing = "the graph states nothing for stars(Leone, ?x): Leone is the subject of no stars"
-    one = ask(films, empty, "--csv", "--top", "1")
+    one = ask(films, empty, "--csv", "--top", "1", "--any-kind")
     assert one.stderr == f"{nothing}\n{habit}\n"
     rows = list(csv.DictReader(io.StringIO(one.stdout)))
     assert [(row["known"], row["calibrated"]) for row in rows] == [("False", "False")]
     assert ask(films, TWO_HOPS, "--csv", "--known").stderr == ""
-    several = ask(films, TWO_HOPS, empty, "--csv", "--top", "1").stderr
+    several = ask(films, TWO_HOPS, empty, "--csv", "--top", "1", "--any-kind").stderr
     assert several == f"{TWO_HOPS}: {habit}\n{empty}: {nothing}\n{empty}: {habit}\n"
 
 
@@ -134,7 +134,7 @@ def test_predicted_alone_and_cuts(films: str) -> None:
         (("--precision", "0.9"), f"no precision can be promised: {UNMEASURED}"),
         (("--top", "0"), "no predictions were asked for"),
     ):
-        assert ask(films, TWO_HOPS, "--predicted", *cut).output == f"no answer: {told}\n"
+        assert ask(films, TWO_HOPS, "--predicted", "--any-kind", *cut).output == f"no answer: {told}\n"
 
 
 def test_where_known_answers_alone_are_left_the_predictions_that_were_cut_are_told(films: str) -> None:
@@ -142,10 +142,10 @@ def test_where_known_answers_alone_are_left_the_predictions_that_were_cut_are_to
         (("--min-probability", "0.995"), "6 predictions are less likely than 99.5 %, the best of them 10.0 %"),
         (("--precision", "0.9"), f"no precision can be promised: {UNMEASURED}"),
     ):
-        first, below = ask(films, TWO_HOPS, *cut, "--no-why").output.splitlines()
+        first, below = ask(films, TWO_HOPS, *cut, "--no-why", "--any-kind").output.splitlines()
         assert first.split() == ["1", "Mastroianni", "known", "100", "%"]
         assert below == told
-        assert json.loads(ask(films, TWO_HOPS, *cut, "--json").output)["note"] == told
+        assert json.loads(ask(films, TWO_HOPS, *cut, "--json", "--any-kind").output)["note"] == told
     for nothing_cut in (("--known",), ("--known", "--precision", "0.9"), ("--top", "0"), ("--min-probability", "0")):
         assert json.loads(ask(films, TWO_HOPS, *nothing_cut, "--json").output)["note"] == ""
 
@@ -164,7 +164,7 @@ def test_a_precision_that_no_measured_prediction_reaches_is_told_with_the_best_o
     bare = load_engine(films)
     measured = replace(Calibration.none(), predictions=100)
     folder = str(Engine(bare.kg, bare.model, bare.index, measured).save(tmp_path / "measured"))
-    first = ask(folder, TWO_HOPS, "--predicted", "--no-why").output.splitlines()[0]
+    first = ask(folder, TWO_HOPS, "--predicted", "--no-why", "--any-kind").output.splitlines()[0]
     assert first.split()[1:] == ["Amarcord", "predicted", "10", "%?"]  # a film that is to star: nobody measured that
     cut = ask(folder, TWO_HOPS, "--predicted", "--precision", "0.9").output
     assert cut == "no answer: no prediction reaches a precision of 90 %, the best measured has 1.8 %\n"
@@ -174,13 +174,32 @@ def test_a_precision_that_no_measured_prediction_reaches_is_told_with_the_best_o
 
 def test_predictions_that_the_options_hide_are_told(films: str) -> None:
     empty = "?x : directed(Fellini, ?f) & stars(?f, ?g) & stars(?g, ?x)"
-    hidden = " ".join(ask(films, empty, "--min-probability", "0.99").output.split())
+    hidden = " ".join(ask(films, empty, "--min-probability", "0.99", "--any-kind").output.split())
     assert hidden.endswith(
         "is the subject of no stars; 7 predictions are less likely than 99 %, the best of them 10.0 %"
     )
     cut = ask(films, empty, "--precision", "0.9").output
     assert cut.endswith(f"is the subject of no stars; no precision can be promised: {UNMEASURED}\n")
     assert " ".join(ask(films, empty, "--top", "0").output.split()).endswith("; no predictions were asked for")
+
+
+def test_predictions_of_another_kind_are_held_back_and_told(films: str) -> None:
+    told = "held back: nothing like them stands in that place in the graph (--any-kind or any_kind=True shows them)"
+    output = ask(films, TWO_HOPS, "--no-why").output.splitlines()
+    assert [line.split()[1] for line in output[:2]] == ["Mastroianni", "[Fonda]"]
+    assert output[2] == f"5 predictions are {told}"
+    every = ask(films, TWO_HOPS, "--no-why", "--any-kind").output
+    assert "held back" not in every
+    assert sum(" predicted " in line for line in every.splitlines()) == 6
+    assert ask(films, TWO_HOPS, "--csv").stderr.splitlines()[0] == output[2]
+    assert len(json.loads(ask(films, TWO_HOPS, "--json").output)["held_back"]) == 5
+    assert "held back" not in ask(films, TWO_HOPS, "--known").output
+    asked = "?x : directed(?x, Leone) & stars(Leone, ?x)"  # nothing directs and plays here
+    nothing = ask(films, asked, "--top", "2").output
+    assert nothing.startswith("no answer: the graph states nothing for ")
+    assert nothing.endswith(f"; 2 predictions are {told}\n")
+    cut = ask(films, asked, "--top", "2", "--precision", "0.5").output
+    assert cut.endswith(f"; no precision can be promised: {UNMEASURED}\n")
 
 
 def test_explain_shows_how_the_question_is_read(films: str) -> None:

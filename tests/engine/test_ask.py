@@ -26,7 +26,7 @@ def names(answers):
 
 
 def test_the_paper_s_question(engine: Engine) -> None:
-    answers = engine.ask(FELLINI, top=4)
+    answers = engine.ask(FELLINI, top=4, any_kind=True)
     assert sorted(names(answers.known)) == ["Masina", "Mastroianni", "Noël"]
     assert [a.known for a in answers] == [True] * 3 + [False] * 4
     assert [a.rank for a in answers] == list(range(1, 8))
@@ -90,7 +90,7 @@ def test_a_large_batch_is_asked_in_parts(engine: Engine, monkeypatch: pytest.Mon
 
 @pytest.mark.parametrize("top", [0, 1, 7, 1000])
 def test_top_limits_the_predicted_ones_alone(engine: Engine, top: int) -> None:
-    answers = engine.ask("?x : directed(Fellini, ?x)", top=top, why=False)
+    answers = engine.ask("?x : directed(Fellini, ?x)", top=top, why=False, any_kind=True)
     entities = engine.kg.vocabulary.entity_count
     assert len(answers.known) == 4
     assert len(answers.predicted) == min(top, entities - 4)
@@ -98,13 +98,13 @@ def test_top_limits_the_predicted_ones_alone(engine: Engine, top: int) -> None:
 
 
 def test_only_known_only_predicted_and_the_likely(engine: Engine) -> None:
-    everything = engine.ask(FELLINI)
-    assert names(engine.ask(FELLINI, known=True)) == names(everything.known)
-    predicted = engine.ask(FELLINI, known=False)
+    everything = engine.ask(FELLINI, any_kind=True)
+    assert names(engine.ask(FELLINI, known=True, any_kind=True)) == names(everything.known)
+    predicted = engine.ask(FELLINI, known=False, any_kind=True)
     assert names(predicted) == names(everything.predicted)
     assert predicted[0].rank == 4  # the rank among all answers stays
     bound = everything[5].probability
-    assert names(engine.ask(FELLINI, min_probability=bound)) == names(everything[:6])
+    assert names(engine.ask(FELLINI, min_probability=bound, any_kind=True)) == names(everything[:6])
 
 
 @pytest.mark.parametrize("backend", plugins.names("pathformer.index"))
@@ -114,7 +114,7 @@ def test_no_index_loses_a_known_answer(engine: Engine, backend: str) -> None:
     index = build_index(backend, engine.model.entities.weight.detach(), engine.model.space)
     other = Engine(engine.kg, engine.model, index)
     for question in (FELLINI, "?x : directed(Fellini, ?x)", "?x : stars(La_Strada, ?x) | stars(Leopard, ?x)"):
-        found, exact = other.ask(question, top=5), engine.ask(question, top=5)
+        found, exact = other.ask(question, top=5, any_kind=True), engine.ask(question, top=5)
         assert names(found.known) == names(exact.known)
         assert len(found.predicted) == 5
 
@@ -130,9 +130,10 @@ def test_an_index_that_finds_too_few_is_asked_for_more(engine: Engine, monkeypat
         return found
 
     monkeypatch.setattr("pathformer.engine.search._FIRST", 4)
-    whole = engine.ask("?x : directed(Leone, ?x)", top=3)
+    whole = engine.ask("?x : directed(Leone, ?x)", top=3, any_kind=True)
     monkeypatch.setattr(engine.index, "search", short_sighted)
-    assert names(engine.ask("?x : directed(Leone, ?x)", top=3, why=False)) == names(whole)
+    again = engine.ask("?x : directed(Leone, ?x)", top=3, why=False, any_kind=True)
+    assert names(again) == names(whole)
     assert asked == [4, 16]
 
 
@@ -156,7 +157,7 @@ def test_a_limit_of_sparql_is_kept(engine: Engine) -> None:
 
 
 def test_what_the_graph_refutes_is_not_predicted(engine: Engine) -> None:
-    answers = engine.ask("?f : directed(Fellini, ?f) & !won(?f, Oscar)", top=1000)
+    answers = engine.ask("?f : directed(Fellini, ?f) & !won(?f, Oscar)", top=1000, any_kind=True)
     assert {"8½", "La_Strada"}.isdisjoint(names(answers))
     assert len(answers) == engine.kg.vocabulary.entity_count - 2
 

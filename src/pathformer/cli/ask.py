@@ -39,6 +39,10 @@ def command(
         float | None,
         typer.Option(help="Cut so that this share of the predicted answers should be right.", show_default=False),
     ] = None,
+    any_kind: Annotated[
+        bool,
+        typer.Option("--any-kind", help="Predict also what is unlike all that stands in that place in the graph."),
+    ] = False,
     why: Annotated[bool, typer.Option(help="Show the reason of each answer.")] = True,
     explain: Annotated[bool, typer.Option("--explain", help="Show first how the question is read.")] = False,
     json: Annotated[bool, typer.Option("--json", help="Print JSON; of several questions, an object a line.")] = False,
@@ -71,7 +75,9 @@ def command(
     opened = load(engine)
     _check(asked, opened)
     wanted = True if known else False if predicted else None
-    found = opened.ask(list(asked.values()), top=top, known=wanted, min_probability=min_probability, why=why)
+    found = opened.ask(
+        list(asked.values()), top=top, known=wanted, min_probability=min_probability, why=why, any_kind=any_kind
+    )
     if precision is not None:
         found = [_cut(answers, precision) for answers in found]
     if json:
@@ -146,7 +152,10 @@ def _print_tables(found: list[Answers], engine: Engine, *, why: bool, explain: b
 
 
 def _nothing(answers: Answers) -> str:
-    return f"no answer: {answers.note}" if answers.note else "no answer is left"
+    from pathformer.engine.show import notes
+
+    told = "; ".join(notes(answers).splitlines())
+    return f"no answer: {told}" if told else "no answer is left"
 
 
 def _cut(answers: Answers, precision: float) -> Answers:
@@ -154,7 +163,7 @@ def _cut(answers: Answers, precision: float) -> Answers:
     from dataclasses import replace
 
     cut = answers.at_precision(precision)
-    if len(cut.predicted) or not len(answers.predicted):
+    if len(cut.predicted) or not (len(answers.predicted) or answers.held_back):
         return cut
     best = max((answer.probability for answer in answers.predicted if answer.calibrated), default=None)
     told = "no precision can be promised: no probability of these predictions was measured"

@@ -63,6 +63,7 @@ class Answers(Sequence[Answer]):
     items: tuple[Answer, ...]
     note: str = ""  # why the graph has no answer, where it has none; what options hid, where they hid all predictions
     doubt: str = ""  # why no held-out questions stand behind the probabilities, where none do
+    held_back: tuple[Answer, ...] = ()  # nearer predictions that are unlike all that stands there, without a reason
 
     def __len__(self) -> int:
         return len(self.items)
@@ -93,8 +94,8 @@ class Answers(Sequence[Answer]):
         return self.where(lambda answer: not answer.known)
 
     def where(self, keep: Callable[[Answer], bool]) -> Answers:
-        """Those that a function keeps, with the ranks they had."""
-        return replace(self, items=tuple(filter(keep, self.items)))
+        """Those that a function keeps, with the ranks they had; of those held back, too."""
+        return replace(self, items=tuple(filter(keep, self.items)), held_back=tuple(filter(keep, self.held_back)))
 
     def at_least(self, probability: float) -> Answers:
         """Those that are at least so likely."""
@@ -121,13 +122,14 @@ class Answers(Sequence[Answer]):
         return self.where(lambda answer: answer.known or answer.entity in kept)
 
     def to_dict(self) -> dict[str, Any]:
-        """As plain values: the question, a note where there is one, and `answers`."""
+        """As plain values: the question, a note where there is one, `answers`, and what is held back of them."""
         return {
             "question": self.question,
             "note": self.note,
             "calibrated": self.calibrated,
             "doubt": self.doubt,
             "answers": [answer.to_dict() for answer in self.items],
+            "held_back": [answer.to_dict() for answer in self.held_back],
         }
 
     def to_json(self, indent: int | None = 2) -> str:

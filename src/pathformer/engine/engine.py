@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, overload
 
 from pathformer.engine.answers import Answers
-from pathformer.engine.ask import Options, Service, ask
+from pathformer.engine.ask import Service, ask
 from pathformer.engine.calibrate import Calibration
 from pathformer.engine.candidates import Candidates
 from pathformer.engine.encode import Encoder
@@ -21,6 +21,7 @@ from pathformer.engine.kinds import Kinds
 from pathformer.engine.question import Question, read_question
 from pathformer.engine.release import released
 from pathformer.engine.search import search
+from pathformer.engine.selection import Options
 from pathformer.engine.storage import Parts, open_parts, save_parts
 from pathformer.errors import EngineError
 from pathformer.index import Index
@@ -90,6 +91,7 @@ class Engine:
         known: bool | None = ...,
         min_probability: float | None = ...,
         why: bool = ...,
+        any_kind: bool = ...,
     ) -> list[Answers]: ...
     @overload
     def ask(
@@ -100,6 +102,7 @@ class Engine:
         known: bool | None = ...,
         min_probability: float | None = ...,
         why: bool = ...,
+        any_kind: bool = ...,
     ) -> Answers: ...
     def ask(
         self,
@@ -109,6 +112,7 @@ class Engine:
         known: bool | None = None,
         min_probability: float | None = None,
         why: bool = True,
+        any_kind: bool = False,
     ) -> Answers | list[Answers]:
         """The answers of one question, or of a list of them, which are encoded and searched at once.
 
@@ -117,8 +121,10 @@ class Engine:
         known: True for the known answers alone, False for the predicted ones alone.
         min_probability: leave out what is less likely.
         why: give each answer's reason, which takes longer than finding it.
+        any_kind: also predict entities unlike all that stand in that place in the graph, a city where languages do;
+        otherwise they are `held_back`.
         """
-        options = Options(top=top, known=known, min_probability=min_probability, why=why)
+        options = Options(top=top, known=known, min_probability=min_probability, why=why, any_kind=any_kind)
         several = question if isinstance(question, list) else [question]
         asked = [read_question(one, self.kg) for one in several]
         found = ask(asked, self._service(), options)

@@ -117,4 +117,15 @@ def notes(answers: Answers) -> str:
     doubt = answers.doubt
     if not doubt and any(not answer.calibrated for answer in answers):
         doubt = "a probability with ? was not measured: nothing like it stands in that place in the graph"
-    return "\n".join(note for note in (answers.note, doubt if answers.predicted else "") if note)
+    told = (answers.note, _held_back(len(answers.held_back)), doubt if answers.predicted else "")
+    return "\n".join(note for note in told if note)
+
+
+def _held_back(count: int) -> str:
+    if not count:
+        return ""
+    few = ("one prediction is", "it") if count == 1 else (f"{count:,} predictions are", "them")
+    return (
+        f"{few[0]} held back: nothing like {few[1]} stands in that place in the graph "
+        f"(--any-kind or any_kind=True shows {few[1]})"
+    )

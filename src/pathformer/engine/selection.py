@@ -1,0 +1,112 @@
+"""What is wanted of the answers, and which of what a search found that is.
+
+K entities found. Known answers are all given. Of the others the nearest are, but for those of another kind: what has no
+relation of those that stand in that place in the graph (`kinds`) is held back, and said to be. The search looks deeper
+than `top` for their sake, which leaves ranks and probabilities as they are.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from pathformer.engine.candidates import Candidates
+from pathformer.engine.kinds import Kinds
+from pathformer.errors import InputError
+
+__all__ = ["Options", "Selection", "select"]
+
+Mask = npt.NDArray[np.bool_]
+Floats = npt.NDArray[np.float64]
+Ranked = tuple[int, int]  # rank from 1, known answers first, and place among what was found
+
+_DEEPER, _DEEPEST = 4, 1000  # so many times `top` are looked at for those of the right kind, so many more at most
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Options:
+    """What is wanted of the answers."""
+
+    top: int = 10  # predicted answers; known ones are all given
+    known: bool | None = None  # True: known ones alone, False: predicted ones alone
+    min_probability: float | None = None
+    why: bool = True
+    any_kind: bool = False  # predict what is unlike all that stands in that place in the graph, too
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.top, int | np.integer) or self.top < 0:
+            raise InputError(f"top is a number of predicted answers, 0 or more, got {self.top}")
+        if self.min_probability is not None and not 0.0 <= self.min_probability <= 1.0:
+            raise InputError(f"a probability lies between 0 and 1, got {self.min_probability}")
+
+    @property
+    def looked_at(self) -> int:
+        """How many of the nearest entities that are not known are looked at."""
+        if self.known is True:
+            return 0
+        return self.top if self.any_kind else min(_DEEPER * self.top, self.top + _DEEPEST)
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Selection:
+    """What is given of the candidates of a question, and what is not."""
+
+    given: list[Ranked]
+    held_back: list[Ranked]  # of another kind, and given if any kind were wanted
+    odd: Mask  # (K,) whether it is of another kind; False of what was not looked at
+    left_out: str  # what `top` and `min_probability` hide of the predictions, in words
+
+
+def select(found: Candidates, probabilities: Floats, kinds: Kinds, options: Options, limit: int | None) -> Selection:
+    """The candidates that are wanted; limit: how many at most, known ones among them."""
+    kept, odd = _by_kind(found, kinds, options)
+    wanted = _wanted(found, probabilities, options)
+    last = int(found.known.sum()) + options.top  # the last rank that would be given if any kind were wanted
+    nearest = [(rank, place) for rank, place in wanted if rank <= last][:limit]
+    return Selection(
+        given=[(rank, place) for rank, place in wanted if kept[place]][:limit],
+        held_back=[(rank, place) for rank, place in nearest if not kept[place]],
+        odd=odd,
+        left_out=_left_out(probabilities[kept & found.predicted], options),
+    )
+
+
+def _by_kind(found: Candidates, kinds: Kinds, options: Options) -> tuple[Mask, Mask]:
+    """Which candidates are kept (known ones, the `top` nearest others of the right kind or any), and which are odd."""
+    kept, odd = found.known.copy(), np.zeros_like(found.known)
+    left = options.top
+    for place in found.predicted.nonzero()[0].tolist():
+        if not left:
+            break
+        odd[place] = not kinds.fits(int(found.entities[place]), found.tree)
+        kept[place] = options.any_kind or not odd[place]
+        left -= int(kept[place])
+    return kept, odd
+
+
+def _wanted(found: Candidates, probabilities: Floats, options: Options) -> list[Ranked]:
+    """Rank and place of the candidates that are wanted of any kind; a rank counts those that are not, too."""
+    places = [*found.known.nonzero()[0].tolist(), *found.predicted.nonzero()[0].tolist()]
+    return [
+        (rank, place)
+        for rank, place in enumerate(places, 1)
+        if options.known in (None, bool(found.known[place]))
+        and (options.min_probability is None or probabilities[place] >= options.min_probability)
+    ]
+
+
+def _left_out(probabilities: Floats, options: Options) -> str:
+    if options.known is True:
+        return ""
+    if not options.top:
+        return "no predictions were asked for"
+    least = options.min_probability or 0.0
+    hidden = probabilities[probabilities < least]
+    if not len(hidden):
+        return ""
+    least, best = 100 * least, 100 * hidden.max()
+    if len(hidden) == 1:
+        return f"one prediction is less likely than {least:g} %: it has {best:.1f} %"
+    return f"{len(hidden):,} predictions are less likely than {least:g} %, the best of them {best:.1f} %"
