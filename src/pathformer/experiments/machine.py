@@ -8,6 +8,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from pathformer.symbolic.answer import cores
 from pathformer.training.checkout import commit
 
 if TYPE_CHECKING:
@@ -19,7 +20,7 @@ __all__ = ["commit", "device_facts", "machine", "version_of"]
 def machine() -> dict[str, Any]:
     """Processor model, cores this process may use, and memory in GB."""
     pages = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    return {"cpu": _cpu_model(), "cores": len(os.sched_getaffinity(0)), "memory_gb": round(pages / 1e9, 1)}
+    return {"cpu": _cpu_model(), "cores": cores(), "memory_gb": round(pages / 1e9, 1)}
 
 
 def device_facts(device: torch.device) -> dict[str, Any]:

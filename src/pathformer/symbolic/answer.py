@@ -23,7 +23,7 @@ from pathformer.symbolic.program import compile_structure
 from pathformer.symbolic.queries import Ragged
 from pathformer.symbolic.stack import workspace
 
-__all__ = ["answer", "answer_rows", "threads"]
+__all__ = ["answer", "answer_rows", "cores", "threads"]
 
 Ids = npt.NDArray[np.int32]
 CHUNK = 2048  # queries a task: small enough to balance two cores, large enough to hide the hand-over
@@ -106,11 +106,16 @@ def _other_heads(graph: Graph, relation: int, barred: Ids) -> Ids:
     return heads[~np.isin(heads, barred, assume_unique=True)]
 
 
+def cores() -> int:
+    """How many cores this process may use, or the machine has where the system does not tell."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
 def threads() -> int:
-    """How many cores this process may use; `PATHFORMER_THREADS` overrides it."""
+    """How many threads to answer with: a core each, or as `PATHFORMER_THREADS` says."""
     given = os.environ.get("PATHFORMER_THREADS", "").strip()
     if not given:
-        return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+        return cores()
     if not given.isdecimal() or not int(given):
         raise InputError(f"PATHFORMER_THREADS is {given!r}; it takes a number of threads, 1 or more")
     return int(given)
