@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 
 from pathformer.experiments.records import Record
-from pathformer.experiments.tables.progress import common, longer, progress
+from pathformer.experiments.tables.captions import common_settings
+from pathformer.experiments.tables.progress import longer, progress
 from pathformer.experiments.tables.rows import bought, of_methods
 from pathformer.query.structures import EPFO, NEGATION_STRUCTURES
 
@@ -68,30 +67,38 @@ def test_settings_of_all_rows_are_said_once() -> None:
         settings=SETTINGS | {"training.update.rate": 0.001},
         changes={"training.turns": False, "training.update.rate": 0.001, "valid_queries": 9},
     )
-    assert common(progress([own, fast])) == {"training.turns": False}
+    assert common_settings([own, fast]) == {"training.turns": False}
     text = bought([own, fast])
-    assert "2026-11-16. In all rows `training.turns=false`." in text
-    assert "| `training.update.rate=0.001` |" in text
+    assert "named without their group `training`; in all rows `turns=false`." in text
+    assert "| `update.rate=0.001` |" in text
     slow = made("fb15k-237-epfo-mlp", settings=SETTINGS | {"training.turns": True}, changes={})
-    assert common(progress([own, fast, slow])) == {}
-    assert "| `training.turns=false`, `training.update.rate=0.001` |" in bought([own, fast, slow])
-    assert common(progress([own])) == {}
+    assert common_settings([own, fast, slow]) == {}
+    assert "| `turns=false`, `update.rate=0.001` |" in bought([own, fast, slow])
+    assert common_settings([fast]) == {}  # in a row of its own it stands there
 
 
 def test_rows_below_the_bar_are_bold_and_named() -> None:
     text = bought([made("fb15k-237-epfo-gqe", 20.0), made("fb15k-237-epfo-mlp", 40.0), made("nell995-epfo-gqe", 30.0)])
     lines = text.splitlines()
-    assert lines[0] == "Below 70 % of the paper's 1p, in bold: FB15k-237: GQE (57 %); NELL995: none."
-    assert "| **GQE** | 1,000 | 0.5 M | 20.0, 35.0 | **57 %** | 20.0, 16.3 | 4.0, 10.0, 14.0, 20.0 |  |" in lines
-    assert any(line.startswith("| MLP | 1,000 | 0.5 M | 40.0, 42.7 | 94 % | 40.0, 22.6 |") for line in lines)
-    assert "**Table 1, FB15k-237.** 5 min of training each on card, commit `abc`, 2026-11-16." in text
+    assert lines[2] == "Below 70 % of the paper's 1p, in bold: FB15k-237: GQE (57 %); NELL995: none."
+    figures = "1,000 | 0.5 M | 20.0, 35.0 | **57 %** | 20.0, 16.3 | 4.0, 10.0, 14.0, 20.0"
+    assert f"| **GQE** | 5 min | 1 | {figures} |  | `abc` |" in lines
+    assert any(
+        line.startswith("| MLP | 5 min | 1 | 1,000 | 0.5 M | 40.0, 42.7 | 94 % | 40.0, 22.6 |") for line in lines
+    )
+    assert lines[0].startswith(
+        "Time by the clock on one card, 2026-11-16; the runs on it are all that shared it at most"
+    )
     assert bought([]) == "No row has a run yet."
 
 
 def test_rows_that_were_trained_otherwise_are_told_apart() -> None:
-    text = bought([made("fb15k-237-epfo-gqe", beside=10), made("fb15k-237-epfo-mlp", beside=10, commit="def")])
-    how = "5 min of training each, up to 10 runs side by side on one card, commit"
-    assert f"GQE: {how} `abc`, 2026-11-16; MLP: {how} `def`, 2026-11-16. In all rows" in text
+    again = made("fb15k-237-epfo-mlp", beside=20, commit="def", date="2026-11-18")
+    lines = bought([made("fb15k-237-epfo-gqe", beside=10), again]).splitlines()
+    assert lines[0].startswith("Time by the clock on one card, 2026-11-16 to 2026-11-18;")
+    found = [line for line in lines if line.startswith(("| **GQE**", "| **MLP**"))]
+    assert [line.split(" | ")[1:3] for line in found] == [["5 min", "10"], ["5 min", "20"]]
+    assert [line.rsplit("`", 2)[1] for line in found] == ["abc", "def"]
 
 
 def test_one_training_for_two_tables_is_told() -> None:
@@ -109,7 +116,7 @@ def test_longer_runs_stand_below() -> None:
     assert [row.record.minutes for row in rows] == [5.0, 5.0]
     (more,) = longer(rows, [*records, long, *others])
     assert (more.record, more.ours["1p"]) == (long, 42.0)
-    assert "| Table 1, FB15k-237, Pathformer, 17 min |" in bought([*records, long])
+    assert "| Table 1, FB15k-237, Pathformer | 17 min | 1 |" in bought([*records, long])
     assert "Longer runs" not in bought(records)
 
 
@@ -122,20 +129,13 @@ def test_the_page_of_a_method_has_its_rows_alone() -> None:
         made("fb15k-237-beta"),
     ]
     lines = of_methods(["BetaE"], records).splitlines()
-    assert lines[0] == (
-        "**Measured.** FB15k-237: 5 min of training each on card, commit `abc`, 2026-11-16; "
-        "NELL995: 2 min of training each on card, commit `abc`, 2026-11-16. In all rows `training.turns=false`."
-    )
-    assert [line.split(" | ")[0] for line in lines[4:]] == [
-        "| **Table 1, FB15k-237**",
-        "| Table 1, NELL995",
-        "| Table 3 (negation), FB15k-237",
+    assert lines[0].startswith("**Measured.** Time by the clock on one card, 2026-11-16;")
+    assert lines[0].endswith("; in all rows `turns=false`.")
+    assert [line.split(" | ")[:2] for line in lines[4:]] == [
+        ["| **Table 1, FB15k-237**", "5 min"],
+        ["| Table 1, NELL995", "2 min"],
+        ["| Table 3 (negation), FB15k-237", "5 min"],
     ]
-    apart = of_methods(["BetaE"], [records[0], replace(records[1], commit="def")])
-    assert (
-        "Table 1, FB15k-237: 5 min of training each on card, commit `abc`, 2026-11-16; Table 3 (negation), FB15k-237: "
-        in apart
-    )
     both = of_methods(["BetaE", "Pathformer(1)+Beta embedding"], records)
     assert "| **Pathformer(1)+Beta embedding, FB15k-237** |" in both
     assert of_methods(["ConE"], records) == "**Measured.** No run yet."

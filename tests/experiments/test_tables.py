@@ -7,6 +7,7 @@ import io
 import json
 import re
 import xml.etree.ElementTree as ET
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -55,11 +56,55 @@ def test_every_figure_of_a_table_is_there() -> None:
 def test_rows_that_shared_a_card_say_so() -> None:
     alone, shared = made("fb15k-237-epfo-gqe", 5.0), made("fb15k-237-epfo-mlp", 5.0, beside=6)
     table = grid(1, [alone, shared])
-    assert table.notes[0].startswith("Ours, FB15k-237 (GQE): 5 min of training each on card, last weights;")
+    assert table.notes[0].startswith(
+        "Ours, FB15k-237 (GQE): 5 min of training each by the clock, each alone on card; last weights;"
+    )
     assert table.notes[1].startswith(
-        "Ours, FB15k-237 (MLP): 5 min of training each, up to 6 runs side by side on one card, last weights;"
+        "Ours, FB15k-237 (MLP): 5 min of training each by the clock, on one card that up to 6 runs shared; last"
     )
     assert {line.about["beside"] for line in table.lines if line.ours is not None} == {1, 6}
+
+
+def test_rows_with_less_of_the_card_are_named_in_the_one_sentence_on_the_budget() -> None:
+    sharing = {"gqe": 10, "q2b": 10, "betae": 20, "mlp": 11}
+    records = [made(f"fb15k-237-epfo-{name}", 5.0, beside=beside) for name, beside in sharing.items()]
+    (told,) = (note for note in grid(1, records).notes if note.startswith("Ours"))
+    assert "on one card that up to 10 runs shared (MLP: up to 11; BetaE: up to 20, and so less of it); last" in told
+    fewer = [made("fb15k-237-epfo-gqe", 5.0, beside=9), *records[1:2], made("fb15k-237-epfo-cone", 5.0, beside=10)]
+    assert "that up to 10 runs shared (GQE: up to 9); last" in grid(1, fewer).notes[0]
+
+
+def test_the_caption_says_how_unequal_updates_are() -> None:
+    def one(name: str, steps: int) -> Record:
+        settings = {"training.turns": False, "trained": "epfo"}
+        return made(f"fb15k-237-epfo-{name}", 5.0, steps=steps, settings=settings)
+
+    note = grid(1, [one("gqe", 23_532), one("mlp-mixer", 3951), one("mlp", 18_691)]).notes[0]
+    assert note.endswith(" Time is equal, updates are not: 3,951 (MLP-Mixer) to 23,532 (GQE).")
+    assert "Time is equal" not in grid(1, [one("gqe", 7), one("mlp", 7)]).notes[0]
+    by_steps = replace(one("gqe", 900), minutes=None)
+    assert grid(1, [by_steps]).notes[0].startswith("Ours, FB15k-237: 900 steps of training each, each alone on card;")
+
+
+def test_changed_settings_are_told_once_where_all_rows_have_them() -> None:
+    def one(name: str, changes: dict[str, object], own: dict[str, object] | None = None) -> Record:
+        settings = {"trained": "epfo", "training.turns": True, **(own or {}), **changes}
+        return made(f"fb15k-237-epfo-{name}", 5.0, settings=settings, changes={**changes, "valid_queries": 9})
+
+    rate = {"training.update.rate": 0.001}
+    records = [
+        one("gqe", {"training.turns": False, **rate}),
+        one("mlp", {"training.turns": False, **rate}),
+        one("q2p", {}, {"training.turns": False}),  # by its run file
+        one("betae", {"training.turns": False, "training.batch": 256}),
+    ]
+    assert [note for note in grid(1, records).notes if note.startswith("Settings")] == [
+        "Settings changed, FB15k-237: training.turns=false in all rows; training.update.rate=0.001 (GQE, MLP); "
+        "training.batch=256 (BetaE)."
+    ]
+    alone = grid(1, records[3:]).notes
+    assert "Settings changed, FB15k-237: training.batch=256, training.turns=false." in alone
+    assert not any(note.startswith("Settings") for note in grid(1, [records[2]]).notes)
 
 
 def test_methods_are_shown_at_the_budget_that_most_rows_have() -> None:
@@ -120,9 +165,10 @@ def test_weights_and_variants_are_chosen() -> None:
 def test_below_a_table_stands_what_is_needed_to_read_it() -> None:
     notes = grid(6, [made("fb15k-237-epfo", 5.0), made("fb15k-237-relative", 5.0, queries="something else")]).notes
     assert notes == (
-        "Ours, FB15k-237 (Pathformer): 5 min of training each on card, last weights; "
+        "Ours, FB15k-237 (Pathformer): 5 min of training each by the clock, each alone on card; last weights; "
         "ranked on: betae-protocol draw, in place of the released BetaE queries.",
-        "Ours, FB15k-237 (Pathformer w/ RPE): 5 min of training each on card, last weights; ranked on: something else.",
+        "Ours, FB15k-237 (Pathformer w/ RPE): 5 min of training each by the clock, each alone on card; last weights; "
+        "ranked on: something else.",
         "No run yet: FB15k-237: Pathformer w/o PE.",
     )
 
@@ -156,9 +202,9 @@ def test_a_variant_that_no_result_has_is_refused() -> None:
 def test_weights_that_stand_in_for_those_asked_for_are_named() -> None:
     records = [made("fb15k-237-epfo", 5.0, mrr={"best": dict.fromkeys(EPFO, 2.0)})]
     assert (
-        "on card, best weights in place of the last ones, which were not ranked; ranked on" in grid(6, records).notes[0]
+        "on card; best weights in place of the last ones, which were not ranked; ranked on" in grid(6, records).notes[0]
     )
-    assert "on card, best weights; ranked on" in grid(6, records, Choice(weights="best")).notes[0]
+    assert "on card; best weights; ranked on" in grid(6, records, Choice(weights="best")).notes[0]
 
 
 def test_differences_are_ours_less_the_papers() -> None:
@@ -171,14 +217,25 @@ def test_differences_are_ours_less_the_papers() -> None:
     assert "diff   -0.7" in text
 
 
+def test_notes_in_text_are_wrapped_and_words_stay_whole() -> None:
+    table = grid(1, [made("fb15k-237-epfo-gqe", 5.0)])
+    text = render.to_text(table)
+    figures, *notes = text.split("\n\n")
+    assert [" ".join(note.split()) for note in notes] == [" ".join(note.split()) for note in table.notes]
+    assert max(map(len, text.splitlines())) == 100
+    assert len(figures.splitlines()) == 2 + 20 + 2
+    address = "Not counted here: " + "a" * 200
+    assert address.split()[-1] in render.to_text(printed_only(9, "nell995", address)).split()
+
+
 def test_a_difference_that_rounds_to_nothing_has_no_sign() -> None:
     assert Row("a", 1000.0, 999.9).difference == Row("a", 1000.0, 1000.1).difference == "0.0 %"
     assert Row("a", 1000.0, 999.0).difference == "-0.1 %"
     for ours in (23.66, 23.74):
         text = render.to_text(grid(7, [made("fb15k-237-layers-2", 5.0, ours)]))
         assert re.search(r"diff +0\.0\b", text)
-    ours = grid(7, [made("fb15k-237-layers-2", 5.0, 23.7 - 1e-9)])
-    (record,) = (entry for entry in ours.records() if entry["column"] == "avg" and entry["difference"] is not None)
+    table = grid(7, [made("fb15k-237-layers-2", 5.0, 23.7 - 1e-9)])
+    (record,) = (entry for entry in table.records() if entry["column"] == "avg" and entry["difference"] is not None)
     assert str(record["difference"]) == "0.0"
 
 
@@ -300,7 +357,8 @@ def test_below_a_table_stands_whose_recipe_it_is_and_what_other_seeds_gave() -> 
     whose = f"{theirs}; 'Pathformer, recipe fast' is our own (docs/recipe.md)"
     assert f"{whose}; no result of it here for NELL995." in table.notes
     assert "FB15k-237, Pathformer, recipe fast, avg: 27.0 (seed 0), 26.5 (seed 1), 26.9 (seed 2)." in table.notes
-    assert any("8 min of training each after 60 s of a link predictor on card" in note for note in table.notes)
+    told = "8 min of training each by the clock after 60 s of a link predictor, each alone on card"
+    assert any(told in note for note in table.notes)
     alone = grid(1, [seeds[0]]).notes
     assert not any("(seed 0)" in note for note in alone)
     assert f"{whose}; no result of it here for FB15k-237, NELL995." in grid(1, []).notes
@@ -311,3 +369,4 @@ def test_without_data_the_papers_figures_stand_alone() -> None:
     view = printed_only(11, "nell995", "there is no such folder")
     assert view.records()[0] == {"table": 11, "dataset": "nell995", "column": "1p", "paper": 1.6, "ours": None}
     assert view.notes == ("Not counted here: there is no such folder",)
+    assert view.title == "mean hard answers a test query, NELL995"

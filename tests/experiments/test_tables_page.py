@@ -9,10 +9,13 @@ from typing import Any
 import pytest
 
 from pathformer.experiments.records import Record, read_records
-from pathformer.experiments.tables.catalogue import COMPARED, MEASURED
+from pathformer.experiments.tables.catalogue import CASES, COMPARED, MEASURED
 from pathformer.experiments.tables.progress import progress
+from pathformer.experiments.tables.timed import speeds
+from pathformer.experiments.tables.tries import last_validation, tries
 
 ROOT = Path(__file__).parents[2]
+NOT_KEPT = ROOT / "benchmarks" / "runs" / "rows-not-kept"
 WHY = "**Why it is below.**"
 
 
@@ -53,25 +56,88 @@ def test_a_page_says_why_its_method_is_below_and_only_then(made: dict[str, Any])
 
 def test_of_two_tries_the_one_is_kept_that_was_ahead_on_validation() -> None:
     kept = {record.file_name: record for record in read_records()}
-    others = read_records([ROOT / "benchmarks" / "runs" / "rows-not-kept"])
+    others = read_records([NOT_KEPT])
     assert len(others) == 16
     for other in others:
-        mine, theirs = _last_validation(kept[other.file_name]), _last_validation(other)
-        assert mine.keys() == theirs.keys(), "not comparable"
-        assert kept[other.file_name].settings["valid_queries"] == other.settings["valid_queries"]
-        assert sum(mine.values()) > sum(theirs.values()), f"{other.file_name}: the other try was ahead on validation"
+        mine = kept[other.file_name]
+        assert mine.curve[-1].keys() == other.curve[-1].keys(), "not comparable"
+        assert mine.settings["valid_queries"] == other.settings["valid_queries"]
+        assert last_validation(mine) > last_validation(other), f"{other.file_name}: the other try was ahead"
 
 
-def _last_validation(record: Record) -> dict[str, float]:
-    return {name: value for name, value in record.curve[-1].items() if name != "seconds"}
+def test_both_tries_stand_beside_each_other() -> None:
+    def one(run: str, validation: float, date: str, **settings: object) -> Record:
+        curve = [{"seconds": 1.0, "1p": 0.0, "2p": 0.0}, {"seconds": 2.0, "1p": validation, "2p": validation + 2}]
+        known = {"trained": "epfo", "training.turns": False, "training.batch": 512, "training.update.rate": 0.1}
+        return Record(
+            run=run, minutes=5.0, steps=1200, seconds=300.0, queries="", trained_on="", mrr={"last": {"1p": 1.0}},
+            curve=curve, date=date, beside=len(settings) + 10, settings=known | settings, changes=settings,
+        )  # fmt: skip
+
+    first = [one(run, 4.0, "2026-11-16") for run in ("fb15k-237-epfo", "fb15k-237-q2b", "fb15k-237-efol-mlp")]
+    second = [one(record.run, 6.0, "2026-11-16T09:05Z", **{"training.batch": 256}) for record in first]
+    kept, others = [*second[:2], first[2]], [*first[:2], second[2]]
+    figures = "10 | 1,200 | 5.0 | 11 | 1,200 | 7.0 | `batch` 512 → 256"
+    assert tries(kept, others).splitlines()[2:] == [
+        f"| Pathformer, FB15k-237 and FB237-Q2B | {figures} | second |",
+        f"| MLP, FB15k-237, negation | {figures} | first |",
+    ]
+    assert tries(kept, []) == "No row was measured twice."
+
+
+def test_the_page_says_truly_how_unequal_rows_are() -> None:
+    """Figures that stand in the text by hand."""
+    text = " ".join((ROOT / "docs" / "tables.md").read_text(encoding="utf-8").split())
+    rows = progress(read_records())
+    updates = [row.record.updates or 0 for row in rows]
+    assert f"a row has {min(updates):,} to {max(updates):,} updates" in text
+    first = {row.model: row.record for row in rows if (row.table, row.dataset) == (1, "FB15k-237")}
+    words = "GQE sees {:.0f} million queries in its time, MLP-Mixer {:.1f} million"
+    assert words.format(*((first[name].seen or 0) / 1e6 for name in ("GQE", "MLP-Mixer"))) in text
+    boxes = {(row.dataset.startswith("NELL"), row.record.minutes) for row in rows}
+    assert boxes == {(False, 5.0), (True, 2.0)}
+    assert "5 minutes of training by the clock on FB15k-237 and 2 on NELL995" in text
+    assert min(row.record.beside for row in rows) == 10
+    assert {(row.model, row.dataset) for row in rows if row.record.beside == 20} == {
+        *((name, "FB15k-237") for name in ("BetaE", "GammaE")),
+        *((f"Pathformer(1)+{name} embedding", "FB15k-237") for name in ("Box", "Beta")),
+        ("MLP-Mixer", "NELL995"),
+    }
+    long = {record.file_name: record for record in read_records()}["fb15k-237-epfo@17min.json"].figures("last")["avg"]
+    short = first["Pathformer"].figures("last")["avg"]
+    assert f"Pathformer has {short:.1f} on average after these 5 minutes, and {long:.1f} after 17" in text
+
+
+def test_the_page_says_truly_how_much_of_its_own_speed_a_row_had() -> None:
+    """Beside the speed alone of Table 15's file, all structures in one update of 512 each, as those rows are."""
+    text = " ".join((ROOT / "docs" / "tables.md").read_text(encoding="utf-8").split())
+    (speed,) = speeds()
+    names = {run: name for name, run in CASES.items()}
+    found: dict[bool, list[float]] = {True: [], False: []}
+    for record in (*read_records(), *read_records([NOT_KEPT])):
+        name = names.get(record.run.replace("-efol", "-epfo"))
+        if record.minutes == 5.0 and name is not None and record.settings["training.batch"] == 512:
+            alone = speed["methods"][name]["efol" if "-efol" in record.run else "epfo"]["queries_per_second_at_once"]
+            found[record.beside == 10].append((record.seen or 0) / record.seconds / alone)
+    ten, more = ([f"{100 * bound(shares):.0f}" for bound in (min, max)] for shares in (found[True], found[False]))
+    told = "had {} to {} % of the speed that they have alone with ten runs on the card, {} to {} % with more"
+    assert told.format(*ten, *more) in text
+
+
+def test_a_table_is_shown_by_the_variant_that_has_most_of_its_rows(made: dict[str, Any]) -> None:
+    shown = dict(made["shown"]())
+    assert len(shown) == len({table.number for table in shown.values()}), "a table stands there twice"
+    assert "table-1" in shown
+    assert all(line.ours is not None for line in shown["table-6-short"].lines)
 
 
 def test_what_is_made_goes_between_the_markers_alone(made: dict[str, Any]) -> None:
-    first, last = made["ROWS"]
-    assert made["_between"](f"a\n{first}\nold\n{last}\nb", "new") == f"a\n{first}\n\nnew\n\n{last}\nb"
-    for text in ("a", f"a {first}", f"{last} {first}"):
+    first = "<!-- Rows: made by scripts/make_tables_docs.py from the results in the package. -->"
+    last = "<!-- Rows: end. -->"
+    assert made["_between"](f"a\n{first}\nold\n{last}\nb", "Rows", "new") == f"a\n{first}\n\nnew\n\n{last}\nb"
+    for text in ("a", f"a {first}", f"{last} {first}", f"{first} {last}".replace("Rows", "Order")):
         with pytest.raises(SystemExit, match=r"no '<!-- Rows: made by .* after it in a page that begins"):
-            made["_between"](text, "new")
+            made["_between"](text, "Rows", "new")
 
 
 def test_the_page_counts_runs_and_figures_right() -> None:

@@ -15,12 +15,12 @@ __all__ = ["agreement", "compared_orders"]
 
 _HEADER = (
     "table", "dataset", "budget", "methods", "pairs as in the paper", "Kendall's tau", "turned by more than a point",
-    "of them after fewer queries", "who fell below whom",
+    "of them after fewer queries",
 )  # fmt: skip
-_RULE = ("--:", "---", "---", "--:", "--:", "--:", "--:", "--:", "---")
+_RULE = ("--:", "---", "---", "--:", "--:", "--:", "--:", "--:")
 _LEGEND = (
-    "Of a turned pair the one that the paper has above fell: its average there and here, and whom it is below. "
-    "After fewer queries: in so many of these pairs it was trained on fewer than the other in the same time."
+    "After fewer queries: pairs in which the method that the paper has above, and that is below here, was trained on "
+    "fewer queries than the other in the same time. Which they are stands below each table."
 )
 
 
@@ -54,5 +54,4 @@ def _cells(number: int, order: Order) -> tuple[str, ...]:
         f"{order.tau:.2f}",
         str(wide),
         f"{order.starved}" if wide else "",
-        order.fallen_words(),
     )

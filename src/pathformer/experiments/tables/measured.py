@@ -7,7 +7,6 @@ is said.
 from __future__ import annotations
 
 import tomllib
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
@@ -15,6 +14,7 @@ from typing import Any
 
 from pathformer.errors import InputError, closest
 from pathformer.experiments.records import Record
+from pathformer.experiments.tables.captions import budget_notes, settings_notes
 from pathformer.experiments.tables.catalogue import MEASURED, TITLES, Place
 from pathformer.experiments.tables.choice import Choice, chosen
 from pathformer.experiments.tables.order import order_notes
@@ -23,29 +23,16 @@ from pathformer.experiments.tables.shares import share_notes
 from pathformer.experiments.tables.view import Grid, Line
 
 __all__ = [
-    "QUERY_SETS",
-    "changed",
     "check_variant",
     "grid",
     "one_hop",
     "printed",
     "rows_to_run",
-    "setting_words",
-    "trained_how",
 ]
 
 _RUNS = Path(__file__).parents[1] / "runs"
 
 _SHARED = (1, 2, 8)  # tables below which stands the share of the paper's 1p that was reached
-
-_LOOKING = ("valid_queries", "training.validations", "training.save_minutes", "queries")
-
-QUERY_SETS = {  # what `experiments.queries` calls them -> how they relate to the paper's
-    "released Query2box queries": "released Query2box queries, the paper's own",
-    "released BetaE queries": "released BetaE queries, the paper's own",
-    "betae-protocol draw, not the released queries": "betae-protocol draw, in place of the released BetaE queries",
-    "drawn by the protocol, seed 0": "our own draw by the protocol, seed 0, in place of the released BetaE queries",
-}
 
 
 @cache
@@ -65,8 +52,13 @@ def grid(number: int, records: Sequence[Record], choice: Choice | None = None) -
     found = chosen(number, records, choice)
     lines = tuple(_line(place, table.columns, record, choice) for place, record in found.items())
     extra, average = recipe_rows(number, records, choice.variant), _average(table.columns)
+    ours = {place: record for place, record in found.items() if record is not None}
+    own = {place: record for place, (record, _) in extra.items()}
     notes = [
-        *_budget_notes({**found, **{place: record for place, (record, _) in extra.items()}}, choice),
+        *budget_notes(ours, choice),
+        *settings_notes(ours),
+        *budget_notes(own, choice, named=True),
+        *settings_notes(own),
         *_gaps(found, records, choice),
         *recipe_notes(number, records, extra, average, choice.weights),
         *order_notes(lines, average),
@@ -86,28 +78,6 @@ def one_hop(
         for place, record in chosen(number, records, choice).items()
         if record is not None
     ]
-
-
-def changed(record: Record) -> list[str]:
-    """Settings that are not the run file's, by name, those apart that only say when to look and to save."""
-    return [key for key in sorted(record.changes) if key not in _LOOKING]
-
-
-def setting_words(key: str, value: object) -> str:
-    """A setting as the command line takes it.
-
-    >>> setting_words("training.turns", False)
-    'training.turns=false'
-    """
-    return f"{key}={str(value).lower() if isinstance(value, bool) else value}"
-
-
-def trained_how(record: Record) -> str:
-    """How long a row trained, where, and with how many others."""
-    where = record.machine.get("device", "unknown device")
-    place = f" on {where}" if record.beside == 1 else f", up to {record.beside} runs side by side on one {where}"
-    first = f" after {record.before:.0f} s of a link predictor" if record.before else ""
-    return f"{record.budget} of training each{first}{place}"
 
 
 def check_variant(variant: str, records: Sequence[Record]) -> None:
@@ -161,38 +131,6 @@ def _line(place: Place, columns: Sequence[str], record: Record | None, choice: C
     }
     ours = {column: value for column, value in record.figures(kind).items() if column in columns}
     return Line(dataset=place.dataset, model=place.model, run=place.run, paper=paper, ours=ours, about=about)
-
-
-def _budget_notes(found: Mapping[Place, Record | None], choice: Choice) -> list[str]:
-    """A sentence for each way of having been trained and ranked, with the rows it holds for."""
-    groups: dict[tuple[str, str], list[str]] = {}
-    for place, record in found.items():
-        if record is not None:
-            queries = QUERY_SETS.get(record.queries, record.queries)
-            kind = _weights(record, choice)
-            how = f"{trained_how(record)}, {kind}{_changes(record)}; ranked on: {queries}"
-            groups.setdefault((place.dataset, how), []).append(place.model)
-    ours: dict[str, int] = Counter(dataset for dataset, _ in groups)
-    return [
-        f"Ours, {dataset}{_among(models) if ours[dataset] > 1 else ''}: {how}."
-        for (dataset, how), models in groups.items()
-    ]
-
-
-def _weights(record: Record, choice: Choice) -> str:
-    """Which weights a row shows, and whether they stand in for those that were asked for."""
-    kind = record.kind(choice.weights)
-    place = "" if kind == choice.weights else f" in place of the {choice.weights} ones, which were not ranked"
-    return f"{kind} weights{place}"
-
-
-def _changes(record: Record) -> str:
-    told = [setting_words(key, record.changes[key]) for key in changed(record)]
-    return f", with {', '.join(told)}" if told else ""
-
-
-def _among(models: Sequence[str]) -> str:
-    return f" ({', '.join(models)})"
 
 
 def _gaps(found: Mapping[Place, Record | None], records: Sequence[Record], choice: Choice) -> list[str]:

@@ -160,4 +160,4 @@ def _words(lines: Sequence[Line]) -> str:
     """The budget of rows that are compared."""
     beside = sorted({int(line.about.get("beside", 1)) for line in lines})
     many = str(beside[0]) if len(beside) == 1 else f"{beside[0]} to {beside[-1]}"
-    return f"{_budget(lines[0])[0]}{f', {many} side by side' if beside[-1] > 1 else ''}"
+    return f"{_budget(lines[0])[0]}{f', {many} runs on the card' if beside[-1] > 1 else ''}"

@@ -8,16 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 from pathformer.experiments.curves import group_of
 from pathformer.experiments.records import Record
 from pathformer.experiments.tables.catalogue import COMPARED
 from pathformer.experiments.tables.choice import Choice, chosen
-from pathformer.experiments.tables.measured import changed, printed
+from pathformer.experiments.tables.measured import printed
 from pathformer.experiments.tables.shares import BAR
 
-__all__ = ["Progress", "common", "longer", "progress"]
+__all__ = ["Progress", "longer", "progress"]
 
 _QUARTERS = (0.25, 0.5, 0.75, 1.0)
 
@@ -89,14 +88,3 @@ def longer(rows: Sequence[Progress], records: Sequence[Record]) -> list[Progress
         if (record.run, record.variant) == (row.record.run, row.record.variant) and record.seconds > row.record.seconds
         if record.minutes != row.record.minutes
     ]
-
-
-def common(rows: Sequence[Progress]) -> dict[str, Any]:
-    """The settings that one of these rows has changed and that all of them have alike, changed or by their run file."""
-    keys = sorted({key for row in rows for key in changed(row.record)})
-    first = rows[0].record.settings
-    return {
-        key: first[key]
-        for key in keys
-        if all(key in row.record.settings and row.record.settings[key] == first.get(key) for row in rows)
-    }

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import textwrap
 from collections.abc import Sequence
 
 from pathformer.experiments.tables.view import Sheet
@@ -13,10 +14,11 @@ from pathformer.words import markdown_table
 __all__ = ["FORMATS", "to_csv", "to_json", "to_markdown", "to_text"]
 
 FORMATS = ("text", "markdown", "json", "csv")
+_NOTES = 100  # columns that a note in text may take at least; below a wider table it takes the table's
 
 
 def to_text(sheet: Sheet) -> str:
-    """Columns padded with blanks; words to the left, figures to the right."""
+    """Columns padded with blanks, words to the left, figures to the right; below them the notes."""
     lines = [sheet.header, *sheet.cells()]
     words = _word_columns(sheet)
     widths = [max(len(line[place]) for line in lines) for place in range(len(sheet.header))]
@@ -24,7 +26,8 @@ def to_text(sheet: Sheet) -> str:
         "  ".join(f"{cell:<{w}}" if n < words else f"{cell:>{w}}" for n, (cell, w) in enumerate(zip(line, widths)))  # noqa: B905
         for line in lines
     ]
-    return "\n".join([f"Table {sheet.number}: {sheet.title}", *(line.rstrip() for line in shown), *sheet.notes])
+    notes = "".join(f"\n\n{_wrapped(note, max(map(len, shown)))}" for note in sheet.notes)
+    return "\n".join([f"Table {sheet.number}: {sheet.title}", *(line.rstrip() for line in shown)]) + notes
 
 
 def to_markdown(sheet: Sheet) -> str:
@@ -57,6 +60,11 @@ def to_csv(sheets: Sequence[Sheet]) -> str:
     writer.writeheader()
     writer.writerows(records)
     return text.getvalue()
+
+
+def _wrapped(note: str, width: int) -> str:
+    """A note in lines no longer than the table; words, settings and addresses stay whole."""
+    return textwrap.fill(note, max(_NOTES, width), break_long_words=False, break_on_hyphens=False)
 
 
 def _word_columns(sheet: Sheet) -> int:

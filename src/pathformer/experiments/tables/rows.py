@@ -4,21 +4,23 @@ of the methods.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import Any
 
 from pathformer.experiments.records import Record
-from pathformer.experiments.tables.measured import changed, setting_words, trained_how
-from pathformer.experiments.tables.progress import Progress, common, longer, progress
+from pathformer.experiments.tables.captions import changed, common_settings, setting_words
+from pathformer.experiments.tables.progress import Progress, longer, progress
 from pathformer.experiments.tables.shares import BAR, share_words
 from pathformer.words import markdown_table
 
 __all__ = ["bought", "of_methods"]
 
 _HEADER = (
-    "row", "updates", "queries", "1p: ours, paper", "share of the paper's", "avg: ours, paper",
-    "validation avg at each quarter", "settings changed",
+    "row", "time", "runs on the card", "updates", "queries", "1p: ours, paper", "share", "avg: ours, paper",
+    "validation avg at each quarter", "settings changed", "commit",
 )  # fmt: skip
-_RULE = ("---", "--:", "--:", "--:", "--:", "--:", "---", "---")
+_RULE = ("---", "--:", "--:", "--:", "--:", "--:", "--:", "--:", "---", "---", "---")
+_GROUP = "training."  # where the changed settings of rows stand: said once
 _NEGATION = 3  # the table whose average is that of negation
 
 
@@ -30,12 +32,12 @@ def bought(records: Sequence[Record]) -> str:
         groups.setdefault((row.table, row.dataset), []).append(row)
     if not groups:
         return "No row has a run yet."
-    parts = [_below(rows)]
+    same = common_settings(row.record for row in rows)
+    parts = [_facts(rows, same), _below(rows)]
     for (number, dataset), members in groups.items():
-        head = f"**Table {number}, {dataset}.** {_facts(members, _model)}{_shared_training(members, rows)}"
-        parts += [head, _table(members, _model)]
+        parts += [f"**Table {number}, {dataset}.**{_shared_training(members, rows)}", _table(members, _model, same)]
     if more := longer(rows, records):
-        parts += [f"**Longer runs of the same rows.** {_facts(more, _dataset, _boxed)}", _table(more, _boxed)]
+        parts += ["**Longer runs of the same rows.**", _table(more, _placed, {})]
     return "\n\n".join(parts)
 
 
@@ -44,8 +46,8 @@ def of_methods(models: Collection[str], records: Sequence[Record]) -> str:
     rows = [row for row in progress(records) if row.model in models]
     if not rows:
         return "**Measured.** No run yet."
-    name = _place if len(models) == 1 else _whole
-    return f"**Measured.** {_facts(rows, _dataset, name)}\n\n{_table(rows, name)}"
+    same = common_settings(row.record for row in rows)
+    return f"**Measured.** {_facts(rows, same)}\n\n{_table(rows, _place if len(models) == 1 else _whole, same)}"
 
 
 def _below(rows: Sequence[Progress]) -> str:
@@ -59,26 +61,17 @@ def _below(rows: Sequence[Progress]) -> str:
     return f"Below {share_words(BAR)} of the paper's 1p, in bold: {words}."
 
 
-def _facts(rows: Sequence[Progress], *labels: Callable[[Progress], str]) -> str:
-    """How, where and at which commit the rows were trained, and which settings all of them have changed.
-
-    labels: what to call a row, the shortest first; the first that tells rows of different training apart is taken.
-    """
-    for label in labels:
-        groups: dict[str, dict[str, None]] = {}
-        for row in rows:
-            how = f"{trained_how(row.record)}, commit `{row.record.commit}`, {row.record.date[:10]}"
-            groups.setdefault(how, {})[label(row)] = None
-        if sum(map(len, groups.values())) == len({label(row) for row in rows}):
-            break
-    told = "; ".join(f"{_listed(names)}: {how}" if len(groups) > 1 else how for how, names in groups.items())
-    same = [setting_words(key, value) for key, value in common(rows).items()]
-    return f"{told}. In all rows {_code(same)}." if same else f"{told}."
-
-
-def _listed(names: Collection[str]) -> str:
-    """Names in a row, told apart where they have commas themselves."""
-    return (" and " if any("," in name for name in names) else ", ").join(names)
+def _facts(rows: Sequence[Progress], same: Mapping[str, Any]) -> str:
+    """Where and when the rows were trained, and which settings all of them have changed."""
+    devices = dict.fromkeys(str(row.record.machine.get("device", "unknown device")) for row in rows)
+    days = sorted({row.record.date[:10] for row in rows} - {""})
+    when = f", {days[0]}" + (f" to {days[-1]}" if len(days) > 1 else "") if days else ""
+    told = _code([_short(*item) for item in same.items()])
+    return (
+        f"Time by the clock on one {' or '.join(devices)}{when}; the runs on it are all that shared it at most, the "
+        f"row itself among them. Settings that are not the run file's are named without their group `{_GROUP[:-1]}`"
+        f"{f'; in all rows {told}' if told else ''}."
+    )
 
 
 def _shared_training(members: Sequence[Progress], rows: Sequence[Progress]) -> str:
@@ -95,8 +88,7 @@ def _shared_training(members: Sequence[Progress], rows: Sequence[Progress]) -> s
     )
 
 
-def _table(rows: Sequence[Progress], name: Callable[[Progress], str]) -> str:
-    same = common(rows)
+def _table(rows: Sequence[Progress], name: Callable[[Progress], str], same: Mapping[str, Any]) -> str:
     return "\n".join(markdown_table(_HEADER, (_cells(row, name(row), same) for row in rows), _RULE))
 
 
@@ -105,22 +97,21 @@ def _cells(row: Progress, name: str, same: Collection[str]) -> tuple[str, ...]:
     record = row.record
     return (
         bold(name),
+        record.budget,
+        str(record.beside),
         "" if record.updates is None else f"{record.updates:,}",
         "" if record.seen is None else _millions(record.seen),
         ", ".join(f"{side['1p']:.1f}" for side in (row.ours, row.paper) if "1p" in side),
         "" if row.share is None else bold(share_words(row.share)),
         "" if row.averages is None else ", ".join(f"{value:.1f}" for value in row.averages),
         ", ".join(f"{value:.1f}" for value in row.quarters),
-        _code([setting_words(key, record.changes[key]) for key in changed(record) if key not in same]),
+        _code([_short(key, record.changes[key]) for key in changed(record) if key not in same]),
+        f"`{record.commit}`",
     )
 
 
 def _model(row: Progress) -> str:
     return row.model
-
-
-def _dataset(row: Progress) -> str:
-    return row.dataset
 
 
 def _place(row: Progress) -> str:
@@ -131,8 +122,17 @@ def _whole(row: Progress) -> str:
     return f"{row.model}, {row.dataset}"
 
 
-def _boxed(row: Progress) -> str:
-    return f"{_place(row)}, {row.model}, {row.record.budget}"
+def _placed(row: Progress) -> str:
+    return f"{_place(row)}, {row.model}"
+
+
+def _short(key: str, value: object) -> str:
+    """A setting without the group that nearly all of them stand in.
+
+    >>> _short("training.update.rate", 0.001), _short("model.dim", 400)
+    ('update.rate=0.001', 'model.dim=400')
+    """
+    return setting_words(key.removeprefix(_GROUP), value)
 
 
 def _code(settings: Sequence[str]) -> str:

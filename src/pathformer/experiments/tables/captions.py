@@ -1,0 +1,139 @@
+"""What is said below a table of MRR of how its rows came about.
+
+For each dataset one sentence on the budget: how long rows were trained, on what device, how many runs shared it, which
+weights were ranked on which queries, and how unequal the numbers of updates are that equal time gave. Then one on the
+settings that are not those of the run files.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from pathformer.experiments.records import Record
+from pathformer.experiments.tables.catalogue import Place
+from pathformer.experiments.tables.choice import Choice
+
+__all__ = ["QUERY_SETS", "budget_notes", "changed", "common_settings", "setting_words", "settings_notes"]
+
+Rows = Mapping[Place, Record]
+
+QUERY_SETS = {  # what `experiments.queries` calls them -> how they relate to the paper's
+    "released Query2box queries": "released Query2box queries, the paper's own",
+    "released BetaE queries": "released BetaE queries, the paper's own",
+    "betae-protocol draw, not the released queries": "betae-protocol draw, in place of the released BetaE queries",
+    "drawn by the protocol, seed 0": "our own draw by the protocol, seed 0, in place of the released BetaE queries",
+}
+
+_LOOKING = ("valid_queries", "training.validations", "training.save_minutes", "queries")
+
+
+def budget_notes(rows: Rows, choice: Choice, *, named: bool = False) -> list[str]:
+    """A sentence for each budget of each dataset; the rows that it holds for where there are several budgets.
+
+    named: the rows in any case.
+    """
+    groups: dict[tuple[str, tuple[str, ...]], dict[str, Record]] = {}
+    for place, record in rows.items():
+        key = (place.dataset, (_trained(record), _device(record), str(record.beside > 1), _ranked(record, choice)))
+        groups.setdefault(key, {})[place.model] = record
+    several = Counter(dataset for dataset, _ in groups)
+    return [
+        f"Ours, {dataset}{f' ({_listed(members)})' if named or several[dataset] > 1 else ''}: {trained}, "
+        f"{_shared(members)}; {ranked}.{_unequal(members)}"
+        for (dataset, (trained, _, _, ranked)), members in groups.items()
+    ]
+
+
+def settings_notes(rows: Rows) -> list[str]:
+    """A sentence for each dataset with a row whose settings differ from its run file's: first what all have alike."""
+    found = []
+    for dataset in dict.fromkeys(place.dataset for place in rows):
+        members = {place.model: record for place, record in rows.items() if place.dataset == dataset}
+        same = common_settings(members.values())
+        groups: dict[tuple[str, ...], list[str]] = {}
+        for model, record in members.items():
+            own = tuple(setting_words(key, record.changes[key]) for key in changed(record) if key not in same)
+            groups.setdefault(own, []).append(model)
+        told = [f"{', '.join(own)} ({_listed(models)})" for own, models in groups.items() if own]
+        if len(members) == 1 and told:
+            told = [", ".join(own) for own in groups]
+        if same:
+            told.insert(0, f"{', '.join(setting_words(*item) for item in same.items())} in all rows")
+        if told:
+            found.append(f"Settings changed, {dataset}: {'; '.join(told)}.")
+    return found
+
+
+def changed(record: Record) -> list[str]:
+    """Settings that are not the run file's, by name, those apart that only say when to look and to save."""
+    return [key for key in sorted(record.changes) if key not in _LOOKING]
+
+
+def common_settings(records: Iterable[Record]) -> dict[str, Any]:
+    """The settings that one of several has changed and that all of them have alike, changed or by their run file."""
+    records = list(records)
+    if len(records) < 2:
+        return {}
+    first = records[0].settings
+    return {
+        key: first[key]
+        for key in sorted({key for record in records for key in changed(record)})
+        if all(key in record.settings and record.settings[key] == first.get(key) for record in records)
+    }
+
+
+def setting_words(key: str, value: object) -> str:
+    """A setting as the command line takes it.
+
+    >>> setting_words("training.turns", False)
+    'training.turns=false'
+    """
+    return f"{key}={str(value).lower() if isinstance(value, bool) else value}"
+
+
+def _trained(record: Record) -> str:
+    """How long, and what came before: `5 min of training each by the clock`."""
+    clock = "" if record.minutes is None else " by the clock"
+    first = f" after {record.before:.0f} s of a link predictor" if record.before else ""
+    return f"{record.budget} of training each{clock}{first}"
+
+
+def _device(record: Record) -> str:
+    return str(record.machine.get("device", "unknown device"))
+
+
+def _shared(members: Mapping[str, Record]) -> str:
+    """On what device, and with how many others; rows with another number than most are named."""
+    sharing = Counter(record.beside for record in members.values())
+    most = max(sharing, key=lambda beside: (sharing[beside], -beside))
+    device = _device(next(iter(members.values())))
+    if most == 1:
+        return f"each alone on {device}"
+    others = [
+        f"{_listed(model for model, record in members.items() if record.beside == beside)}: up to {beside}"
+        for beside in sorted(sharing.keys() - {most})
+    ]
+    told = "; ".join(others) + (", and so less of it" if max(sharing) > most else "")
+    return f"on one {device} that up to {most} runs shared{f' ({told})' if others else ''}"
+
+
+def _ranked(record: Record, choice: Choice) -> str:
+    """Which weights on which queries, and whether the weights stand in for those that were asked for."""
+    kind = record.kind(choice.weights)
+    place = "" if kind == choice.weights else f" in place of the {choice.weights} ones, which were not ranked"
+    return f"{kind} weights{place}; ranked on: {QUERY_SETS.get(record.queries, record.queries)}"
+
+
+def _unequal(members: Mapping[str, Record]) -> str:
+    """How many updates equal time gave: the fewest and the most."""
+    updates = {model: record.updates for model, record in members.items() if record.updates is not None}
+    if len(set(updates.values())) < 2 or any(record.minutes is None for record in members.values()):
+        return ""
+    least, most = (extreme(updates, key=lambda model: updates[model] or 0) for extreme in (min, max))
+    return f" Time is equal, updates are not: {updates[least]:,} ({least}) to {updates[most]:,} ({most})."
+
+
+def _listed(models: Iterable[str]) -> str:
+    return ", ".join(models)
