@@ -224,8 +224,9 @@ def test_what_cannot_be_is_refused(backend: str, vectors: Tensor) -> None:
     [
         ("lsh", {"bits": 100}, "bits 100 is not a multiple of 64"),
         ("lsh", {"bits": 1 << 40}, "bits 1099511627776 is more than 65,536: the rows themselves are shorter"),
-        ("lsh", {"rerank": -1}, "rerank -1 and growth 0.0 are finite and not negative"),
-        ("lsh", {"growth": float("nan")}, "rerank 0 and growth nan are finite and not negative"),
+        ("lsh", {"rerank": -1}, "rerank -1 is negative, or growth 0.0 not from 0 to 10"),
+        ("lsh", {"growth": float("nan")}, "rerank 0 is negative, or growth nan not from 0 to 10"),
+        ("lsh", {"growth": 1e300}, r"rerank 0 is negative, or growth 1e\+300 not from 0 to 10"),
         ("lsh", {"seed": 1 << 64}, r"seed 18446744073709551616 is no whole number from 0, below 2\^64"),
         ("lsh", {"seed": -1}, r"seed -1 is no whole number from 0, below 2\^64"),
         ("hnsw", {"links": 1 << 30}, "links are at most 1,024, construction and breadth 1,048,576"),

@@ -204,10 +204,13 @@ def test_what_is_wrong_is_said(backend: str, vectors: Tensor, points: Tensor, tm
         (DivergedError, "a point holds numbers that are not finite", lambda: index.search(wrong, 3)),
         (InputError, "entity 700 is not in the index: its ids go from 0 to 699", lambda: index.remove([4, 700])),
         (InputError, "entity -1 is not in the index", lambda: index.search(points, 3, allowed=[-1])),
+        (InputError, "entities are given by float64, expected ids", lambda: index.search(points, 3, allowed=[1.5])),
+        (InputError, "entities are given by <U3, expected ids", lambda: index.remove(["abc"])),  # type: ignore[list-item]
         (InputError, r"a mask of \(7,\) entities", lambda: index.search(points, 3, allowed=np.ones(7, bool))),
         (InputError, "new entities have 23 numbers, those of the index 24", lambda: index.add(vectors[:, 1:])),
         (DivergedError, "entities hold numbers that are not finite", lambda: build(backend, wrong)),
         (InputError, "expected \\(at least one", lambda: build(backend, vectors[:0])),
+        (InputError, "expected \\(at least one, at least one\\)", lambda: build(backend, vectors[:, :0])),
         (InputError, "no metric 'l2'; there are l1, cosine", lambda: build(backend, vectors, "l2")),
         (ConfigError, "no setting 'bitz'", lambda: build(backend, vectors, bitz=3)),
         (UnknownPluginError, f"no index '{backend}s'; closest: '{backend}'", lambda: build(f"{backend}s", vectors)),
@@ -226,9 +229,10 @@ def test_a_damaged_folder_is_told(backend: str, vectors: Tensor, tmp_path: Path)
     (folder / "alive.npy").unlink()
     with pytest.raises(InputError, match=r"alive\.npy cannot be read .*: the index is not whole"):
         load(folder)
-    (folder / "alive.npy").write_bytes(alive[:40])
-    with pytest.raises(InputError, match=r"alive\.npy is damaged"):
-        load(folder)
+    for left in (0, 40):
+        (folder / "alive.npy").write_bytes(alive[:left])
+        with pytest.raises(InputError, match=r"alive\.npy is damaged"):
+            load(folder)
     (folder / "alive.npy").write_bytes(alive)
     assert isinstance(load(folder), Index)
     header = json.loads((folder / "index.json").read_text())
@@ -240,7 +244,9 @@ def test_a_damaged_folder_is_told(backend: str, vectors: Tensor, tmp_path: Path)
         ({"scale": float("nan")}, r"index\.json is damaged \('scale' is not a number\): build the index again"),
         ({"metric": None}, r"index\.json is damaged \('metric' is not text\): build the index again"),
         ({"backend": "other"}, "no index 'other'"),
-        ({"rows": 699}, "not a whole index: 700 rows where 699 were saved"),
+        ({"tuned": None}, r"index\.json is damaged \('tuned' is not a count\): build the index again"),
+        ({"rows": 699}, "not a whole index: 700 rows of 24 where 699 of 24 were saved"),
+        ({"width": 23}, "not a whole index: 700 rows of 24 where 700 of 23 were saved"),
     ):
         (folder / "index.json").write_text(json.dumps(header | changed))
         with pytest.raises(InputError, match=message):

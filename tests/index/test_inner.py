@@ -205,6 +205,13 @@ def test_points_to_tune_by_are_kept_for_growth(backend: str, tmp_path: Path, mon
     assert build("exact", rows, "inner", points=points)._asked is None  # it has nothing to tune
 
 
+def test_an_index_of_a_space_is_not_opened_by_another(tmp_path: Path) -> None:
+    space = space_of("box")
+    folder = build("exact", entities_of(space), space).save(tmp_path / "index")
+    with pytest.raises(InputError, match="this index measures by a Box space, not by a Cone one"):
+        load(folder, space=space_of("cone"))
+
+
 def test_an_exact_index_that_was_saved_by_a_space_opens(tmp_path: Path) -> None:
     """As those of hermitian and beta spaces were, before inner products had a measure of their own."""
     for name in ("hermitian", "beta"):

@@ -155,8 +155,9 @@ class Index(ABC):
         measure = Measure.from_facts(header, space)
         arrays = Folder(path)
         index = cls._open(arrays, measure, from_mapping(cls.config_type, header["config"]), torch.device(device))
-        if index.rows != header["rows"] or index._width != header["width"]:
-            raise InputError(f"{path} is not a whole index: {index.rows:,} rows where {header['rows']:,} were saved")
+        if (index.rows, index._width) != (header["rows"], header["width"]):
+            found, saved = f"{index.rows:,} rows of {index._width:,}", f"{header['rows']:,} of {header['width']:,}"
+            raise InputError(f"{path} is not a whole index: {found} where {saved} were saved")
         index.about, index._tuned = header["about"], header.get("tuned", header["rows"])
         index._asked = torch.from_numpy(np.array(arrays["asked"])) if "asked" in set(arrays) else None
         unknown = header["config"] | dict.fromkeys(cls.chosen, 0)  # before they were written down
@@ -208,6 +209,8 @@ class Index(ABC):
             if given.shape != (self.rows,):
                 raise InputError(f"a mask of {given.shape} entities, expected ({self.rows},)")
             return given
+        if given.size and given.dtype.kind not in "iu":
+            raise InputError(f"entities are given by {given.dtype}, expected ids (whole numbers) or a mask (bool)")
         ids = given.astype(np.int64, copy=False).reshape(-1)
         wrong = ids[(ids < 0) | (ids >= self.rows)]
         if len(wrong):
@@ -236,8 +239,8 @@ def load(folder: str | Path, *, space: Space | None = None, device: torch.device
 
 
 def _check_rows(vectors: Tensor) -> None:
-    if vectors.ndim != 2 or not len(vectors):
-        raise InputError(f"entities have the shape {tuple(vectors.shape)}, expected (at least one, numbers of each)")
+    if vectors.ndim != 2 or not vectors.numel():
+        raise InputError(f"entities have the shape {tuple(vectors.shape)}, expected (at least one, at least one)")
     ends = torch.stack(torch.aminmax(vectors.detach()))  # no nan gets lost, at a fortieth of the time
     if not bool(torch.isfinite(ends).all()):
         raise DivergedError("the entities hold numbers that are not finite: the weights diverged")

@@ -27,9 +27,11 @@ _FIELDS = {
     "scale": "a number",
     "space": "text or null",
     "config": "an object",
-    "given": "an object",  # one of before it was written down has none
+    "given": "an object",
+    "tuned": "a count",
     "about": "an object",
 }
+_LATER = {"given": {}, "tuned": 0}  # an index of before they were written down has none
 
 
 def write_folder(folder: Path, header: Mapping[str, Any], arrays: Arrays) -> None:
@@ -56,7 +58,7 @@ def read_header(folder: Path) -> dict[str, Any]:
             f"{file} is not the header of an index that this version reads: "
             f"format {header.get('format')!r} {header.get('version')!r}, expected {_FORMAT!r} up to {_VERSION}"
         )
-    if problem := wrong_field({"given": {}, **header}, _FIELDS):
+    if problem := wrong_field(_LATER | header, _FIELDS):
         raise InputError(f"{file} is damaged ({problem}): build the index again")
     return header
 
@@ -73,7 +75,7 @@ class Folder(Arrays):
             array: npt.NDArray[Any] = np.load(file, mmap_mode="r", allow_pickle=False)
         except OSError as error:
             raise InputError(f"{file} cannot be read ({error.strerror}): the index is not whole") from error
-        except ValueError as error:
+        except (ValueError, EOFError) as error:
             raise InputError(f"{file} is damaged ({error}): build the index again") from error
         return array
 

@@ -72,6 +72,8 @@ class Measure:
             return cls(facts["metric"], scale=facts["scale"])
         if space is None:
             raise InputError(f"this index measures by a model's {facts['space']} space: give the space to load it")
+        if type(space).__name__ != facts["space"]:
+            raise InputError(f"this index measures by a {facts['space']} space, not by a {type(space).__name__} one")
         return cls(facts["metric"], space=space)
 
     def check_vector_metric(self, backend: str) -> None:

@@ -49,6 +49,7 @@ Words = npt.NDArray[np.uint64]
 
 _LENGTHS = (512, 768, 1024, 1536, 2048, 3072, 4096)  # bits of a code that are tried, in this order
 _LONGEST = 1 << 16  # bits of a code that may be asked for: those of 2,048 numbers
+_STEEPEST = 10.0  # growth: a hundred answers then take more candidates than a graph has entities
 _PAIRS = 1 << 22  # points times candidates at once, 12 bytes each
 _SCATTERED = 5  # what a byte of a row read here and there costs, against a byte of codes read one after the other
 
@@ -69,8 +70,8 @@ class Config:
             raise ValueError(f"bits {self.bits} is not a multiple of 64")
         if self.bits > _LONGEST:
             raise ValueError(f"bits {self.bits} is more than {_LONGEST:,}: the rows themselves are shorter")
-        if self.rerank < 0 or not 0.0 <= self.growth < math.inf:
-            raise ValueError(f"rerank {self.rerank} and growth {self.growth} are finite and not negative")
+        if self.rerank < 0 or not 0.0 <= self.growth <= _STEEPEST:
+            raise ValueError(f"rerank {self.rerank} is negative, or growth {self.growth} not from 0 to {_STEEPEST:g}")
         if not 0 <= self.seed < 1 << 64:
             raise ValueError(f"seed {self.seed} is no whole number from 0, below 2^64")
 
