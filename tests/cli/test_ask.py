@@ -187,7 +187,7 @@ def test_predictions_of_another_kind_are_held_back_and_told(films: str) -> None:
     told = "held back: nothing like them stands in that place in the graph (--any-kind or any_kind=True shows them)"
     output = ask(films, TWO_HOPS, "--no-why").output.splitlines()
     assert [line.split()[1] for line in output[:2]] == ["Mastroianni", "[Fonda]"]
-    assert output[2] == f"5 predictions are {told}"
+    assert output[2] == f"of the nearest predictions 5 are {told}"
     every = ask(films, TWO_HOPS, "--no-why", "--any-kind").output
     assert "held back" not in every
     assert sum(" predicted " in line for line in every.splitlines()) == 6
@@ -197,7 +197,7 @@ def test_predictions_of_another_kind_are_held_back_and_told(films: str) -> None:
     asked = "?x : directed(?x, Leone) & stars(Leone, ?x)"  # nothing directs and plays here
     nothing = ask(films, asked, "--top", "2").output
     assert nothing.startswith("no answer: the graph states nothing for ")
-    assert nothing.endswith(f"; 2 predictions are {told}\n")
+    assert nothing.endswith(f"; of the nearest predictions 2 are {told}\n")
     cut = ask(films, asked, "--top", "2", "--precision", "0.5").output
     assert cut.endswith(f"; no precision can be promised: {UNMEASURED}\n")
 

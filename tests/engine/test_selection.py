@@ -106,7 +106,7 @@ def test_an_engine_that_measured_nothing_holds_back_all_the_same(engine: Engine)
     assert {a.entity for a in answers} == FILMS
     assert not any(a.calibrated for a in answers.predicted)
     assert notes(answers).splitlines() == [
-        f"{len(answers.held_back)} predictions are held back: nothing like them stands in that place in the graph "
+        f"of the nearest predictions {len(answers.held_back)} are held back: nothing like them stands in that place in the graph "
         "(--any-kind or any_kind=True shows them)",
         "probabilities are a mere habit: too little was held out to measure them by",
     ]
@@ -115,7 +115,7 @@ def test_an_engine_that_measured_nothing_holds_back_all_the_same(engine: Engine)
 def test_they_are_told_and_handed_on(measured: Engine) -> None:
     answers = measured.ask(DIRECTED, top=100)
     several = len(answers.held_back)
-    told = f"{several} predictions are held back: nothing like them stands in that place in the graph"
+    told = f"of the nearest predictions {several} are held back: nothing like them stands in that place in the graph"
     assert told in notes(answers)
     assert told in html_table(answers)
     read = json.loads(answers.to_json())
@@ -123,7 +123,7 @@ def test_they_are_told_and_handed_on(measured: Engine) -> None:
     assert all(not one["calibrated"] and not one["known"] and one["why"] is None for one in read["held_back"])
     one = replace(answers, held_back=answers.held_back[:1])
     assert notes(one) == (
-        "one prediction is held back: nothing like it stands in that place in the graph "
+        "of the nearest predictions one is held back: nothing like it stands in that place in the graph "
         "(--any-kind or any_kind=True shows it)"
     )
     assert notes(replace(answers, held_back=())) == ""

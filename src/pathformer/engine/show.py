@@ -124,8 +124,8 @@ def notes(answers: Answers) -> str:
 def _held_back(count: int) -> str:
     if not count:
         return ""
-    few = ("one prediction is", "it") if count == 1 else (f"{count:,} predictions are", "them")
+    these, them = ("one is", "it") if count == 1 else (f"{count:,} are", "them")
     return (
-        f"{few[0]} held back: nothing like {few[1]} stands in that place in the graph "
-        f"(--any-kind or any_kind=True shows {few[1]})"
+        f"of the nearest predictions {these} held back: nothing like {them} stands in that place in the graph "
+        f"(--any-kind or any_kind=True shows {them})"
     )
