@@ -89,10 +89,12 @@ def test_a_method_without_negation_refuses_it_by_name(name: str) -> None:
 def test_a_setting_may_take_negation_away(space: str) -> None:
     made = make("pathformer", {"space": space})
     plan = build_plan([(STRUCTURES["pni"], np.zeros((1, 5), np.int32))])
-    with pytest.raises(
-        UnsupportedQueryError, match=r"pathformer cannot take a negation \(in pni\); methods that can: "
-    ):
+    with pytest.raises(UnsupportedQueryError) as refused:
         made.encode(Batch.of(plan.layout), torch.from_numpy(plan.ids))
+    assert str(refused.value) == (
+        "pathformer with these settings cannot take a negation (in pni); methods that can: "
+        "betae, cone, fuzzqe, gammae, mlp, pathformer with its default settings, q2p"
+    )
     assert make("pathformer", {}).negation
 
 

@@ -97,13 +97,21 @@ class Model(nn.Module, ABC):
     def _refuse(
         self, what: str, layout: Layout, at_fault: Callable[[Layout], bool], able: Callable[[type[Model]], bool]
     ) -> NoReturn:
-        """Say what cannot be done, in which structures, and which methods can."""
+        """Say what cannot be done, in which structures, and which methods can.
+
+        Where a setting took it away (Pathformer among boxes has no negation), the method itself is one of those.
+        """
         alone = {
             str(block.structure): build_layout([Block(block.structure, 1)], layout.union) for block in layout.blocks
         }
         names = ", ".join(sorted(name for name, part in alone.items() if at_fault(part)))
-        others = ", ".join(name for name in plugins.names(_PACKAGE) if able(find(name)))
-        raise UnsupportedQueryError(f"{self.name} cannot {what} (in {names}); methods that can: {others}")
+        own = " with these settings" if able(type(self)) else ""
+        others = ", ".join(
+            f"{name}{' with its default settings' if name == self.name else ''}"
+            for name in plugins.names(_PACKAGE)
+            if able(find(name))
+        )
+        raise UnsupportedQueryError(f"{self.name}{own} cannot {what} (in {names}); methods that can: {others}")
 
     @contextmanager
     def at_rest(self) -> Iterator[None]:
