@@ -45,6 +45,8 @@ def by_hand(tree: Tree, chain: Chain, width: int) -> Any:
         case Negation(of):
             inner = by_hand(of, chain, width)
             return 1 - inner / inner.max()
+        case Anchor(entity):
+            return np.eye(len(chain.table))[entity]
         case Projection(relation, Anchor(entity)):
             return link(chain, entity, relation)
         case Projection(relation, of):
@@ -63,6 +65,8 @@ def link(chain: Chain, head: int, relation: int) -> Any:
     ("name", "width"),
     [
         *((name, width) for name in STRUCTURES if name != "up" for width in (3, 64)),
+        ("(e,(n,r))", 64),
+        ("((e,(n,r)),(e,(r,)))", 64),
         ("((e,(r,r,n,r)),(e,(r,)))", 64),  # after a negation many are equally likely: a narrow beam takes any of them
     ],
 )

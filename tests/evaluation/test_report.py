@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import io
 import json
+from math import isnan, nan
 
+import pytest
 from rich.console import Console
 
 from pathformer.evaluation.metrics import Scores
@@ -30,6 +32,31 @@ def test_averages_are_the_papers_two_groups() -> None:
 def test_an_incomplete_group_is_not_called_avg() -> None:
     assert list(Report(scores={"1p": scores(0.2), "2p": scores(0.4)}).averages) == ["avg of these"]
     assert Report(scores={"1p": scores(0.2)}).averages == {}
+
+
+NOTHING = Scores(nan, {1: nan, 3: nan, 10: nan}, queries=0, answers=0)
+
+
+def test_a_structure_without_ranked_queries_is_in_no_average() -> None:
+    report = Report(scores={**{s: scores(0.2) for s in EPFO}, "up": NOTHING, "2in": scores(0.5)})
+    assert list(report.averages) == ["avg of these"]  # not the nine of the paper
+    assert report.mrr == report.averages["avg of these"].mrr == pytest.approx((8 * 0.2 + 0.5) / 9)
+    assert report.averages["avg of these"].queries == 9 * 1200
+    assert isnan(Report(scores={"up": NOTHING}).mrr)
+    assert isnan(Report(scores={}).mrr)
+
+
+def test_what_could_not_be_measured_is_null_in_json() -> None:
+    report = Report(scores={"1p": scores(0.2), "up": NOTHING})
+    stored = json.loads(report.json(), parse_constant=lambda word: pytest.fail(f"{word} is no JSON"))
+    assert stored["scores"]["up"] == {"mrr": None, "hits@1": None, "hits@3": None, "hits@10": None} | {
+        "queries": 0,
+        "answers": 0,
+    }
+    again = Report.from_json(report.json()).scores
+    assert again["1p"] == report.scores["1p"]
+    assert isnan(again["up"].mrr)
+    assert all(map(isnan, again["up"].hits.values()))
 
 
 def test_table_and_markdown_show_paper_ours_difference() -> None:

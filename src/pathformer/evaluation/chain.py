@@ -4,6 +4,7 @@ Q queries, N entities, w width of the beam.
 
 Each entity has a degree of being an answer, from a predictor's p(x | head, relation), softmax of minus the distance:
 
+    an anchor itself         1 for a, 0 for all others
     a link from an anchor    p(x | a, r)
     a link from a variable   max over the w most likely v of degree(v) p(x | v, r)
     and                      the product of the branches
@@ -16,6 +17,7 @@ from __future__ import annotations
 import numpy as np
 import torch
 from torch import Tensor
+from torch.nn.functional import one_hot
 
 from pathformer.evaluation.ranks import Filters, Ranks, even_blocks, rank_blocks
 from pathformer.models import Batch, Model
@@ -66,6 +68,8 @@ class Chain:
         operators = list(query.operators)
         if isinstance(query.start, Fork):
             degree = self._degrees(query.start, ids)
+        elif operators[0] == NEGATION:
+            degree = one_hot(columns[:, query.start], len(self.table)).float()
         else:
             degree = self.links(columns[:, query.start], columns[:, operators.pop(0)])
         for operator in operators:

@@ -2,7 +2,8 @@
 
     Metric(q) = 1 / |hard answers| * sum over hard answers of f(rank(e)),   f(x) = 1 / x  or  [x <= k]
 
-of a structure: the mean over its queries; "avg": the mean over structures. A query without ranked answers is left out.
+of a structure: the mean over its queries; "avg": the mean over structures. A query without ranked answers is left out,
+and so is a structure without such queries: its own figures are nan.
 
 Ties have a named policy. With c nearer and t tied entities, the answer stands somewhere from c + 1 to c + t + 1:
 
@@ -63,11 +64,15 @@ def score(ranks: Ranks, ties: Ties = "expected") -> Scores:
 
 
 def average(scores: Iterable[Scores]) -> Scores:
-    """The mean over structures; counts are summed."""
-    parts = list(scores)
+    """The mean over structures that have ranked answers; counts are summed."""
+    parts = [part for part in scores if part.queries]
+
+    def mean(values: list[float]) -> float:
+        return float(np.mean(values)) if values else float("nan")
+
     return Scores(
-        mrr=float(np.mean([part.mrr for part in parts])),
-        hits={k: float(np.mean([part.hits[k] for part in parts])) for k in HITS},
+        mrr=mean([part.mrr for part in parts]),
+        hits={k: mean([part.hits[k] for part in parts]) for k in HITS},
         queries=sum(part.queries for part in parts),
         answers=sum(part.answers for part in parts),
     )

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from math import isnan, nan
 from typing import Any
 
 from rich.table import Table
@@ -33,17 +34,21 @@ class Report:
 
     @property
     def averages(self) -> dict[str, Scores]:
-        """The mean over each group of structures that is there in full; over what is there if none is."""
+        """The mean over each group of structures that is there in full; over what is there if none is.
+
+        A structure that no query was ranked of is not there.
+        """
+        there = {name: scores for name, scores in self.scores.items() if scores.queries}
         full = {
-            name: average(self.scores[s] for s in group)
+            name: average(there[structure] for structure in group)
             for name, group in _GROUPS.items()
-            if set(group) <= self.scores.keys()
+            if set(group) <= there.keys()
         }
-        return full or ({"avg of these": average(self.scores.values())} if len(self.scores) > 1 else {})
+        return full or ({"avg of these": average(there.values())} if len(there) > 1 else {})
 
     @property
     def mrr(self) -> float:
-        """One figure to compare runs by: the mean MRR over all structures."""
+        """One figure to compare runs by: the mean MRR over all structures of which queries were ranked."""
         return average(self.scores.values()).mrr
 
     def mrr_percent(self) -> dict[str, float]:
@@ -83,7 +88,12 @@ class Report:
         """The report that `json` wrote."""
         table = json.loads(text)
         scores = {
-            name: Scores(entry["mrr"], {k: entry[f"hits@{k}"] for k in HITS}, entry["queries"], entry["answers"])
+            name: Scores(
+                _figure(entry["mrr"]),
+                {k: _figure(entry[f"hits@{k}"]) for k in HITS},
+                entry["queries"],
+                entry["answers"],
+            )
             for name, entry in table["scores"].items()
         }
         return cls(scores=scores, about=table["about"], paper=table["paper"])
@@ -103,6 +113,12 @@ class Report:
             ]  # fmt: skip
 
 
-def _plain(scores: Scores) -> dict[str, float]:
-    hits = {f"hits@{k}": value for k, value in scores.hits.items()}
-    return {"mrr": scores.mrr, **hits, "queries": scores.queries, "answers": scores.answers}
+def _plain(scores: Scores) -> dict[str, float | None]:
+    """JSON has no nan: what could not be measured is null."""
+    figures = {"mrr": scores.mrr, **{f"hits@{k}": value for k, value in scores.hits.items()}}
+    plain = {name: None if isnan(value) else value for name, value in figures.items()}
+    return {**plain, "queries": scores.queries, "answers": scores.answers}
+
+
+def _figure(stored: float | None) -> float:
+    return nan if stored is None else stored
