@@ -46,10 +46,33 @@ def test_a_file(tmp_path: Path) -> None:
     assert KnowledgeGraph.open(tmp_path / "films").triple_count == 2
 
 
+def test_a_first_line_that_may_be_a_header_is_told(tmp_path: Path) -> None:
+    facts = "".join(f"e{k}\tr{k % 3}\te{k + 1}\n" for k in range(30))
+    told = "  the first line shares no name with the others: film, what, whom. If it is a header, say --header\n"
+    path, number = tmp_path / "facts.tsv", iter(range(9))
+
+    def read(first: str, *options: str, rest: str = facts) -> str:
+        path.write_text(f"{first}\n{rest}")
+        return run(path, "--out", tmp_path / f"out{next(number)}", *options)
+
+    assert told in read("film\twhat\twhom")
+    assert "31 triples" in read("film\twhat\twhom", "--no-header")
+    for quiet in (
+        read("film\twhat\twhom", "--no-header"),
+        read("film\twhat\twhom", "--header"),
+        read("subject\tpredicate\tobject"),
+        read("e3\twhat\twhom"),
+        read("film\tr2\twhom"),
+        read("film\twhat\twhom", rest="a\tknows\tb\n"),  # of two lines nothing can be said
+        read("http://a/film\thttp://a/what\thttp://a/whom"),
+    ):
+        assert "header" not in quiet
+
+
 def test_every_option_of_delimited_text(tmp_path: Path) -> None:
     path = tmp_path / "x.dat.gz"
     path.write_bytes(gzip.compress("n|o|s|p\n1|'La|Strada'|Zoë|saw\n2|x\n".encode("latin-1")))
-    (tmp_path / "names.tsv").write_text("label\twho\nZoë Z.\tZoë\n")
+    (tmp_path / "names.tsv").write_text("label\twho\nZoë Z.\tZoë\n", encoding="latin-1")
     (tmp_path / "relations.json").write_text('{"saw": "has seen"}')
     options = "--format csv --delimiter pipe --quote ' --encoding latin-1 --columns s,p,o --skip-bad --name seen"
     labels = ["--names", tmp_path / "names.tsv", "--names-columns", "who,label"]

@@ -93,7 +93,7 @@ def command(
         skip_bad=skip_bad,
     )
     graph = _read(named, data, options)
-    typer.echo(summary(graph))
+    typer.echo(summary(graph, header=header))
     if update is not None:
         from pathformer.engine.update import update_engine
 

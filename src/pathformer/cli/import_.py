@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Annotated
@@ -27,6 +28,7 @@ _MET = (  # counts of the report, what one is called and what several are
     ("literals", "RDF literal, left out", "RDF literals, left out"),
     ("skipped", "bad line, skipped", "bad lines, skipped"),
 )
+_SEVERAL = 20  # triples from which on a line that shares nothing with the others is strange
 
 
 def command(
@@ -84,12 +86,12 @@ def command(
     graph = KnowledgeGraph.read(files[0] if len(files) == 1 else files, name=name, **options, progress=True)
     with Console(stderr=True).status("indexing and saving"):
         graph.save(out, force=force)
-    typer.echo(summary(graph))
+    typer.echo(summary(graph, header=header))
     typer.echo(f"saved to {out} in {perf_counter() - start:.1f} s")
 
 
-def summary(graph: KnowledgeGraph) -> str:
-    """What a graph holds and what its reader met, a line each."""
+def summary(graph: KnowledgeGraph, *, header: bool | None = None) -> str:
+    """What a graph holds and what its reader met, a line each; header: what was said of its first line."""
     splits = ", ".join(f"{split} {len(triples):,}" for split, triples in graph.splits.items())
     inside = f" ({splits})" if len(graph.splits) > 1 else ""
     labels = f", {graph.report.labels:,} with a label" if graph.report.labels else ""
@@ -98,10 +100,21 @@ def summary(graph: KnowledgeGraph) -> str:
         f"  {counted(graph.vocabulary.entity_count, 'entity', 'entities')}{labels}",
         f"  {counted(len(graph.vocabulary.relations), 'relation')}",
     ]
-    return "\n".join([*lines, *met(graph)])
+    return "\n".join([*lines, *met(graph), *(_first_line(graph) if header is None else ())])
 
 
 def met(graph: KnowledgeGraph) -> list[str]:
     """What the reader of a graph merged and left out, a line each."""
     lines = [f"  {counted(count, *what)}" for field, *what in _MET if (count := getattr(graph.report, field))]
     return [*lines, *(f"    for example {note}" for note in graph.report.notes)]
+
+
+def _first_line(graph: KnowledgeGraph) -> Iterator[str]:
+    """Where it may be a header in words of its own: none of its three names stands in another line."""
+    train, names = graph.splits["train"], graph.vocabulary
+    if graph.triple_count < _SEVERAL or not ((train == (0, 0, 1)).all(axis=1)).any():
+        return  # ids are in the order of reading
+    ends, relations = train[:, ::2], train[:, 1] >> 1
+    first = names.entity(0), names.relation(0), names.entity(1)
+    if (ends <= 1).sum() == 2 and (relations == 0).sum() == 1 and not any("://" in name for name in first):
+        yield f"  the first line shares no name with the others: {', '.join(first)}. If it is a header, say --header"
