@@ -69,6 +69,26 @@ def test_a_first_line_that_may_be_a_header_is_told(tmp_path: Path) -> None:
         assert "header" not in quiet
 
 
+def test_what_lies_beside_the_triples_of_a_folder_is_told(tmp_path: Path) -> None:
+    folder = tmp_path / "graph"
+    folder.mkdir()
+    for part in ("train", "valid", "test"):
+        (folder / f"{part}.txt").write_text(TRIPLES)
+    assert "not read" not in run(folder, "--out", tmp_path / "plain")
+    (folder / "names.txt").write_text("Fellini\tFederico Fellini\n")
+    (folder / "README.md").write_text("about")
+    (folder / "more").mkdir()
+    told = "  not read: names.txt; where these are labels, say --names or --relation-names\n"
+    assert told in run(folder, "--out", tmp_path / "told")
+    assert "not read" not in run(folder, "--names", folder / "names.txt", "--out", tmp_path / "named")
+    assert "not read" not in run(tmp_path / "told", "--out", tmp_path / "saved")  # a saved graph is read whole
+    for number in range(6):
+        (folder / f"notes{number}.txt").touch()
+    assert "  not read: names.txt, notes0.txt, notes1.txt, notes2.txt, notes3.txt, ...; where" in run(
+        folder, "--out", tmp_path / "many"
+    )
+
+
 def test_every_option_of_delimited_text(tmp_path: Path) -> None:
     path = tmp_path / "x.dat.gz"
     path.write_bytes(gzip.compress("n|o|s|p\n1|'La|Strada'|Zoë|saw\n2|x\n".encode("latin-1")))

@@ -11,7 +11,7 @@ import typer
 
 from pathformer.cli import _reading as reading
 from pathformer.cli._options import Data, Device
-from pathformer.cli.import_ import summary
+from pathformer.cli.import_ import summary, unread
 from pathformer.errors import InputError
 
 if TYPE_CHECKING:
@@ -94,6 +94,8 @@ def command(
     )
     graph = _read(named, data, options)
     typer.echo(summary(graph, header=header))
+    if line := unread(graph, [Path(name) for name in named]):
+        typer.echo(line)
     if update is not None:
         from pathformer.engine.update import update_engine
 

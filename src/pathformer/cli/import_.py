@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Annotated
@@ -15,7 +15,7 @@ from pathformer.words import counted
 if TYPE_CHECKING:
     from pathformer.kg.knowledge import KnowledgeGraph
 
-__all__ = ["command", "met", "summary"]
+__all__ = ["command", "met", "summary", "unread"]
 
 _MET = (  # counts of the report, what one is called and what several are
     ("duplicates", "repeated line, merged", "repeated lines, merged"),
@@ -28,6 +28,7 @@ _MET = (  # counts of the report, what one is called and what several are
     ("literals", "RDF literal, left out", "RDF literals, left out"),
     ("skipped", "bad line, skipped", "bad lines, skipped"),
 )
+_SHOWN = 5  # files that were not read
 _SEVERAL = 20  # triples from which on a line that shares nothing with the others is strange
 
 
@@ -87,6 +88,8 @@ def command(
     with Console(stderr=True).status("indexing and saving"):
         graph.save(out, force=force)
     typer.echo(summary(graph, header=header))
+    if line := unread(graph, files):
+        typer.echo(line)
     typer.echo(f"saved to {out} in {perf_counter() - start:.1f} s")
 
 
@@ -107,6 +110,19 @@ def met(graph: KnowledgeGraph) -> list[str]:
     """What the reader of a graph merged and left out, a line each."""
     lines = [f"  {counted(count, *what)}" for field, *what in _MET if (count := getattr(graph.report, field))]
     return [*lines, *(f"    for example {note}" for note in graph.report.notes)]
+
+
+def unread(graph: KnowledgeGraph, paths: Sequence[Path]) -> str:
+    """What stands in the folder of a graph without labels beside its triples, in a line: it may be they."""
+    from pathformer.kg.read import sources
+
+    if graph.report.labels or len(paths) != 1 or not paths[0].is_dir() or isinstance(found := sources(paths[0]), Path):
+        return ""
+    read = {path.name for files in found.values() for path in files}
+    others = sorted(path.name for path in paths[0].iterdir() if path.is_file() and path.name not in read)
+    others = [name for name in others if not name.startswith((".", "README", "LICENSE"))]
+    shown = ", ".join(others[:_SHOWN]) + (", ..." if len(others) > _SHOWN else "")
+    return f"  not read: {shown}; where these are labels, say --names or --relation-names" if others else ""
 
 
 def _first_line(graph: KnowledgeGraph) -> Iterator[str]:
