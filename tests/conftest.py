@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Generator
+from collections.abc import Generator, Iterator
 from pathlib import Path
 
 import numpy as np
@@ -26,6 +26,17 @@ def data_dir() -> Path:
     if not folder.is_dir():
         pytest.skip(f"no benchmark data at {folder}; set PATHFORMER_DATA to a folder that has them")
     return folder
+
+
+@pytest.fixture(scope="module")
+def one_thread() -> Iterator[None]:
+    """Toys are too small to share between threads, and threads that wait for busy cores are slower than none."""
+    import torch  # not above: many tests need none of it
+
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
 
 
 @pytest.fixture(scope="session")

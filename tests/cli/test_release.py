@@ -24,14 +24,11 @@ from pathformer.models import build
 from pathformer.query.structures import EPFO
 from pathformer.training.display import Display
 
+pytestmark = pytest.mark.usefixtures("one_thread")
+
 QUESTION = "?x : r0(e3, ?v) & r1(?v, ?x)"
 RUN = ["queries=drawn", "valid_queries=20", "model.dim=16", "model.layers=1", "model.heads=2", "training.steps=6",
        "training.batch=16", "training.validations=2", "training.seed=4"]  # fmt: skip
-
-
-@pytest.fixture(autouse=True, scope="module")
-def one_thread() -> None:
-    torch.set_num_threads(1)
 
 
 @pytest.fixture(scope="module")

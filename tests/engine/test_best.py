@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import io
 from pathlib import Path
 
 import pytest
 import torch
 import training_toy as toy
-from rich.console import Console
 
 from pathformer.engine.best import train_best
 from pathformer.training import checkpoint
-from pathformer.training.display import Display
 from pathformer.training.loop import Training
 from pathformer.training.step import StepConfig
 
@@ -23,7 +20,7 @@ def test_the_weights_are_those_that_a_validation_ranks(validate: bool, ema: floa
     task = toy.task(validate=validate)
     update = StepConfig(rate=1e-2, ema=ema)
     settings = Training(steps=12, batch=16, validations=3, turns=False, schedule="constant", update=update)
-    result = train_best(task, settings, tmp_path, Display(Console(file=io.StringIO())))
+    result = train_best(task, settings, tmp_path, toy.quiet())
     assert (result.best is not None) == validate
     saved = checkpoint.read(result.best or result.last)
     wanted = saved.part("average") if ema and not validate else saved.part("model")

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import training_toy as toy
 from rich.console import Console
 
 from pathformer.errors import ConfigError, InputError
@@ -58,7 +59,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def quiet() -> Display:
-    return Display(Console(file=io.StringIO()))
+    return toy.quiet()
 
 
 class Ringing(Display):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import json
 import shutil
 from pathlib import Path
@@ -10,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from rich.console import Console
+import training_toy as toy
 from typer.testing import CliRunner
 
 from pathformer.cli import app
@@ -23,7 +22,6 @@ from pathformer.experiments.settings import Run, read_run
 from pathformer.kg import KnowledgeGraph
 from pathformer.query.structures import EPFO
 from pathformer.training import checkpoint
-from pathformer.training.display import Display
 
 SMALL = """
 dataset = "{graph}"
@@ -64,15 +62,11 @@ def run_path(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "small.toml"
 
 
-def quiet() -> Display:
-    return Display(Console(file=io.StringIO()))
-
-
 @pytest.fixture(scope="module")
 def trained(run_path: Path) -> Path:
     """A finished run."""
     folder = run_path.parent / "trained"
-    outcome = train_run(read_run(run_path), folder, device="cpu", display=quiet())
+    outcome = train_run(read_run(run_path), folder, device="cpu", display=toy.quiet())
     assert outcome.result.finished
     return folder
 
@@ -132,11 +126,11 @@ def test_another_graph_is_refused(trained: Path, tmp_path: Path) -> None:
 def test_other_settings_do_not_continue_a_run(trained: Path, run_path: Path) -> None:
     changed = read_run(run_path, ["training.update.rate=0.05", "model.layers=2"])
     with pytest.raises(CheckpointError, match=r"training\.update\.rate was 0\.02 and is 0\.05") as caught:
-        train_run(changed, trained, device="cpu", display=quiet())
+        train_run(changed, trained, device="cpu", display=toy.quiet())
     assert "model.layers was 1 and is 2" in str(caught.value)
     assert "--fresh" in str(caught.value)
     noted = read_run(run_path, ["note=another remark"])
-    assert train_run(noted, trained, device="cpu", test=False, display=quiet()).result.step == 20
+    assert train_run(noted, trained, device="cpu", test=False, display=toy.quiet()).result.step == 20
 
 
 def test_a_run_of_settings_that_were_taken_away_is_the_run_without_them(
@@ -152,12 +146,14 @@ def test_a_run_of_settings_that_were_taken_away_is_the_run_without_them(
         return {**settings, "model": {**model, "joined": joined}}
 
     checkpoint.write(tmp_path / "old/last.safetensors", {**last.facts, "settings": stored("added")}, last.tensors)
-    assert train_run(read_run(run_path), tmp_path / "old", device="cpu", test=False, display=quiet()).result.step == 20
+    assert (
+        train_run(read_run(run_path), tmp_path / "old", device="cpu", test=False, display=toy.quiet()).result.step == 20
+    )
     assert changes_of(str(run_path), plain_settings(stored("added"))) == {}
     assert changes_of(str(run_path), plain_settings(stored("composed"))) == {"model.joined": "composed"}
     checkpoint.write(tmp_path / "old/last.safetensors", {**last.facts, "settings": stored("composed")}, last.tensors)
     with pytest.raises(ConfigError, match=r"setting 'model\.joined' was taken away: everything has 'added' now"):
-        train_run(read_run(run_path), tmp_path / "old", device="cpu", display=quiet())
+        train_run(read_run(run_path), tmp_path / "old", device="cpu", display=toy.quiet())
 
 
 def test_starting_anew_deletes_only_what_a_run_made(tmp_path: Path) -> None:
@@ -171,7 +167,7 @@ def test_a_graph_without_splits_trains_without_validation(tmp_path: Path) -> Non
     triples = [(f"e{i}", f"r{i % 3}", f"e{(i * 7 + s) % 30}") for i in range(30) for s in range(4)]
     KnowledgeGraph.from_triples(triples, name="one").save(tmp_path / "one")
     run: Run = read_run(None, [f"dataset={tmp_path / 'one'}", "queries=drawn", "model.dim=8", "training.steps=2"])
-    outcome = train_run(run, tmp_path / "run", device="cpu", display=quiet())
+    outcome = train_run(run, tmp_path / "run", device="cpu", display=toy.quiet())
     assert outcome.result.finished
     assert (outcome.result.best, outcome.reports) == (None, {})
 

@@ -2,27 +2,18 @@
 
 from __future__ import annotations
 
-import io
-import os
-import signal
 from pathlib import Path
 
 import pytest
 import torch
 import training_toy as toy
-from rich.console import Console
 from torch import nn
 
 from pathformer.training import checkpoint
 from pathformer.training.average import Average
-from pathformer.training.display import Display
-from pathformer.training.step import StepConfig, TrainingStep
+from pathformer.training.step import StepConfig
 
 EMA = StepConfig(rate=1e-2, ema=0.9)
-
-
-def quiet() -> Display:
-    return Display(Console(file=io.StringIO()))
 
 
 def test_it_is_the_mean_at_first_and_exponential_later() -> None:
@@ -49,7 +40,7 @@ def test_inside_the_averages_stand_in_and_afterwards_the_weights_are_back() -> N
 
 
 def test_the_average_is_validated_and_saved_as_the_best(tmp_path: Path) -> None:
-    toy.run(tmp_path, quiet(), steps=30, validations=1, update=EMA)
+    toy.run(tmp_path, toy.quiet(), steps=30, validations=1, update=EMA)
     last = checkpoint.read(tmp_path / "last.safetensors")
     best = checkpoint.read(tmp_path / "best.safetensors")
     raw, average = last.part("model"), last.part("average")
@@ -65,17 +56,9 @@ def test_the_average_is_validated_and_saved_as_the_best(tmp_path: Path) -> None:
 def test_an_interrupted_run_continues_to_the_same_averages(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, turns: bool
 ) -> None:
-    toy.run(tmp_path / "whole", quiet(), update=EMA, turns=turns)
-    update, cut = TrainingStep.update, {7, 12}
-
-    def interrupted(self: TrainingStep) -> None:
-        update(self)
-        if self.updates + 1 in cut:
-            cut.remove(self.updates + 1)
-            os.kill(os.getpid(), signal.SIGINT)
-
-    monkeypatch.setattr(TrainingStep, "update", interrupted)
-    while not toy.run(tmp_path / "cut", quiet(), update=EMA, turns=turns).finished:
+    toy.run(tmp_path / "whole", toy.quiet(), update=EMA, turns=turns)
+    cut = toy.interrupt(monkeypatch, {7, 12})
+    while not toy.run(tmp_path / "cut", toy.quiet(), update=EMA, turns=turns).finished:
         pass
     assert not cut
     for name in ("last", "best"):

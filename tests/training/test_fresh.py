@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import io
 import itertools
-import os
-import signal
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +10,6 @@ import numpy as np
 import pytest
 import torch
 import training_toy as toy
-from rich.console import Console
 
 from pathformer.query.structures import STRUCTURES, structure
 from pathformer.symbolic.pairs import GraphPair
@@ -21,10 +17,8 @@ from pathformer.symbolic.queries import Queries, Ragged
 from pathformer.symbolic.sample import sample
 from pathformer.training import checkpoint
 from pathformer.training.data import Drawer, TrainingSet
-from pathformer.training.display import Display
 from pathformer.training.fresh import Fresh
 from pathformer.training.loop import Training, train
-from pathformer.training.step import TrainingStep
 
 
 def queries(name: str, rows: list[list[int]], answers: list[list[int]]) -> Queries:
@@ -99,21 +93,13 @@ def run(folder: Path, **settings: Any) -> bool:
     data = TrainingSet.of(toy.training_queries(), toy.ENTITIES, room=0.25)
     task = type(made)(model=made.model, data=data, facts=made.facts, validate=made.validate, draw=draw)
     config = Training(steps=24, batch=16, validations=2, turns=False, **settings)
-    return train(task, config, folder, Display(Console(file=io.StringIO()))).finished
+    return train(task, config, folder, toy.quiet()).finished
 
 
 def test_a_run_that_was_cut_ends_with_the_same_bits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert run(tmp_path / "whole", fresh=5)
     assert run(tmp_path / "fixed")
-    update, cut = TrainingStep.update, {7, 16}
-
-    def interrupted(self: TrainingStep) -> None:
-        update(self)
-        if self.updates + 1 in cut:
-            cut.remove(self.updates + 1)
-            os.kill(os.getpid(), signal.SIGINT)
-
-    monkeypatch.setattr(TrainingStep, "update", interrupted)
+    cut = toy.interrupt(monkeypatch, {7, 16})
     while not run(tmp_path / "cut", fresh=5):
         pass
     assert not cut

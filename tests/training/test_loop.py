@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import io
 import json
-import os
-import signal
 import subprocess
 import sys
 import time
@@ -26,10 +24,6 @@ from pathformer.training.loop import Training, train
 from pathformer.training.step import StepConfig, TrainingStep
 
 
-def quiet() -> Display:
-    return Display(Console(file=io.StringIO()))
-
-
 def same(a: Path, b: Path) -> bool:
     """Whether two checkpoints hold the same bits and facts, times apart."""
     one, other = checkpoint.read(a), checkpoint.read(b)
@@ -46,7 +40,7 @@ def figures(folder: Path) -> list[dict[str, Any]]:
 
 
 def test_a_run_learns_and_leaves_its_files(tmp_path: Path) -> None:
-    result = toy.run(tmp_path, quiet(), steps=60, validations=3, update=StepConfig(rate=1e-2))
+    result = toy.run(tmp_path, toy.quiet(), steps=60, validations=3, update=StepConfig(rate=1e-2))
     assert (result.finished, result.step) == (True, 60)
     assert {p.name for p in tmp_path.iterdir()} >= {"last.safetensors", "best.safetensors", "log.jsonl"}
     lines = figures(tmp_path)
@@ -63,7 +57,7 @@ def test_a_run_learns_and_leaves_its_files(tmp_path: Path) -> None:
 
 
 def test_a_finished_run_is_left_alone(tmp_path: Path) -> None:
-    toy.run(tmp_path, quiet())
+    toy.run(tmp_path, toy.quiet())
     before = {p: p.stat().st_mtime_ns for p in tmp_path.glob("*.safetensors")}
     said = io.StringIO()
     again = toy.run(tmp_path, Display(Console(file=said, width=1000)))
@@ -74,7 +68,7 @@ def test_a_finished_run_is_left_alone(tmp_path: Path) -> None:
 
 def test_equal_seeds_give_equal_bits_and_others_do_not(tmp_path: Path) -> None:
     for name, seed in (("a", 0), ("b", 0), ("c", 1)):
-        toy.run(tmp_path / name, quiet(), seed=seed)
+        toy.run(tmp_path / name, toy.quiet(), seed=seed)
     assert same(tmp_path / "a/last.safetensors", tmp_path / "b/last.safetensors")
     assert not same(tmp_path / "a/last.safetensors", tmp_path / "c/last.safetensors")
 
@@ -82,7 +76,7 @@ def test_equal_seeds_give_equal_bits_and_others_do_not(tmp_path: Path) -> None:
 def test_freed_memory_is_kept_while_a_processor_trains_and_changes_no_bit(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    toy.run(tmp_path / "kept", quiet())
+    toy.run(tmp_path / "kept", toy.quiet())
     told: list[str] = []
 
     @contextmanager
@@ -92,7 +86,7 @@ def test_freed_memory_is_kept_while_a_processor_trains_and_changes_no_bit(
         told.append(f"ended after {(tmp_path / 'given back/last.safetensors').is_file()}")
 
     monkeypatch.setattr(loop, "keep_freed_memory", instead)
-    toy.run(tmp_path / "given back", quiet())
+    toy.run(tmp_path / "given back", toy.quiet())
     assert told == ["begun", "ended after True"]
     for name in ("last", "best"):
         assert same(tmp_path / f"kept/{name}.safetensors", tmp_path / f"given back/{name}.safetensors")
@@ -104,20 +98,11 @@ def test_freed_memory_is_kept_while_a_processor_trains_and_changes_no_bit(
 def test_an_interrupted_run_continues_to_the_same_bits(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, schedule: str, turns: bool
 ) -> None:
-    toy.run(tmp_path / "whole", quiet(), schedule=schedule, warmup=0.1, turns=turns)
-    update = TrainingStep.update
-    cut = {3, 11, 12, 19}  # one of them beside a drop of the rate, one beside a validation
-
-    def interrupted(self: TrainingStep) -> None:
-        update(self)
-        if self.updates + 1 in cut:
-            cut.remove(self.updates + 1)
-            os.kill(os.getpid(), signal.SIGINT)
-
-    monkeypatch.setattr(TrainingStep, "update", interrupted)
+    toy.run(tmp_path / "whole", toy.quiet(), schedule=schedule, warmup=0.1, turns=turns)
+    toy.interrupt(monkeypatch, {3, 11, 12, 19})  # one of them beside a drop of the rate, one beside a validation
     stops = []
     for _ in range(9):
-        result = toy.run(tmp_path / "cut", quiet(), schedule=schedule, warmup=0.1, turns=turns)
+        result = toy.run(tmp_path / "cut", toy.quiet(), schedule=schedule, warmup=0.1, turns=turns)
         if result.finished:
             break
         stops.append(result.step)
@@ -130,7 +115,7 @@ def test_an_interrupted_run_continues_to_the_same_bits(
 
 def test_a_killed_run_continues_to_the_same_bits(tmp_path: Path) -> None:
     steps = 200
-    toy.run(tmp_path / "whole", quiet(), steps=steps)
+    toy.run(tmp_path / "whole", toy.quiet(), steps=steps)
     path = tmp_path / "cut/last.safetensors"
     process = subprocess.Popen(
         [sys.executable, toy.__file__, str(tmp_path / "cut"), str(steps)], stderr=subprocess.DEVNULL
@@ -141,7 +126,7 @@ def test_a_killed_run_continues_to_the_same_bits(tmp_path: Path) -> None:
     process.kill()
     process.wait()
     assert 20 <= checkpoint.read_facts(path)["step"] < steps
-    assert toy.run(tmp_path / "cut", quiet(), steps=steps).finished
+    assert toy.run(tmp_path / "cut", toy.quiet(), steps=steps).finished
     assert same(tmp_path / "whole/last.safetensors", path)
 
 
@@ -156,14 +141,14 @@ def test_the_rate_follows_the_reference_and_moments_start_anew(tmp_path: Path, m
         rates.append(float(self.adam._rate))
 
     monkeypatch.setattr(TrainingStep, "update", watched)
-    toy.run(tmp_path, quiet(), steps=20, update=StepConfig(rate=1e-2))
+    toy.run(tmp_path, toy.quiet(), steps=20, update=StepConfig(rate=1e-2))
     assert rates == pytest.approx([1e-2] * 11 + [2e-3] * 5 + [4e-4] * 4)
     assert resets == [11, 16]
 
 
 def test_a_time_box_ends_in_time_with_its_rate_at_the_bottom(tmp_path: Path) -> None:
     start = time.monotonic()
-    result = toy.run(tmp_path, quiet(), steps=10**9, minutes=0.05, validations=2)
+    result = toy.run(tmp_path, toy.quiet(), steps=10**9, minutes=0.05, validations=2)
     assert result.finished
     assert 3.0 <= time.monotonic() - start < 8.0
     rates = [line["rate"] for line in figures(tmp_path) if "rate" in line]
@@ -173,7 +158,7 @@ def test_a_time_box_ends_in_time_with_its_rate_at_the_bottom(tmp_path: Path) -> 
 
 
 def test_a_loss_that_is_no_number_stops_with_step_structure_and_advice(tmp_path: Path) -> None:
-    toy.run(tmp_path, quiet(), steps=8, validations=1)
+    toy.run(tmp_path, toy.quiet(), steps=8, validations=1)
     files = {p.name: p.read_bytes() for p in tmp_path.glob("*.safetensors")}
     saved = checkpoint.read(tmp_path / "last.safetensors")
     broken = dict(saved.tensors)
@@ -181,7 +166,7 @@ def test_a_loss_that_is_no_number_stops_with_step_structure_and_advice(tmp_path:
     checkpoint.write(tmp_path / "last.safetensors", saved.facts, broken)
     before = (tmp_path / "last.safetensors").read_bytes()
     with pytest.raises(DivergedError) as caught:
-        toy.run(tmp_path, quiet(), steps=16, validations=1)
+        toy.run(tmp_path, toy.quiet(), steps=16, validations=1)
     message = str(caught.value)
     assert message.startswith("the loss of 2i, 2in is not a finite number at step 9; try a lower training.update.rate")
     assert str(tmp_path) in message
@@ -201,12 +186,12 @@ def test_weights_that_are_no_numbers_are_never_saved(tmp_path: Path, monkeypatch
     monkeypatch.setattr(TrainingStep, "update", ruin)
     task = toy.task(validate=False)
     with pytest.raises(DivergedError, match=r"entities\.weight holds numbers that are not finite after step 4"):
-        train(task, Training(steps=4, batch=16, validations=1, turns=False), tmp_path, quiet())
+        train(task, Training(steps=4, batch=16, validations=1, turns=False), tmp_path, toy.quiet())
     assert not (tmp_path / "last.safetensors").exists()
 
 
 def test_without_validation_there_is_no_best(tmp_path: Path) -> None:
-    result = train(toy.task(validate=False), Training(steps=4, batch=16), tmp_path, quiet())
+    result = train(toy.task(validate=False), Training(steps=4, batch=16), tmp_path, toy.quiet())
     assert (result.best, result.best_mrr) == (None, None)
     assert not (tmp_path / "best.safetensors").exists()
 
@@ -220,10 +205,10 @@ def test_structures_take_turns_with_one_optimiser(tmp_path: Path, monkeypatch: p
         seen.append((self.structures, int(self.adam.steps)))
 
     monkeypatch.setattr(TrainingStep, "update", watched)
-    toy.run(tmp_path / "turns", quiet(), steps=2, turns=True, schedule="constant")
+    toy.run(tmp_path / "turns", toy.quiet(), steps=2, turns=True, schedule="constant")
     assert seen == [(("1p",), 1), (("2i",), 2), (("2in",), 3), (("1p",), 4), (("2i",), 5), (("2in",), 6)]
     seen.clear()
-    toy.run(tmp_path / "together", quiet(), steps=2, turns=False, schedule="constant")
+    toy.run(tmp_path / "together", toy.quiet(), steps=2, turns=False, schedule="constant")
     assert seen == [(("1p", "2i", "2in"), 1), (("1p", "2i", "2in"), 2)]
     for name in ("turns", "together"):
         lines = figures(tmp_path / name)

@@ -86,7 +86,7 @@ def test_slow_validations_rank_no_weights_twice(slow: list[float], now: list[flo
         return rank()
 
     settings = Training(steps=10**9, minutes=1.0, batch=16, validations=4, turns=False)
-    result = loop.train(replace(task, validate=validate), settings, tmp_path, Display(Console(file=io.StringIO())))
+    result = loop.train(replace(task, validate=validate), settings, tmp_path, toy.quiet())
     lines = [json.loads(line) for line in (tmp_path / "log.jsonl").read_text().splitlines()]
     assert [line["step"] for line in lines if "valid/mrr" in line] == [15, 16, 17]
     assert result.step == 17
@@ -139,7 +139,7 @@ def test_a_run_of_steps_has_its_steps_and_its_validations(
     cold(monkeypatch, slow)
     for name, settings in {"steps": {}, "both": {"minutes": 60.0}}.items():
         slow.clear()
-        result = toy.run(tmp_path / name, Display(Console(file=io.StringIO())), steps=4, validations=4, **settings)
+        result = toy.run(tmp_path / name, toy.quiet(), steps=4, validations=4, **settings)
         assert result.step == len(slow) == 4
         lines = [json.loads(line) for line in (tmp_path / name / "log.jsonl").read_text().splitlines()]
         assert [line["step"] for line in lines if "valid/mrr" in line] == [1, 2, 3, 4]
@@ -151,10 +151,10 @@ def test_a_continued_run_compiles_again_outside_its_time(
     cold(monkeypatch, slow)
     with monkeypatch.context() as cut:
         cut.setattr(loop._Run, "advance", lambda run: setattr(run.interrupt, "asked", True))
-        first = toy.run(tmp_path, Display(Console(file=io.StringIO())), steps=10**9, minutes=1.0)
+        first = toy.run(tmp_path, toy.quiet(), steps=10**9, minutes=1.0)
     assert (first.finished, first.step, first.seconds) == (False, COLD, 0.0)
     slow.clear()
-    second = toy.run(tmp_path, Display(Console(file=io.StringIO())), steps=10**9, minutes=1.0)
+    second = toy.run(tmp_path, toy.quiet(), steps=10**9, minutes=1.0)
     assert (second.finished, second.step, second.seconds) == (True, 2 * COLD + 60, 60.0)
 
 

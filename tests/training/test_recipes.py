@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import io
 from dataclasses import asdict, replace
 from pathlib import Path
 
 import pytest
 import training_toy as toy
-from rich.console import Console
 
 from pathformer import plugins
 from pathformer.errors import UnknownPluginError
@@ -17,7 +15,6 @@ from pathformer.experiments.box import Box
 from pathformer.experiments.settings import read_run
 from pathformer.models import build
 from pathformer.query.structures import EFOL_TRAINED
-from pathformer.training.display import Display
 from pathformer.training.loop import train
 from pathformer.training.recipes import find
 
@@ -62,5 +59,5 @@ def test_a_small_graph_is_learned_by_the_small_recipe(tmp_path: Path) -> None:
     task = type(given)(model=model, data=given.data, facts=given.facts)
     before = evaluate(ModelRanker(model), toy.valid_queries(), answers="easy").mrr
     config = replace(recipe.training, steps=150, minutes=None, batch=64)  # steps: a busy machine decides nothing
-    assert train(task, config, tmp_path, Display(Console(file=io.StringIO()))).finished
+    assert train(task, config, tmp_path, toy.quiet()).finished
     assert evaluate(ModelRanker(model), toy.valid_queries(), answers="easy").mrr > 2 * before

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import io
+import os
+import signal
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pytest
 import torch
+from rich.console import Console
 
 from pathformer.evaluation.evaluate import ModelRanker, evaluate
 from pathformer.evaluation.report import Report
@@ -19,9 +25,15 @@ from pathformer.symbolic.sample import sample
 from pathformer.training.data import TrainingSet
 from pathformer.training.display import Display
 from pathformer.training.loop import Result, Task, Training, train
+from pathformer.training.step import TrainingStep
 
 ENTITIES, RELATIONS = 40, 6
 STRUCTURE_NAMES = ("1p", "2i", "2in")
+
+
+def quiet() -> Display:
+    """One that nobody sees."""
+    return Display(Console(file=io.StringIO()))
 
 
 def graphs() -> tuple[Graph, Graph]:
@@ -75,6 +87,20 @@ def task(seed: int = 0, validate: bool = True, **settings: Any) -> Task:
 def run(folder: Path, display: Display | None = None, **settings: Any) -> Result:
     defaults: dict[str, Any] = {"steps": 24, "batch": 16, "validations": 4, "turns": False}
     return train(task(), Training(**{**defaults, **settings}), folder, display)
+
+
+def interrupt(monkeypatch: pytest.MonkeyPatch, after: Iterable[int]) -> set[int]:
+    """Press Ctrl-C after each of these updates, once; returns those that are still to come."""
+    update, left = TrainingStep.update, set(after)
+
+    def interrupted(self: TrainingStep) -> None:
+        update(self)
+        if self.updates + 1 in left:
+            left.remove(self.updates + 1)
+            os.kill(os.getpid(), signal.SIGINT)
+
+    monkeypatch.setattr(TrainingStep, "update", interrupted)
+    return left
 
 
 if __name__ == "__main__":  # a run that is meant to be killed
