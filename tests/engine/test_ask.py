@@ -220,7 +220,7 @@ def test_messages(engine: Engine, films: KnowledgeGraph) -> None:
         engine.ask("?x : directed(Felini, ?x)")
     with pytest.raises(UnsupportedQueryError, match="OPTIONAL"):
         engine.ask("SELECT ?x { :Fellini :directed ?x OPTIONAL { ?x :won ?y } }")
-    with pytest.raises(InputError, match="a float is no question: expected text, a tuple of ids"):
+    with pytest.raises(InputError, match="a value of type float is no question: expected text, a tuple of ids"):
         engine.ask(3.5)
     with pytest.raises(InputError, match="top is a number of predicted answers, 0 or more, got -1"):
         engine.ask(FELLINI, top=-1)

@@ -106,8 +106,8 @@ def test_an_engine_that_measured_nothing_holds_back_all_the_same(engine: Engine)
     assert {a.entity for a in answers} == FILMS
     assert not any(a.calibrated for a in answers.predicted)
     assert notes(answers).splitlines() == [
-        f"of the nearest predictions {len(answers.held_back)} are held back: nothing like them stands in that place in the graph "
-        "(--any-kind or any_kind=True shows them)",
+        f"of the nearest predictions {len(answers.held_back)} are held back: "
+        "nothing like them stands in that place in the graph (--any-kind or any_kind=True shows them)",
         "probabilities are a mere habit: too little was held out to measure them by",
     ]
 
@@ -118,6 +118,7 @@ def test_they_are_told_and_handed_on(measured: Engine) -> None:
     told = f"of the nearest predictions {several} are held back: nothing like them stands in that place in the graph"
     assert told in notes(answers)
     assert told in html_table(answers)
+    assert repr(answers) == f"<Answers: 4 known, 2 predicted, {several} held back; {DIRECTED}>"
     read = json.loads(answers.to_json())
     assert [one["entity"] for one in read["held_back"]] == [a.entity for a in answers.held_back]
     assert all(not one["calibrated"] and not one["known"] and one["why"] is None for one in read["held_back"])

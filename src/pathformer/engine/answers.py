@@ -173,7 +173,8 @@ class Answers(Sequence[Answer]):
 
     def __repr__(self) -> str:
         known = len(self.known)
-        return f"<Answers: {known:,} known, {len(self) - known:,} predicted; {self.question}>"
+        held_back = f", {len(self.held_back):,} held back" if self.held_back else ""
+        return f"<Answers: {known:,} known, {len(self) - known:,} predicted{held_back}; {self.question}>"
 
     def rows(self) -> list[tuple[Any, ...]]:
         """One tuple an answer, in the order of COLUMNS; `why` as text."""
