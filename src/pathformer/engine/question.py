@@ -58,8 +58,10 @@ def read_question(question: Question, kg: KnowledgeGraph) -> Asked:
         case Anchor() | Projection() | Intersection() | Union() | Negation():
             asked = Request(to_query(question))
         case _:
-            kind = type(question).__name__
-            raise InputError(f"a value of type {kind} is no question: expected text, a tuple of ids, a Query or a tree")
+            raise InputError(
+                f"a value of type {type(question).__name__} is no question: "
+                "expected text, a tuple of ids, a Query or a tree"
+            )
     bound = bind(asked.query, kg.vocabulary)
     tree = to_tree(bound, kg.vocabulary)
     text = question.strip() if isinstance(question, str) else write(unbind(bound, kg.vocabulary))
