@@ -41,8 +41,13 @@ def command(
     from rich.table import Table
 
     from pathformer import plugins
+    from pathformer.errors import InputError
     from pathformer.models import find
 
+    if check and name is None:
+        raise InputError("--check runs the rules on one method: name it, as in `pathformer models gqe --check`")
+    if settings and not check:
+        raise InputError(f"{settings[0]!r} is a setting of a small model to be checked: it goes with --check")
     console = Console(highlight=False)
     if name is not None:
         _check(name, settings or ()) if check else _settings(name)
