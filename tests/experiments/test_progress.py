@@ -118,6 +118,8 @@ def test_longer_runs_stand_below() -> None:
     assert (more.record, more.ours["1p"]) == (long, 42.0)
     assert "| Table 1, FB15k-237, Pathformer | 17 min | 1 |" in bought([*records, long])
     assert "Longer runs" not in bought(records)
+    best = made("fb15k-237-epfo", minutes=17.0, mrr={"best": dict.fromkeys(EPFO, 42.0)})
+    assert "| Table 1, FB15k-237, Pathformer, best weights | 17 min | 1 |" in bought([*records, best])
 
 
 def test_the_page_of_a_method_has_its_rows_alone() -> None:

@@ -95,8 +95,9 @@ def _table(rows: Sequence[Progress], name: Callable[[Progress], str], same: Mapp
 def _cells(row: Progress, name: str, same: Collection[str]) -> tuple[str, ...]:
     bold = (lambda text: f"**{text}**") if row.is_below else str
     record = row.record
+    best = "" if record.kind("last") == "last" else ", best weights"  # where the last ones were not ranked
     return (
-        bold(name),
+        bold(f"{name}{best}"),
         record.budget,
         str(record.beside),
         "" if record.updates is None else f"{record.updates:,}",
