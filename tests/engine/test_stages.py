@@ -32,6 +32,21 @@ def test_an_interruption_says_where_it_came_and_what_follows(stage: str, kept: b
     assert str(stop.value) == f"stopped while {stage}: {words}"
 
 
+@pytest.mark.parametrize("total", [None, 2])
+def test_every_stage_is_seen_at_work_on_a_terminal(total: int | None) -> None:
+    written = io.StringIO()
+    shown = Stages(Console(file=written, width=100, force_terminal=True), count=2)
+    with shown.stage("writing", total) as advance:
+        advance("part")
+        assert "1/2 writing" in written.getvalue()
+        assert "━" in written.getvalue()
+        assert ("-:--" in written.getvalue()) is (total is not None)  # the time left, where it can be known
+    piped, text = stages()
+    with piped.stage("writing", total):
+        assert text.getvalue() == ""  # what is no terminal gets whole lines alone
+    assert text.getvalue() == "1/2 writing: 0 s\n"
+
+
 def test_another_error_stays_as_it_is() -> None:
     shown, _ = stages()
     with pytest.raises(ValueError, match=r"^mine$"), shown.stoppable(kept=True), shown.stage("writing"):

@@ -62,14 +62,16 @@ class Stages:
 
     @contextmanager
     def stage(self, name: str, total: int | None = None) -> Iterator[Callable[[str], None]]:
-        """One stage; the function it gives is called with a word for each of the `total` parts that is done."""
+        """One stage; the function it gives is called with a word for each of the `total` parts that is done.
+
+        Without parts its bar moves to and fro: how long it will take is not known.
+        """
         number = self._number()
         columns = (TextColumn(f"{number}{name}"), BarColumn(), TimeRemainingColumn(), TextColumn("{task.description}"))
-        shown = self.console.is_terminal and total is not None
         start = time.monotonic()
         with (
             self._timed(name),
-            Progress(*columns, console=self.console, transient=True, disable=not shown) as bar,
+            Progress(*columns, console=self.console, transient=True, disable=not self.console.is_terminal) as bar,
         ):
             task = bar.add_task("", total=total)
             yield lambda word: bar.update(task, advance=1, description=word)
