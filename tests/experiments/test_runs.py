@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
+from pathlib import Path
 
 import pytest
 
 from pathformer import plugins
-from pathformer.errors import ConfigError
+from pathformer.errors import ConfigError, UnsupportedQueryError
+from pathformer.experiments.run import check_method, train_run
 from pathformer.experiments.settings import read_run, run_file, run_names
 from pathformer.experiments.tables.catalogue import MEASURED
 from pathformer.models import build
@@ -79,6 +81,20 @@ def test_the_model_of_a_run_builds_at_a_tiny_size(name: str) -> None:
     assert model.negation or run.trained == "epfo"
     composition = run.training.composition(run.trained_structures)
     assert tuple(composition) == run.trained_structures
+
+
+@pytest.mark.parametrize("name", RUNS)
+def test_the_method_of_a_run_takes_what_it_is_trained_and_ranked_on(name: str) -> None:
+    check_method(RUNS[name])
+
+
+def test_a_run_that_its_method_cannot_take_is_refused_before_anything_is_read(tmp_path: Path) -> None:
+    told = r"^gqe cannot take a negation \(in 2in, 3in, inp, pin, pni\); methods that can: betae, cone, "
+    with pytest.raises(UnsupportedQueryError, match=told):
+        train_run(read_run("fb15k-237-epfo-gqe", ["trained=efol"]), tmp_path / "out", data=tmp_path / "no-such-folder")
+    assert not (tmp_path / "out").exists()
+    with pytest.raises(UnsupportedQueryError, match=r"^pathformer with these settings cannot take a negation"):
+        check_method(read_run("fb15k-237-box", ["trained=efol"]))
 
 
 @pytest.mark.parametrize("name", [name for name in OF_THE_PAPER if RUNS[name].paper.parameters is not None])

@@ -23,7 +23,8 @@ from pathformer.experiments.settings import Run, read_run
 from pathformer.kg import KnowledgeGraph
 from pathformer.kg.datasets import load
 from pathformer.models import Model, build
-from pathformer.query.structures import is_chain
+from pathformer.plan import Block, build_layout
+from pathformer.query.structures import STRUCTURES, is_chain
 from pathformer.symbolic.benchmark import graph_pair
 from pathformer.symbolic.protocol import protocol_for
 from pathformer.symbolic.queries import Queries
@@ -42,6 +43,7 @@ __all__ = [
     "Material",
     "Outcome",
     "check_graph",
+    "check_method",
     "check_settings",
     "choose_device",
     "gather",
@@ -95,6 +97,7 @@ def train_run(
     display = display or Display()
     place = choose_device(device)
     check_settings(folder / "last.safetensors", run)
+    check_method(run)
     kg, sets = _told(material or gather(run, data, test=test), place, display, test)
     check_graph(folder / "last.safetensors", kg)
     folder.mkdir(parents=True, exist_ok=True)
@@ -227,6 +230,17 @@ def check_settings(last: Path, run: Run) -> None:
             f"{last.parent} holds a run with other settings: {'; '.join(different)}. "
             "Continue it with the settings it has, choose another --out, or start it anew with --fresh"
         )
+
+
+def check_method(run: Run) -> None:
+    """Refuse a run whose method cannot take what it is trained or ranked on, before anything is read."""
+    try:
+        with torch.device("meta"):  # shapes only
+            model = build(run.method, run.model_settings, entities=2, relations=2)
+    except (NotImplementedError, RuntimeError):  # it computes with its first weights: its first batch will tell
+        return
+    asked = (STRUCTURES[name] for name in (*run.trained_structures, *run.evaluated_structures))
+    model.check(build_layout([Block(structure, 1) for structure in dict.fromkeys(asked)], model.union))
 
 
 def new_model(run: Run, kg: KnowledgeGraph, device: torch.device) -> Model:
