@@ -69,9 +69,10 @@ def test_rows_with_less_of_the_card_are_named_in_the_one_sentence_on_the_budget(
     sharing = {"gqe": 10, "q2b": 10, "betae": 20, "mlp": 11}
     records = [made(f"fb15k-237-epfo-{name}", 5.0, beside=beside) for name, beside in sharing.items()]
     (told,) = (note for note in grid(1, records).notes if note.startswith("Ours"))
-    assert "on one card that up to 10 runs shared (MLP: up to 11; BetaE: up to 20, and so less of it); last" in told
+    less = "and so less of it"
+    assert f"on one card that up to 10 runs shared (MLP: up to 11, {less}; BetaE: up to 20, {less}); last" in told
     fewer = [made("fb15k-237-epfo-gqe", 5.0, beside=9), *records[1:2], made("fb15k-237-epfo-cone", 5.0, beside=10)]
-    assert "that up to 10 runs shared (GQE: up to 9); last" in grid(1, fewer).notes[0]
+    assert "that up to 10 runs shared (GQE: up to 9, and so more of it); last" in grid(1, fewer).notes[0]
 
 
 def test_the_caption_says_how_unequal_updates_are() -> None:

@@ -111,12 +111,12 @@ def _shared(members: Mapping[str, Record]) -> str:
     device = _device(next(iter(members.values())))
     if most == 1:
         return f"each alone on {device}"
-    others = [
-        f"{_listed(model for model, record in members.items() if record.beside == beside)}: up to {beside}"
+    told = "; ".join(
+        f"{_listed(model for model, record in members.items() if record.beside == beside)}: up to {beside}, "
+        f"and so {'less' if beside > most else 'more'} of it"
         for beside in sorted(sharing.keys() - {most})
-    ]
-    told = "; ".join(others) + (", and so less of it" if max(sharing) > most else "")
-    return f"on one {device} that up to {most} runs shared{f' ({told})' if others else ''}"
+    )
+    return f"on one {device} that up to {most} runs shared{f' ({told})' if told else ''}"
 
 
 def _ranked(record: Record, choice: Choice) -> str:
