@@ -1,10 +1,14 @@
-"""Figures as messages and reports write them: counted, in percent, in tables."""
+"""Figures and names as messages and reports write them: counted, in percent, in tables, safe for a terminal."""
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Iterable, Sequence
 
-__all__ = ["counted", "markdown_table", "percent"]
+__all__ = ["counted", "markdown_table", "percent", "visible"]
+
+_STEERING = {"Cc", "Zl", "Zp", "Cs"}
+_TURNING = {"LRE", "RLE", "LRO", "RLO", "PDF", "LRI", "RLI", "FSI", "PDI"}
 
 
 def counted(count: int, one: str, several: str | None = None) -> str:
@@ -39,3 +43,17 @@ def markdown_table(
     """
     marks = rule or ["---"] + ["--:"] * (len(header) - 1)
     return [f"| {' | '.join(row)} |" for row in (header, marks, *rows)]
+
+
+def visible(text: str) -> str:
+    """A name for a terminal: signs that would move its cursor, colour it or turn its direction are spelled out.
+
+    >>> visible("red" + chr(27) + "[31m")
+    'red\\\\x1b[31m'
+    """
+    return "".join(ascii(sign)[1:-1] if _steers(sign) else sign for sign in text)
+
+
+def _steers(sign: str) -> bool:
+    """Controls, line ends and what sets the direction of writing; joiners of letters are a part of names."""
+    return unicodedata.category(sign) in _STEERING or unicodedata.bidirectional(sign) in _TURNING

@@ -30,6 +30,13 @@ def test_every_stage_is_shown_and_little_is_loaded():
     assert "P2  Oscar ─won⁻¹→ · ─not→ ·  {Oscar, won⁻¹, [Negation]}" in done.stdout
 
 
+def test_the_terminal_is_not_steered_by_names():
+    done = run_in_process(r'?x : r("\u001b[31mred", ?x)')
+    assert done.returncode == 0
+    assert "computation tree: 1p\n  ?x\n  └─ r\n     └─ \\x1b[31mred\n" in done.stdout
+    assert "\x1b" not in done.stdout
+
+
 def test_pictures(tmp_path):
     done = run_in_process(EXAMPLE, "--svg", str(tmp_path / "q.svg"), "--png", str(tmp_path / "q.png"))
     assert done.returncode == 0

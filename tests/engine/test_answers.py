@@ -174,6 +174,16 @@ def test_the_terminal_is_not_steered_by_names(answers: Answers) -> None:
     assert len(text.splitlines()) == 2
 
 
+def test_nor_by_names_in_reasons_and_notes(answers: Answers) -> None:
+    red = Named("red", "\x1b[31mred")
+    why = Why({"v": red}, (Edge(red, red, red, exists=True),), ())
+    shown = Answers(answers.question, (replace(answers.items[0], why=why),), "\x1b[31mred is the subject of no r")
+    text = printed(shown, width=200)
+    assert "\x1b" not in text
+    assert r"?v = \x1b[31mred; " in text
+    assert text.endswith("\\x1b[31mred is the subject of no r\n")
+
+
 def test_the_terminal_shows_reasons_and_notes(answers: Answers) -> None:
     text = printed(answers)
     assert "3  Cleo (cleo)  predicted    95 %" in text

@@ -177,8 +177,9 @@ def _explain(question: str, engine: Engine) -> None:
 
     from pathformer.query.explain import explain
     from pathformer.query.naming import Naming
+    from pathformer.words import visible
 
     for title, lines in islice(explain(question, Naming.of(engine.kg)), 3):  # as read, scope, computation tree
         typer.secho(title, bold=True)
-        typer.echo("\n".join(f"  {line}" for line in lines))
+        typer.echo("\n".join(f"  {visible(line)}" for line in lines))
     typer.echo()

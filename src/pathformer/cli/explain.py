@@ -41,11 +41,12 @@ def command(
         $ pathformer explain 'SELECT ?x { :Fellini :directed/:stars ?x MINUS { ?x :won :Oscar } }'
     """
     from pathformer.query.explain import explain
+    from pathformer.words import visible
 
     naming = _naming(graph, data)
     for number, (title, lines) in enumerate(explain(query, naming, syntax)):
         typer.secho(f"{title}" if number == 0 else f"\n{title}", bold=True)
-        typer.echo("\n".join(f"  {line}" for line in lines))
+        typer.echo("\n".join(f"  {visible(line)}" for line in lines))
     if svg is not None or png is not None:
         _draw(query, naming, syntax, svg, png)
 

@@ -2,25 +2,24 @@
 
 from __future__ import annotations
 
-import unicodedata
 from collections.abc import Iterator
 from dataclasses import dataclass
 from html import escape
 from typing import TYPE_CHECKING
+
+from pathformer.words import visible
 
 if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions, Group, RenderableType
 
     from pathformer.engine.answers import Answer, Answers
 
-__all__ = ["KNOWN", "PREDICTED", "html_table", "notes", "percent", "terminal_lines", "visible"]
+__all__ = ["KNOWN", "PREDICTED", "html_table", "notes", "percent", "terminal_lines"]
 
 KNOWN, PREDICTED = "green", "yellow"  # as the terminal calls them
 _WIDEST = 60  # columns that names are given; a longer one pushes the rest of its line as far as there is room
 _NARROWEST = 12  # columns that a name has on the narrowest screen
 _KIND = 9  # columns of "predicted"
-_STEERING = {"Cc", "Zl", "Zp", "Cs"}
-_TURNING = {"LRE", "RLE", "LRO", "RLO", "PDF", "LRI", "RLI", "FSI", "PDI"}
 _HTML = {True: "#1a7f37", False: "#9a6700"}
 
 
@@ -68,7 +67,7 @@ class _Lines:
             for part in more:
                 yield Text(" " * (first + 2) + part.plain.rstrip(), colour)
             if self.why and answer.why is not None:
-                yield Padding(Text(str(answer.why), "dim"), (0, 0, 0, first + 4), expand=False)
+                yield Padding(Text(visible(str(answer.why)), "dim"), (0, 0, 0, first + 4), expand=False)
         if note := notes(self.answers):
             yield Text(note, "italic")
 
@@ -92,20 +91,6 @@ def _kind(answer: Answer) -> str:
     return "known" if answer.known else "predicted"
 
 
-def visible(text: str) -> str:
-    """A name for a terminal: signs that would move its cursor, colour it or turn its direction are spelled out.
-
-    >>> visible("red" + chr(27) + "[31m")
-    'red\\\\x1b[31m'
-    """
-    return "".join(ascii(sign)[1:-1] if _steers(sign) else sign for sign in text)
-
-
-def _steers(sign: str) -> bool:
-    """Controls, line ends and what sets the direction of writing; joiners of letters are a part of names."""
-    return unicodedata.category(sign) in _STEERING or unicodedata.bidirectional(sign) in _TURNING
-
-
 def _name(answer: Answer) -> str:
     """The label, with the name beside it where they differ by more than how blanks are written."""
     same = answer.label.replace("_", " ") == answer.entity.replace("_", " ")
@@ -118,7 +103,7 @@ def notes(answers: Answers) -> str:
     if not doubt and any(not answer.calibrated for answer in answers):
         doubt = "a probability with ? was not measured: nothing like it stands in that place in the graph"
     told = (answers.note, _held_back(len(answers.held_back)), doubt if answers.predicted else "")
-    return "\n".join(note for note in told if note)
+    return "\n".join(map(visible, filter(None, told)))
 
 
 def _held_back(count: int) -> str:

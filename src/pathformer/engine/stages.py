@@ -11,10 +11,10 @@ from pathlib import Path
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
-from pathformer.engine.show import visible
 from pathformer.engine.workshop import write_whole
 from pathformer.symbolic.compiled import is_compiled
 from pathformer.training.display import Display, duration
+from pathformer.words import visible
 
 __all__ = ["TRAINING", "Stages"]
 
