@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from pathformer.errors import AmbiguousNameError, UnknownNameError
 from pathformer.kg import lookup
+from pathformer.kg.names import Names
 from pathformer.kg.vocab import Vocabulary
 
 ENTITIES = ["Q1", "Paris", "PARIS", "rome", "Straße", "東京", 'the "x"']
@@ -74,6 +77,23 @@ def test_an_unknown_name_gives_the_closest(vocabulary: Vocabulary) -> None:
         vocabulary.entity_id("zzzzzz")
     with pytest.raises(UnknownNameError, match=r"^no entity ''; no name or label is close to it$"):
         vocabulary.entity_id("")
+
+
+@given(st.lists(st.text("abÆ", max_size=6), max_size=12), st.text("abÆ", min_size=1, max_size=3))
+def test_the_names_that_hold_a_piece_are_found_in_one_scan(names: list[str], piece: str) -> None:
+    """All of them but where pieces overlap across the end of a name, and no other."""
+    found = list(lookup._holding(piece, Names.of(names)))
+    holding = [place for place, name in enumerate(names) if piece in name]
+    assert found == sorted(set(found))
+    assert set(found) <= set(holding)
+    if len(piece) == 1:
+        assert found == holding
+
+
+def test_an_empty_name_is_close_to_none_in_a_large_graph(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lookup, "_ALL", 1)
+    with pytest.raises(UnknownNameError, match=r"^no entity ''; no name or label is close to it$"):
+        Vocabulary.of(["Fellini", "Oscar"], ["won"]).entity_id("")
 
 
 def test_in_a_large_graph_the_closest_share_a_piece(monkeypatch: pytest.MonkeyPatch) -> None:

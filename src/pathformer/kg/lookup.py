@@ -69,7 +69,7 @@ def _candidates(name: str, names: Names, folded: Names) -> Iterator[str]:
         yield from names
         return
     text = fold(name)
-    for piece in {text[:_PIECE], text[-_PIECE:]}:
+    for piece in filter(None, dict.fromkeys((text[:_PIECE], text[-_PIECE:]))):
         yield from (names[place] for place in islice(_holding(piece, folded), _SHARED))
 
 
@@ -79,6 +79,6 @@ def _holding(piece: str, names: Names) -> Iterator[int]:
     start, last = int(offsets[0]), -1
     for match in re.finditer(re.escape(piece.encode(errors="replace")), data[start : offsets[-1]].data):
         place = int(np.searchsorted(offsets, start + match.start(), "right")) - 1
-        if place != last:
+        if place != last and start + match.end() <= offsets[place + 1]:  # not half of one name and half of the next
             last = place
             yield place
