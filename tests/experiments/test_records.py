@@ -13,7 +13,7 @@ from pathformer.evaluation.report import Report
 from pathformer.experiments.keep import curve_of
 from pathformer.experiments.records import PACKAGED, Record, read_records
 from pathformer.experiments.settings import run_names
-from pathformer.experiments.tables.measured import QUERY_SETS
+from pathformer.experiments.tables.captions import QUERY_SETS
 from pathformer.query.structures import EPFO, NEGATION_STRUCTURES
 
 ROOT = Path(__file__).parents[2]
