@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 from pathformer.errors import QuerySizeError, QuerySyntaxError, UnknownIdError, UnsupportedQueryError
@@ -22,6 +23,15 @@ def test_ids_become_names_and_inverses_swap():
 def test_python_tuples_are_read_as_text_is():
     instance = (((0, (0,)), (1, (2,)), (-1,)), (4,))
     assert parse(instance, NAMING) == parse(str(instance), NAMING)
+
+
+def test_numbers_of_an_array_are_ids_too():
+    for kind in (np.int32, np.int64, np.uint8):
+        number = np.arange(3).astype(kind)
+        assert parse((number[1], (number[2], number[0])), NAMING) == parse("(1, (2, 0))", NAMING)
+    two = np.array([-2, -1])
+    assert parse(((0, (0,)), (1, (2, two[0]))), NAMING) == parse("((0, (0,)), (1, (2, -2)))", NAMING)
+    assert parse(((0, (0,)), (1, (2,)), (two[1],)), NAMING) == parse("((0, (0,)), (1, (2,)), (-1,))", NAMING)
 
 
 @pytest.mark.parametrize("name", STRUCTURES)

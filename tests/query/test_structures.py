@@ -57,6 +57,24 @@ def test_any_tree_is_a_tuple_and_back(tree):
 
 
 @pytest.mark.parametrize(
+    ("shape", "message"),
+    [
+        (5, "a shape is a tuple, not '5'"),
+        (None, "a shape is a tuple, not 'None'"),
+        ((), "a shape is a tuple, not '()'"),
+        (["e", ["r"]], "a shape is a tuple, not '(e,(r,))'"),
+        (("e", ("r", 3)), "in (e,(r,3)), the operators after a start are r or n, at least one"),
+        (("e", None), "in (e,None), 'e' stands where a branch was expected"),
+        ((("e", ("r",)), 7), "in ((e,(r,)),7), 7 stands where a branch was expected"),
+    ],
+)
+def test_what_is_no_nested_tuple_of_letters_is_told(shape, message):
+    with pytest.raises(UnsupportedQueryError) as caught:
+        structure(shape)
+    assert str(caught.value) == message
+
+
+@pytest.mark.parametrize(
     ("text", "error", "message"),
     [
         ("4i", QuerySyntaxError, "no structure '4i': expected one of 1p, 2p"),

@@ -176,8 +176,8 @@ def tree_of_instance(instance: Instance) -> Tree:
 
 def shape_text(shape: Shape) -> str:
     """A shape as it is written, without quotes: `((e,(r,)),(e,(r,n)))`."""
-    if isinstance(shape, str):
-        return shape
+    if not isinstance(shape, tuple | list):
+        return str(shape)
     inner = ",".join(map(shape_text, shape))
     return f"({inner},)" if len(shape) == 1 else f"({inner})"
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ast
 import re
+from numbers import Integral
 from typing import Any
 
 from pathformer.errors import QuerySizeError, QuerySyntaxError, UnknownIdError, UnsupportedQueryError
@@ -127,7 +128,7 @@ def _wrong(node: Any, why: str) -> QuerySyntaxError:
 
 
 def _is_id(value: Any) -> bool:
-    return type(value) is int
+    return isinstance(value, Integral) and not isinstance(value, bool)
 
 
 def _short(text: str) -> str:

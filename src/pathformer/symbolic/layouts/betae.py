@@ -131,7 +131,7 @@ def _stored(
 ) -> Stored:
     try:
         kind = structure(shape)
-    except (QueryError, TypeError, IndexError) as error:
+    except QueryError as error:
         raise BenchmarkError(f"{file}: {shape!r} is not a query structure ({error})") from error
     with reading_ids(file, f"{kind} queries"):
         ordered = sorted(instances)
