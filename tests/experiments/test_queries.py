@@ -121,3 +121,17 @@ def test_the_papers_sets_are_put_together(data_dir: Path) -> None:
     assert sets.origin_of("valid") == "betae-protocol draw, not the released queries"
     assert sets.origin_of("test") == "drawn by the protocol, seed 0"
     assert [len(q) for q in sets["test"].values()] == [17_034, 4_000]  # Table 10
+
+
+@pytest.mark.data
+def test_what_query2box_lacks_of_the_training_queries_is_drawn(data_dir: Path) -> None:
+    from pathformer.kg.datasets import load
+
+    kg = load("fb15k-237", data_dir)
+    names = ("2i", "3i", "2in")
+    sets = query_sets(kg, "betae", trained=names, evaluated=(), data=data_dir, splits=("train",))
+    assert sets.origin_of("train") == (
+        "2i: released (Query2box, the same as BetaE's); 3i 2in: drawn by the protocol, seed 0"
+    )
+    assert [len(sets["train"][name]) for name in names] == [149_689, 149_689, 14_968]  # Table 10
+    assert all((queries.easy.counts > 0).all() for queries in sets["train"].values())
