@@ -260,15 +260,16 @@ class Largest(TorchDispatchMode):
         return made
 
 
+@pytest.mark.parametrize("device", ["cpu", pytest.param("cuda", marks=pytest.mark.gpu)])
 @pytest.mark.parametrize("ranked", ["hard", "easy"])
-def test_thousands_of_answers_take_no_more_memory_than_their_distances(ranked: str) -> None:
+def test_thousands_of_answers_take_no_more_memory_than_their_distances(ranked: str, device: str) -> None:
     queries, entities, few, many = 12, 4000, 20, 3000
     rng = np.random.default_rng(0)
     distances = torch.from_numpy(rng.integers(0, 50, (queries, entities)).astype(np.float32))
     answers = [rng.permutation(entities)[: few + many] for _ in range(queries)]
     hard, easy = (Ragged.of([sorted(row[part].tolist()) for row in answers]) for part in (slice(few), slice(few, None)))
     targets = hard if ranked == "hard" else easy
-    given = distances.clone()
+    given = distances.to(device, copy=True)
     with Largest() as watch:
         ranks = rank_block(given, targets, [easy, hard])
     assert 0 < watch.bytes <= distances.nbytes
