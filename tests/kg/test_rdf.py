@@ -154,6 +154,47 @@ def test_bad_lines_of_ntriples_can_be_skipped(tmp_path: Path) -> None:
     assert len(graph.report.notes) == 1
 
 
+@pytest.mark.parametrize(
+    "bad",
+    [
+        "broken",
+        "<http://e/a> <http://e/r> .",
+        '<http://e/a> <http://e/r> "left open .',
+        "<http://e/a> <http://e/r> <http://e/b .",
+        "<http://e/a> <http://e/r> <http://e/b> <http://e/c> .",
+        "<http://e/a> <http://e/r> <http://e/b>",
+        "<http://e/a> <http://e/r> <http://e/b> . <http://e/a> <http://e/r>",
+    ],
+)
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
+def test_a_bad_line_of_ntriples_costs_itself_alone(bad: str, end: str, tmp_path: Path) -> None:
+    good = [f"_:n{number} <http://e/r> <http://e/{number}> ." for number in range(1, 4)]
+    graph = read(tmp_path, end.join([good[0], bad, *good[1:], good[0], ""]), "x.nt", skip_bad=True)
+    assert named(graph) == {("_:b1", "r", "1"), ("_:b2", "r", "2"), ("_:b3", "r", "3")}
+    assert (graph.report.skipped, graph.report.duplicates) == (1, 1)
+    assert graph.report.notes[0].startswith(f"{tmp_path}/x.nt:2: ")
+
+
+def test_good_lines_are_the_same_whether_or_not_bad_ones_are_skipped(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lines = [f"_:n{number % 9} <http://e/r{number % 3}> <http://e/{number * 7 % 31}> ." for number in range(200)]
+    whole = read(tmp_path, "\n".join(lines), "x.nt")
+    monkeypatch.setattr(_rdf, "_BYTES", 300)  # several pieces, some with a bad line
+    mixed = [part for number, line in enumerate(lines) for part in ([line] if number % 40 else [line, '"left open'])]
+    again = read(tmp_path, "\n".join(mixed), "x.nt", skip_bad=True)
+    assert again.fingerprint() == whole.fingerprint()
+    assert again.report.skipped == 5
+    assert again.report.notes[0].startswith(f"{tmp_path}/x.nt:2: ")
+
+
+@pytest.mark.parametrize("name", ["x.nt", "x.ttl"])
+@pytest.mark.parametrize("skip_bad", [False, True])
+def test_a_mark_before_the_text_is_no_part_of_it(name: str, skip_bad: bool, tmp_path: Path) -> None:
+    content = "\ufeff<http://e/a> <http://e/r> <http://e/b> .\n"
+    assert named(read(tmp_path, content, name, skip_bad=skip_bad)) == {("a", "r", "b")}
+
+
 def test_a_long_file_with_a_bad_byte_keeps_its_line_numbers(tmp_path: Path) -> None:
     lines = [b"<http://e/%d> <http://e/r> <http://e/b> ." % number for number in range(20_000)]
     lines[15_000] = b"<http://e/\xff> <http://e/r> <http://e/b> ."

@@ -39,13 +39,14 @@ def plain_name(path: Path) -> str:
 
 
 class Reader(io.RawIOBase):
-    """Unpacked bytes in UTF-8; counts lines, tells progress, turns damage into one sentence."""
+    """Unpacked bytes in UTF-8, no mark before them; counts lines, tells progress, turns damage into one sentence."""
 
     def __init__(self, path: Path, raw: BinaryIO, encoding: str, advance: Callable[[int], None] | None) -> None:
         self._path, self._raw, self._advance = path, raw, advance
         self._stream, self.packing = _unpacked(raw)
         self._lines = self._taken = self._told = 0
         self._transcode = None if _is_utf8(encoding) else _transcoder(encoding)
+        self._ahead: bytes | None = None  # what was read to see whether there is a mark; None: not looked at yet
 
     def readable(self) -> bool:
         """It is."""
@@ -70,9 +71,14 @@ class Reader(io.RawIOBase):
         return len(data)
 
     def _take(self, size: int) -> bytes:
-        """Bytes as they are packed in the file."""
+        """Bytes as they are packed in the file, but for the mark of UTF-8 that some systems write first."""
         try:
-            data: bytes = self._stream.read(size)
+            if self._ahead is None:
+                self._ahead = self._stream.read(len(codecs.BOM_UTF8)) if self._transcode is None else b""
+                if self._ahead == codecs.BOM_UTF8:
+                    self._taken, self._ahead = len(self._ahead), b""
+            data: bytes = self._ahead[:size] + self._stream.read(max(0, size - len(self._ahead)))
+            self._ahead = self._ahead[size:]
         except _DAMAGE as error:
             what = f"the {self.packing} archive ends early or is damaged" if self.packing else "cannot be read"
             raise GraphFileError(f"{what} ({error})", self._path, self._line_of_damage()) from error

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import io
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -20,22 +21,25 @@ from pathformer.kg.source import Reader, open_bytes
 
 __all__ = ["read_rdf"]
 
+Parse = Callable[[Any], Iterator[Any]]  # bytes, or a file of them, to statements
+
 _ROWS = 1 << 16  # statements a batch
+_BYTES = 1 << 20  # of lines that are parsed at once
 _LABELS = ("http://www.w3.org/2000/01/rdf-schema#label", "http://www.w3.org/2004/02/skos/core#prefLabel")
 
 
 def read_rdf(path: Path, options: ReadOptions, syntax: str, *, by_line: bool) -> Iterator[Batch]:
-    """The triples of an RDF file in one of pyoxigraph's formats; `by_line`: a bad byte harms its line only."""
+    """The triples of an RDF file in one of pyoxigraph's formats; `by_line`: a statement is a line, and no more."""
     try:
         import pyoxigraph
     except ImportError as error:
         raise MissingExtraError("reading RDF", "pyoxigraph", "rdf") from error
     with open_bytes(path, options.encoding, options.advance) as stream:
         bad = _BadLines(path, options.skip_bad)
-        text: Any = _DecodableLines(stream, bad) if by_line and options.skip_bad else stream
-        parser = pyoxigraph.parse(text, format=getattr(pyoxigraph.RdfFormat, syntax))
+        parse: Parse = partial(pyoxigraph.parse, format=getattr(pyoxigraph.RdfFormat, syntax))
         names = _Names(options, pyoxigraph)
-        for triple in bad.skipped_over(parser):
+        alone = by_line and options.skip_bad
+        for triple in _line_by_line(stream, parse, bad) if alone else bad.skipped_over(parse(stream)):
             names.add(triple)
             if len(names.heads) == _ROWS:
                 yield names.batch()
@@ -110,14 +114,14 @@ class _BadLines:
         self.notes: tuple[str, ...] = ()
 
     def skipped_over(self, parser: Iterator[Any]) -> Iterator[Any]:
-        """What the parser gives; after an error it goes on behind it."""
+        """What the parser gives; after an error it goes on behind it, past what it takes for a part of the same."""
         while True:
             try:
                 yield next(parser)
             except StopIteration:
                 return
             except SyntaxError as error:
-                problem = re.sub(r"^Parser error [^:]*: ", "", error.msg)
+                problem = _problem(error)
                 self.meet(error.lineno or 1, problem, fatal="UTF-8" in problem)
 
     def meet(self, line: int, problem: str, *, fatal: bool = False) -> None:
@@ -129,30 +133,33 @@ class _BadLines:
         self.notes = self.notes or (str(error),)
 
 
-class _DecodableLines(io.RawIOBase):
-    """A reader without the lines that are not UTF-8; their line ends stay, so that line numbers hold."""
+def _line_by_line(stream: Reader, parse: Parse, bad: _BadLines) -> Iterator[Any]:
+    """The statements of a format that has one a line: a bad line costs itself, whatever it leaves open behind it.
 
-    def __init__(self, stream: Reader, bad: _BadLines) -> None:
-        self._lines, self._bad = io.BufferedReader(stream), bad
-        self._number, self._left = 0, b""
-
-    def readable(self) -> bool:
-        """It is."""
-        return True
-
-    def read(self, size: int | None = -1) -> bytes:
-        """Up to `size` bytes."""
-        wanted = 1 << 16 if size is None or size < 0 else size
-        if not self._left:
-            self._left = b"".join(map(self._checked, self._lines.readlines(wanted)))
-        data, self._left = self._left[:wanted], self._left[wanted:]
-        return data
-
-    def _checked(self, line: bytes) -> bytes:
-        self._number += 1
+    Lines are parsed many at once, and one by one where that finds an error: the parser's own way on behind an error
+    leads past lines that are good.
+    """
+    lines, number = io.BufferedReader(stream), 0
+    while block := b"".join(lines.readlines(_BYTES)):
         try:
-            line.decode()
-        except UnicodeDecodeError:
-            self._bad.meet(self._number, "not UTF-8 text")
-            return b"\n"
-        return line
+            yield from list(parse(block))  # all of them, or none
+            number += block.count(b"\n")
+        except SyntaxError:
+            for line in block.splitlines():
+                number += 1
+                yield from _statements(line, number, parse, bad)
+
+
+def _statements(line: bytes, number: int, parse: Parse, bad: _BadLines) -> list[Any]:
+    try:
+        line.decode()
+        return list(parse(line))
+    except UnicodeDecodeError:
+        bad.meet(number, "not UTF-8 text")
+    except SyntaxError as error:
+        bad.meet(number, _problem(error))
+    return []
+
+
+def _problem(error: SyntaxError) -> str:
+    return re.sub(r"^Parser error [^:]*: ", "", error.msg)
