@@ -95,6 +95,24 @@ def test_a_nearer_entity_is_never_less_likely_and_a_known_one_is_certain() -> No
             assert ((predicted > 0) & (predicted < 1)).all()
 
 
+@given(
+    st.lists(st.tuples(st.floats(0, 10), st.booleans(), st.booleans()), min_size=1, max_size=12),
+    st.sampled_from(["fitted", "habit"]),
+)
+def test_odd_ones_change_nothing_and_lie_between_their_neighbours(
+    listed: list[tuple[float, bool, bool]], which: str
+) -> None:
+    calibration = Calibration.fit(*material(80, seed=4)[:2]) if which == "fitted" else Calibration.none()
+    distances, known, marked = zip(*sorted(listed), strict=True)
+    found = candidates(list(distances), list(known))
+    odd = np.array(marked) & found.predicted
+    given_ = calibration.probabilities(found, odd)
+    assert given_[~odd].tolist() == calibration.probabilities(found.where(~odd)).tolist()
+    assert (np.diff(given_[found.predicted]) <= 0).all()
+    assert ((given_ > 0) & (given_ <= 1)).all()
+    assert calibration.probabilities(found, np.zeros_like(odd)).tolist() == calibration.probabilities(found).tolist()
+
+
 def test_it_reads_back_from_json_as_it_was() -> None:
     found, right, _ = material(50, seed=5)
     for calibration in (Calibration.fit(found, right), Calibration.none()):

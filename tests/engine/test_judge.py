@@ -15,7 +15,10 @@ from pathformer.models import build
 
 @pytest.fixture(scope="module")
 def engine(graph: KnowledgeGraph) -> Engine:
-    kg = hold_out(graph, 0.1)
+    return untrained(hold_out(graph, 0.1))
+
+
+def untrained(kg: KnowledgeGraph) -> Engine:
     names = kg.vocabulary
     settings = {"dim": 16, "layers": 1, "heads": 2}
     model = build("pathformer", settings, entities=names.entity_count, relations=names.relation_count)
@@ -47,3 +50,21 @@ def test_what_the_other_part_makes_true_is_neither_right_nor_wrong(engine: Engin
             assert not (right & ~true).any()
             counts[name] += int((true & ~right).sum())
     assert counts["train"] > 0 == counts["all but valid"]
+
+
+def test_what_is_judged_is_what_is_shown() -> None:
+    """The predictions of held-out questions are those that `ask` gives, with those of another kind held back."""
+    draw = np.random.default_rng(0)
+    pairs = [(int(a), int(b)) for a, b in draw.integers(0, 15, (120, 2))]
+    triples = [(f"a{a}", "r", f"b{b}") for a, b in pairs] + [(f"b{a}", "s", f"c{b}") for a, b in pairs]
+    engine = untrained(hold_out(KnowledgeGraph.from_triples(triples), 0.1))
+    questions = draw_held_out(engine.kg, "test", 6)
+    judged = find_predictions(questions, engine.kg.graph(), engine.encoder, engine.index)
+    asked = [each.structure.instance(row.tolist()) for each in questions.values() for row in each.ids]
+    names, held_back = engine.kg.vocabulary, 0
+    for found, answers in zip(judged.found, engine.ask(asked, why=False), strict=True):
+        assert [names.entity(int(e)) for e in found.entities[found.predicted]] == [a.entity for a in answers.predicted]
+        likely = engine.calibration.probabilities(found)[found.predicted]
+        assert likely.tolist() == [a.probability for a in answers.predicted]
+        held_back += len(answers.held_back)
+    assert held_back > len(asked)

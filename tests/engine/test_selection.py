@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from pathformer.engine.answers import Answers
 from pathformer.engine.engine import Engine
-from pathformer.engine.selection import Options
+from pathformer.engine.selection import looked_at
 from pathformer.engine.show import html_table, notes
 
 DIRECTED = "?x : directed(Fellini, ?x)"
@@ -87,18 +87,12 @@ def test_what_is_held_back_is_what_any_kind_would_add(
 @pytest.mark.parametrize("top", range(1, 6))
 def test_the_search_looks_deeper_for_what_fits(measured: Engine, top: int) -> None:
     every = measured.ask(DIRECTED, top=100, why=False, any_kind=True).predicted
-    looked_at = every[: Options(top=top).looked_at]
-    assert (
-        measured.ask(DIRECTED, top=top, why=False).predicted.items
-        == looked_at.where(lambda a: a.calibrated)[:top].items
-    )
+    fit = every[: looked_at(top)].where(lambda a: a.calibrated)
+    assert measured.ask(DIRECTED, top=top, why=False).predicted.items == fit.items[:top]
 
 
 def test_how_deep_it_looks() -> None:
-    assert Options(top=10).looked_at == 40
-    assert Options(top=1000).looked_at == 2000
-    assert Options(top=10, any_kind=True).looked_at == 10
-    assert Options(top=10, known=True).looked_at == Options(top=0).looked_at == 0
+    assert [looked_at(top) for top in (0, 1, 10, 1000)] == [0, 4, 40, 2000]
 
 
 def test_an_engine_that_measured_nothing_holds_back_all_the_same(engine: Engine) -> None:

@@ -19,7 +19,7 @@ from pathformer.engine.kinds import Kinds, say_stray
 from pathformer.engine.proof import Reason, Sets, prove, say
 from pathformer.engine.question import Asked
 from pathformer.engine.search import search
-from pathformer.engine.selection import Options, select
+from pathformer.engine.selection import Options, looked_at, select
 from pathformer.engine.spell import Speller
 from pathformer.index import Index
 from pathformer.kg.graph import Graph
@@ -44,11 +44,12 @@ class Service:
 
 def ask(questions: Sequence[Asked], service: Service, options: Options) -> list[Answers]:
     """The answers of every question; as many as memory bears are encoded and searched at once."""
+    top = 0 if options.known is True else options.top
     answers = []
     for first in range(0, len(questions), _TOGETHER):
         part = questions[first : first + _TOGETHER]
         trees = [asked.tree for asked in part]
-        found = search(trees, service.graph, service.encoder, service.index, options.looked_at)
+        found = search(trees, service.graph, service.encoder, service.index, looked_at(top))
         answers += [_answers(asked, one, service, options) for asked, one in zip(part, found, strict=True)]
     return answers
 
@@ -57,8 +58,9 @@ def _answers(asked: Asked, found: Candidates, service: Service, options: Options
     if absurd := contradicts_itself(asked.tree):
         found = found.where(found.known)
     doubt, sets = _doubt(asked, service), Sets(service.graph)
-    probabilities = service.calibration.probabilities(found)
-    chosen = select(found, probabilities, service.kinds, options, asked.limit)
+    odd = service.kinds.odd(found, options.top)
+    probabilities = service.calibration.probabilities(found, odd)
+    chosen = select(found, odd, probabilities, options, asked.limit)
     reasons = _reasons(found, [place for _, place in chosen.given], sets, service) if options.why else {}
     needed = options.why or not found.known.any()
     speller = Speller(service.vocabulary, asked.answer, asked.variables if needed else {})
@@ -71,7 +73,7 @@ def _answers(asked: Asked, found: Candidates, service: Service, options: Options
             label=service.vocabulary.label(entity),
             known=known,
             probability=float(probabilities[place]),
-            calibrated=known or not (doubt or chosen.odd[place]),
+            calibrated=known or not (doubt or odd[place]),
             score=-float(found.distances[place]),
             why=say(reasons[place], speller) if place in reasons else None,
         )

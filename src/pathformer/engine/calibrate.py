@@ -85,10 +85,17 @@ class Calibration:
         """Whether held-out queries stand behind it."""
         return self.predictions > 0
 
-    def probabilities(self, found: Candidates) -> Floats:
-        """Of every entity found, (K,): 1 for a known answer, else how likely it is one."""
+    def probabilities(self, found: Candidates, odd: npt.NDArray[np.bool_] | None = None) -> Floats:
+        """Of every entity found, (K,): 1 for a known answer, else how likely it is one.
+
+        odd: (K,) predictions that are not counted. Others are as likely as if these were not there; what is said of
+        these themselves lies between their neighbours.
+        """
         result = np.ones(len(found))
         result[found.predicted] = np.interp(self._scores(features(found)), self.steps, self.levels)
+        if odd is not None and odd.any():
+            result[~odd], rough = self.probabilities(found.where(~odd)), result[odd]
+            result[odd] = np.clip(rough, *_between(result, odd, found.predicted))
         return result
 
     def to_json(self) -> dict[str, Any]:
@@ -126,6 +133,14 @@ class Calibration:
         """z of one query's predictions, (P, F) -> (P,), never rising."""
         z = (table - self.mean) / self.scale @ self.weights + self.bias
         return np.minimum.accumulate(z)
+
+
+def _between(falling: Floats, odd: npt.NDArray[np.bool_], predicted: npt.NDArray[np.bool_]) -> tuple[Floats, Floats]:
+    """The least and the most that odd ones may be in a sequence of predictions that falls without them."""
+    values, apart = falling[predicted], odd[predicted]
+    before = np.minimum.accumulate(np.where(apart, 1.0, values))
+    after = np.maximum.accumulate(np.where(apart, 0.0, values)[::-1])[::-1]
+    return after[apart], before[apart]
 
 
 def pool_adjacent_violators(values: Floats, weights: Floats) -> tuple[Floats, npt.NDArray[np.int64]]:

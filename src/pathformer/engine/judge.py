@@ -14,8 +14,10 @@ import numpy.typing as npt
 from pathformer.engine.calibrate import Calibration
 from pathformer.engine.candidates import Candidates
 from pathformer.engine.encode import Encoder
+from pathformer.engine.kinds import Kinds
 from pathformer.engine.reliability import Reliability, reliability
 from pathformer.engine.search import search
+from pathformer.engine.selection import fitting, looked_at
 from pathformer.index import Index
 from pathformer.kg.graph import Graph
 from pathformer.kg.knowledge import KnowledgeGraph
@@ -48,14 +50,16 @@ def all_but(kg: KnowledgeGraph, part: str) -> Graph:
 def find_predictions(
     queries: Mapping[str, Queries], graph: Graph, encoder: Encoder, index: Index, top: int = TOP
 ) -> Judged:
-    """Search as the engine does, knowing `graph` only; right is what the queries hold as a missing answer."""
+    """Search and choose as the engine does, knowing `graph` only; right is what queries hold as a missing answer."""
+    kinds = Kinds(graph)
     found: list[Candidates] = []
     right: list[npt.NDArray[np.bool_]] = []
     for asked in queries.values():
         for first in range(0, len(asked), _AT_ONCE):
             rows = range(first, min(first + _AT_ONCE, len(asked)))
             trees = [asked.structure.tree(asked.ids[row].tolist()) for row in rows]
-            for row, one in zip(rows, search(trees, graph, encoder, index, top), strict=True):
+            for row, near in zip(rows, search(trees, graph, encoder, index, looked_at(top)), strict=True):
+                one = fitting(near, kinds.odd(near, top), top)
                 found.append(one)
                 right.append(np.isin(one.entities[one.predicted], asked.hard[row]))
     return Judged(tuple(found), tuple(right))

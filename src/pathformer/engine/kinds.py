@@ -1,9 +1,10 @@
 """Whether a question asks of things what such things have: what stands at the ends of relations, read off the graph.
 
-R directed relations of the graph. Entities have no types here; what tells their kind is which directed relations they
-have. The *company* of a relation is every relation that some entity with it has, itself among them. An entity that has
-nothing of that company never stands where the relation starts, and is like nothing that does: a link from there was
-not among the held-out questions that probabilities were measured on, nor was such an answer ever right there.
+R directed relations of the graph, K entities found for a question. Entities have no types here; what tells their kind
+is which directed relations they have. The *company* of a relation is every relation that some entity with it has,
+itself among them. An entity that has nothing of that company never stands where the relation starts, and is like
+nothing that does: a link from there was not among the held-out questions that probabilities were measured on, nor was
+such an answer ever right there.
 
 The test is exact and one-sided: it never doubts an edge that the graph has.
 """
@@ -13,6 +14,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from pathformer.engine.candidates import Candidates
 from pathformer.kg.graph import Graph
 from pathformer.kg.vocab import Vocabulary
 from pathformer.query.computation import Anchor, Intersection, Negation, Projection, Tree, Union, children
@@ -46,6 +48,16 @@ class Kinds:
                 return any(self.fits(entity, branch) for branch in branches)
             case Anchor() | Negation():  # neither says what kind of thing it holds
                 return True
+
+    def odd(self, found: Candidates, top: int) -> npt.NDArray[np.bool_]:
+        """(K,) which of the predictions do not fit; those behind the `top`-th that does are not looked at."""
+        odd, left = np.zeros(len(found), np.bool_), top
+        for place in found.predicted.nonzero()[0].tolist():
+            if not left:
+                break
+            odd[place] = not self.fits(int(found.entities[place]), found.tree)
+            left -= not odd[place]
+        return odd
 
     def stray(self, tree: Tree) -> Link | None:
         """The first link of a tree that starts from what has no relation of those that it does start from."""

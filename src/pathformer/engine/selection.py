@@ -2,7 +2,7 @@
 
 K entities found. Known answers are all given. Of the others the nearest are, but for those of another kind: what has no
 relation of those that stand in that place in the graph (`kinds`) is held back, and said to be. The search looks deeper
-than `top` for their sake, which leaves ranks and probabilities as they are.
+than `top` for their sake. Probabilities are fitted and judged on the same choice (`judge`).
 """
 
 from __future__ import annotations
@@ -13,10 +13,9 @@ import numpy as np
 import numpy.typing as npt
 
 from pathformer.engine.candidates import Candidates
-from pathformer.engine.kinds import Kinds
 from pathformer.errors import InputError
 
-__all__ = ["Options", "Selection", "select"]
+__all__ = ["Options", "Selection", "fitting", "looked_at", "select"]
 
 Mask = npt.NDArray[np.bool_]
 Floats = npt.NDArray[np.float64]
@@ -41,13 +40,6 @@ class Options:
         if self.min_probability is not None and not 0.0 <= self.min_probability <= 1.0:
             raise InputError(f"a probability lies between 0 and 1, got {self.min_probability}")
 
-    @property
-    def looked_at(self) -> int:
-        """How many of the nearest entities that are not known are looked at."""
-        if self.known is True:
-            return 0
-        return self.top if self.any_kind else min(_DEEPER * self.top, self.top + _DEEPEST)
-
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Selection:
@@ -55,35 +47,35 @@ class Selection:
 
     given: list[Ranked]
     held_back: list[Ranked]  # of another kind, and given if any kind were wanted
-    odd: Mask  # (K,) whether it is of another kind; False of what was not looked at
     left_out: str  # what `top` and `min_probability` hide of the predictions, in words
 
 
-def select(found: Candidates, probabilities: Floats, kinds: Kinds, options: Options, limit: int | None) -> Selection:
-    """The candidates that are wanted; limit: how many at most, known ones among them."""
-    kept, odd = _by_kind(found, kinds, options)
+def looked_at(top: int) -> int:
+    """How many of the nearest entities that are not known are looked at for `top` that fit."""
+    return min(_DEEPER * top, top + _DEEPEST)
+
+
+def fitting(found: Candidates, odd: Mask, top: int) -> Candidates:
+    """The known answers and the `top` nearest others that are not odd (K,)."""
+    return found.where(found.known | _first(found.predicted & ~odd, top))
+
+
+def select(found: Candidates, odd: Mask, probabilities: Floats, options: Options, limit: int | None) -> Selection:
+    """The candidates that are wanted; odd (K,): which are of another kind; limit: how many at most, known ones too."""
+    nearest = found.known | _first(found.predicted, options.top)
+    kept = nearest if options.any_kind else found.known | _first(found.predicted & ~odd, options.top)
     wanted = _wanted(found, probabilities, options)
-    last = int(found.known.sum()) + options.top  # the last rank that would be given if any kind were wanted
-    nearest = [(rank, place) for rank, place in wanted if rank <= last][:limit]
+    of_any_kind = [(rank, place) for rank, place in wanted if nearest[place]][:limit]
     return Selection(
         given=[(rank, place) for rank, place in wanted if kept[place]][:limit],
-        held_back=[(rank, place) for rank, place in nearest if not kept[place]],
-        odd=odd,
+        held_back=[(rank, place) for rank, place in of_any_kind if not kept[place]],
         left_out=_left_out(probabilities[kept & found.predicted], options),
     )
 
 
-def _by_kind(found: Candidates, kinds: Kinds, options: Options) -> tuple[Mask, Mask]:
-    """Which candidates are kept (known ones, the `top` nearest others of the right kind or any), and which are odd."""
-    kept, odd = found.known.copy(), np.zeros_like(found.known)
-    left = options.top
-    for place in found.predicted.nonzero()[0].tolist():
-        if not left:
-            break
-        odd[place] = not kinds.fits(int(found.entities[place]), found.tree)
-        kept[place] = options.any_kind or not odd[place]
-        left -= int(kept[place])
-    return kept, odd
+def _first(mask: Mask, count: int) -> Mask:
+    """The first `count` that a mask has."""
+    return mask & (np.cumsum(mask) <= count)
 
 
 def _wanted(found: Candidates, probabilities: Floats, options: Options) -> list[Ranked]:
