@@ -220,3 +220,14 @@ def test_every_binding_has_its_own_name() -> None:
     speller = Speller(Vocabulary.of(["a", "b", "c"], ["r"]), "x", {(0, 0): "v", (1, 0): "v", (2, 0): "v"})
     said = say(Reason({(0, 0): 0, (1, 0): 1, (2, 0): 0}), speller)
     assert {name: value.name for name, value in said.bindings.items()} == {"v": "a", "v'": "b"}
+
+
+def test_an_edge_that_is_assumed_in_both_directions_is_told_once() -> None:
+    from pathformer.engine.proof import Step, say
+    from pathformer.engine.spell import Speller
+    from pathformer.kg.vocab import Vocabulary
+
+    speller = Speller(Vocabulary.of(["a", "b"], ["r", "s"]), "x", {})
+    said = say(Reason(steps=(Step(0, 0, 1, 7), Step(1, 1, 0, 3), Step(0, 2, 1), Step(1, 0, 0, 2))), speller)
+    assert str(said) == "s(a, b); assuming r(a, b) & r(b, a)"
+    assert [edge.rank for edge in said.assumed] == [7, 2]

@@ -114,4 +114,7 @@ def say(reason: Reason, speller: Speller) -> Why:
             name += "'"
         bindings[name] = value
     absent = tuple(dict.fromkeys(speller.spell(tree, place, entity) for tree, entity, place in reason.absent))
-    return Why(bindings, tuple(dict.fromkeys(map(edge, reason.steps))), absent)
+    edges: dict[tuple[Named, Named, Named], Edge] = {}
+    for said in map(edge, reason.steps):  # one edge may be walked in both directions, with a rank for each
+        edges.setdefault((said.subject, said.relation, said.object), said)
+    return Why(bindings, tuple(edges.values()), absent)
