@@ -36,6 +36,20 @@ def test_mlp_has_relu_between_its_maps_only() -> None:
     assert count(MLP(1600, 1600, 800, 800)) == 4_483_200
 
 
+def test_a_pair_is_equation_4() -> None:
+    torch.manual_seed(0)
+    pair = MLPPair(3, [5, 4])
+    left, right = torch.randn(2, 3), torch.randn(2, 3)
+    for row, found in enumerate(pair(left, right).tolist()):
+        values = [*left[row].tolist(), *right[row].tolist()]  # E_i (+) E_j
+        for place, layer in enumerate(pair.mlp.linears):
+            assert isinstance(layer, nn.Linear)
+            values = [max(value, 0.0) for value in values] if place else values
+            rows = zip(layer.weight.tolist(), layer.bias.tolist(), strict=True)
+            values = [sum(w * v for w, v in zip(weights, values, strict=True)) + bias for weights, bias in rows]
+        assert found == pytest.approx(values, rel=1e-4, abs=1e-6)
+
+
 def gelu(x: float) -> float:
     return 0.5 * x * (1 + math.erf(x / math.sqrt(2)))
 

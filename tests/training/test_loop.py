@@ -99,14 +99,15 @@ def test_an_interrupted_run_continues_to_the_same_bits(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, schedule: str, turns: bool
 ) -> None:
     toy.run(tmp_path / "whole", toy.quiet(), schedule=schedule, warmup=0.1, turns=turns)
-    toy.interrupt(monkeypatch, {3, 11, 12, 19})  # one of them beside a drop of the rate, one beside a validation
+    # At the full rate, beside a validation, between the drops of the rate, beside one.
+    toy.interrupt(monkeypatch, {3, 11, 12, 16, 19})
     stops = []
     for _ in range(9):
         result = toy.run(tmp_path / "cut", toy.quiet(), schedule=schedule, warmup=0.1, turns=turns)
         if result.finished:
             break
         stops.append(result.step)
-    assert len(stops) == 4
+    assert len(stops) == 5
     for name in ("last", "best"):
         assert same(tmp_path / f"whole/{name}.safetensors", tmp_path / f"cut/{name}.safetensors")
     valid = [[line for line in figures(tmp_path / f) if "valid/mrr" in line] for f in ("whole", "cut")]
