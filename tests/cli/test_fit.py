@@ -10,7 +10,7 @@ import pytest
 from typer.testing import CliRunner
 
 from pathformer.cli import app, fit, import_
-from pathformer.errors import GraphFileError, InputError
+from pathformer.errors import EngineError, GraphFileError, InputError
 from pathformer.kg.knowledge import KnowledgeGraph
 
 
@@ -119,6 +119,16 @@ def test_what_cannot_be_is_refused_before_the_graph_is_read(
     with pytest.raises(InputError) as caught:
         run("world", "--out", tmp_path / "engine", *option)
     assert str(caught.value).startswith(message)
+
+
+def test_an_engine_that_is_none_is_refused_before_the_graph_is_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(fit, "_read", lambda *_: pytest.fail("the graph was read"))
+    with pytest.raises(EngineError, match="none does not exist: make one with `pathformer fit TRIPLES --out"):
+        run("new.tsv", "--update", tmp_path / "none")
+    with pytest.raises(EngineError, match="holds no engine: make one with"):
+        run("new.tsv", "--update", tmp_path)
 
 
 def test_a_file_that_is_not_there_is_said_to_be_none(tmp_path: Path) -> None:

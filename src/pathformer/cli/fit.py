@@ -79,6 +79,8 @@ def command(
     _check(minutes, index, device, seed)
     if out is not None:
         _check_free(out, force=force)
+    if update is not None:
+        _check_engine(update)
     options = reading.given(
         format=format,
         columns=columns,
@@ -149,6 +151,13 @@ def _check_free(out: Path, *, force: bool) -> None:
     from pathformer.kg.atomic import check_target
 
     check_target(out, HEADER, force=force)
+
+
+def _check_engine(folder: Path) -> None:
+    """That there is an engine; its files are mapped, which takes no time."""
+    from pathformer.engine.engine import load
+
+    load(folder)
 
 
 def _read(triples: list[str], data: Path | None, given: Mapping[str, Any]) -> KnowledgeGraph:
