@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
+import subprocess
+import sys
+import time
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+import torch
 import training_toy as toy
 from typer.testing import CliRunner
 
@@ -196,6 +201,32 @@ def test_the_command_line_trains_continues_and_evaluates(run_path: Path, tmp_pat
     assert list(json.loads(shown.stdout)["scores"]) == ["2u"]
     assert "| 2u |" in shell.invoke(app, ["evaluate", str(out), "-s", "2u", "--format", "markdown"]).stdout
     assert "Hits@10" in shell.invoke(app, ["evaluate", str(out), "-s", "2u"]).stdout
+
+
+@pytest.mark.slow
+def test_a_command_that_is_killed_again_and_again_ends_with_the_same_bits(run_path: Path, tmp_path: Path) -> None:
+    def command(out: Path) -> list[str]:
+        settings = ["training.steps=600", "training.save_minutes=0", "--device", "cpu", "--out", str(out)]
+        return [sys.executable, "-m", "pathformer", "train", str(run_path), *settings]
+
+    environment = {**os.environ, "OMP_NUM_THREADS": "1"}
+    whole, cut = tmp_path / "whole", tmp_path / "cut"
+    subprocess.run(command(whole), env=environment, check=True, capture_output=True)
+    for step in (20, 200, 400):
+        process = subprocess.Popen(command(cut), env=environment, stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
+        while not (cut / "last.safetensors").exists() or checkpoint.read_facts(cut / "last.safetensors")["step"] < step:
+            assert process.poll() is None, "the run ended before it could be killed"
+            time.sleep(0.01)
+        process.kill()
+        process.wait()
+    assert not (cut / "test-last.json").exists()
+    subprocess.run(command(cut), env=environment, check=True, capture_output=True)
+    for name in ("last", "best"):
+        one, other = (checkpoint.read(folder / f"{name}.safetensors").tensors for folder in (whole, cut))
+        assert one.keys() == other.keys()
+        assert all(torch.equal(one[key], other[key]) for key in one)
+        reports = [Report.from_json((folder / f"test-{name}.json").read_text()) for folder in (whole, cut)]
+        assert reports[0].scores == reports[1].scores
 
 
 def test_the_command_line_refuses_in_one_sentence(tmp_path: Path) -> None:

@@ -128,7 +128,8 @@ def test_a_killed_run_continues_to_the_same_bits(tmp_path: Path) -> None:
     process.wait()
     assert 20 <= checkpoint.read_facts(path)["step"] < steps
     assert toy.run(tmp_path / "cut", toy.quiet(), steps=steps).finished
-    assert same(tmp_path / "whole/last.safetensors", path)
+    for name in ("last", "best"):
+        assert same(tmp_path / f"whole/{name}.safetensors", tmp_path / f"cut/{name}.safetensors")
 
 
 def test_the_rate_follows_the_reference_and_moments_start_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
