@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import statistics
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
 
 import numpy as np
@@ -21,10 +21,11 @@ from _record import record
 
 from pathformer.evaluation.evaluate import ModelRanker
 from pathformer.evaluation.filters import reference_filter
-from pathformer.evaluation.ranks import Ranks, fold_disjuncts, rank_block
+from pathformer.evaluation.ranks import Ranks, block_rows, even_blocks, fold_disjuncts, rank_block
 from pathformer.models import build
 from pathformer.nn.kernels import rank_triton
 from pathformer.nn.kernels.l1_rank import L1Table, l1_distances_plain
+from pathformer.plan.build import decompose
 from pathformer.query.structures import STRUCTURES
 from pathformer.symbolic.queries import Queries, Ragged
 
@@ -116,9 +117,13 @@ def whole() -> dict[str, float]:
     def rank() -> dict[str, Ranks]:
         return {name: ranker.rank(asked, asked.hard, reference_filter(asked)) for name, asked in sets.items()}
 
+    def blocks(asked: Queries) -> Iterator[Queries]:  # as `rank` cuts them: products of other shapes round otherwise
+        size = block_rows(ENTITIES, ranker.device) // len(decompose(asked.structure, ranker.union))
+        return (asked.take(np.arange(*bounds)) for bounds in even_blocks(len(asked), size))
+
     def encode() -> dict[str, torch.Tensor]:
         with torch.inference_mode():
-            return {name: ranker.points(asked)[0] for name, asked in sets.items()}
+            return {name: torch.cat([ranker.points(some)[0] for some in blocks(asked)]) for name, asked in sets.items()}
 
     ranks, points = rank(), encode()
     torch.cuda.reset_peak_memory_stats()
