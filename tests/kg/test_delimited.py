@@ -100,6 +100,42 @@ def test_other_encodings(tmp_path: Path) -> None:
     assert named(read(tmp_path, content.encode("utf-16"), encoding="utf-16")) == [("Zoë", "liebt", "Émile")]
 
 
+@pytest.mark.parametrize(
+    ("encoding", "names"), [("latin-1", "éü"), ("utf-16", "é東"), ("shift_jis", "東京"), ("utf-16-le", "éü")]
+)
+def test_long_files_of_other_encodings(encoding: str, names: str, tmp_path: Path) -> None:
+    """In UTF-8 they are longer than what is read of them at once."""
+    content = "".join(f"{names[0]}{number}\tr\t{names[1]}{number * 7 % 1000}\n" for number in range(5000))
+    told = read(tmp_path, content).fingerprint()
+    assert read(tmp_path, content.encode(encoding), encoding=encoding).fingerprint() == told
+    assert read(tmp_path, f"{content}bad\n".encode(encoding), encoding=encoding, skip_bad=True).fingerprint() == told
+
+
+def test_a_header_of_several_lines_costs_no_triple(tmp_path: Path) -> None:
+    for content, options in (
+        ('head,"rel\nation\n",tail\na,r,b\nc,r,d\n', {"header": True}),
+        ('x,"the\nhead",relation,tail\n1,a,r,b\n2,c,r,d\n', {"columns": ["the\nhead", "relation", "tail"]}),
+        ('# comment\n"of\nit"\nhead,"",tail\na,r,b\nc,r,d\n', {"header": True, "skip_bad": True}),
+        ("head,\0,tail\na,r,b\nc,r,d\n", {"header": True}),
+    ):
+        assert named(read(tmp_path, content, "x.csv", **options)) == [("a", "r", "b"), ("c", "r", "d")]  # type: ignore[arg-type]
+
+
+def test_a_header_alone_is_no_triple(tmp_path: Path) -> None:
+    for content in ("x\ty\tz", "x\ty\tz\n"):
+        assert problem(tmp_path, content, header=True) == "x.tsv: the file holds no triples"
+
+
+def test_a_row_may_be_longer_than_a_block(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("pathformer.kg.formats._delimited._BLOCK", 64)
+    long = "x" * 500
+    assert named(read(tmp_path, f"a\tr\tb\n{long}\tr\tb\nb\tr\ta\n")) == [
+        ("a", "r", "b"),
+        ("b", "r", "a"),
+        (long, "r", "b"),
+    ]
+
+
 def test_a_line_at_the_border_of_two_blocks(tmp_path: Path) -> None:
     long = "x" * 3_000_000
     graph = read(tmp_path, f"{long}1\tr\tb\n{long}2\tr\tb\n{long}3\tr\tb\n")
@@ -369,6 +405,26 @@ def test_in_csv_they_agree_too_however_odd_the_quotes(content: str, tmp_path: Pa
         graph = KnowledgeGraph.read(path, header=False, skip_bad=True)
         assert named(graph) == sorted({row for row in slowly if isinstance(row, tuple)})
         assert graph.report.skipped == sum(isinstance(row, GraphFileError) for row in slowly)
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=200)
+@given(header=raw_cells, skip_bad=st.booleans())
+@example(header='"he\nad",b,a', skip_bad=False)
+@example(header='a,b\n"c",a,b', skip_bad=True)
+def test_nor_does_the_header_make_a_difference(header: str, skip_bad: bool, tmp_path: Path) -> None:
+    path = tmp_path / "x.csv"
+    path.write_bytes(f"{header}\nx,r,y\nx,r,z\n".encode())
+    options = ReadOptions(header=True, skip_bad=skip_bad)
+    try:
+        slowly = list(triples(path, options, layout(path, options, ",", '"')))
+    except GraphFileError as error:
+        slowly = [error]
+    bad = [row for row in slowly if isinstance(row, GraphFileError)]
+    good = sorted({row for row in slowly if isinstance(row, tuple)})
+    if good and (skip_bad or not bad):
+        assert named(KnowledgeGraph.read(path, header=True, skip_bad=skip_bad)) == good
+    elif bad and not skip_bad:
+        assert problem(tmp_path, path.read_bytes(), "x.csv", header=True) == str(bad[0]).removeprefix(f"{tmp_path}/")
 
 
 def test_a_cell_beyond_the_csv_modules_limit_is_an_error_with_its_line(tmp_path: Path) -> None:

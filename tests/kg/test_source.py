@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import bz2
 import gzip
+import io
 import lzma
 from collections.abc import Callable
 from functools import partial
@@ -77,6 +78,22 @@ def test_other_encodings_come_out_as_utf8(encoding: str, size: int, tmp_path: Pa
     with open_bytes(path, encoding) as stream:
         read = b"".join(iter(lambda: stream.read(size), b""))
     assert read.decode() == text  # the mark is no part of it
+
+
+@pytest.mark.parametrize("encoding", ["latin-1", "utf-8", "utf-8-sig", "utf-16", "utf-16-le"])
+@pytest.mark.parametrize("marked", [False, True])
+def test_no_more_bytes_than_were_asked_for(encoding: str, marked: bool, tmp_path: Path) -> None:
+    """Buffers have no room for more, and UTF-8 is longer than other encodings."""
+    text = "éü\n" * 5000
+    path = tmp_path / "x"
+    path.write_bytes((f"\ufeff{text}" if marked and encoding != "latin-1" else text).encode(encoding))
+    with open_bytes(path, encoding) as stream:
+        pieces = list(iter(partial(stream.read, 7), b""))
+    assert max(map(len, pieces)) <= 7
+    assert b"".join(pieces).decode().removeprefix("\ufeff" if encoding in ("utf-8-sig", "utf-16") else "") == text
+    with open_bytes(path, encoding) as stream:
+        whole = io.BufferedReader(stream, 64).read()
+    assert whole == b"".join(pieces)
 
 
 def test_what_does_not_decode_is_kept_for_the_reader_to_find(tmp_path: Path) -> None:

@@ -46,7 +46,8 @@ class Reader(io.RawIOBase):
         self._stream, self.packing = _unpacked(raw)
         self._lines = self._taken = self._told = 0
         self._transcode = None if _is_utf8(encoding) else _transcoder(encoding)
-        self._ahead: bytes | None = None  # what was read to see whether there is a mark; None: not looked at yet
+        self._left = b""  # in UTF-8, which may be longer than what was asked for
+        self._begun = False
 
     def readable(self) -> bool:
         """It is."""
@@ -56,7 +57,11 @@ class Reader(io.RawIOBase):
         """Up to `size` bytes; all that are left when it is negative."""
         if size is None or size < 0:
             return b"".join(iter(lambda: self.read(1 << 20), b""))
-        data = self._take(size) if self._transcode is None else self._transcoded(size)
+        if not self._begun:
+            self._skip_mark(size)
+        if not self._left:
+            self._left = self._next(size)
+        data, self._left = self._left[:size], self._left[size:]
         self._lines += data.count(b"\n")
         if self._advance is not None:
             place = self._raw.tell()
@@ -70,15 +75,21 @@ class Reader(io.RawIOBase):
         buffer[: len(data)] = data
         return len(data)
 
+    def _skip_mark(self, size: int) -> None:
+        """Drop the sign that some systems write before text to tell how it is encoded."""
+        self._begun = True
+        while len(self._left) < len(codecs.BOM_UTF8) and (more := self._next(size)):
+            self._left += more
+        self._left = self._left.removeprefix(codecs.BOM_UTF8)
+
+    def _next(self, size: int) -> bytes:
+        """UTF-8 of about so many bytes of the file, one at the least; none at its end."""
+        return self._take(max(1, size)) if self._transcode is None else self._transcoded(max(1, size))
+
     def _take(self, size: int) -> bytes:
-        """Bytes as they are packed in the file, but for the mark of UTF-8 that some systems write first."""
+        """Bytes as they are packed in the file."""
         try:
-            if self._ahead is None:
-                self._ahead = self._stream.read(len(codecs.BOM_UTF8)) if self._transcode is None else b""
-                if self._ahead == codecs.BOM_UTF8:
-                    self._taken, self._ahead = len(self._ahead), b""
-            data: bytes = self._ahead[:size] + self._stream.read(max(0, size - len(self._ahead)))
-            self._ahead = self._ahead[size:]
+            data: bytes = self._stream.read(size)
         except _DAMAGE as error:
             what = f"the {self.packing} archive ends early or is damaged" if self.packing else "cannot be read"
             raise GraphFileError(f"{what} ({error})", self._path, self._line_of_damage()) from error
@@ -101,6 +112,7 @@ class Reader(io.RawIOBase):
 
     def _line_of_damage(self) -> int:
         """The line at which the readable part ends: the piece that failed is read again, byte by byte."""
+        self._lines += self._left.count(b"\n")
         self._raw.seek(0)
         stream, _ = _unpacked(self._raw)
         left = self._taken

@@ -1,7 +1,7 @@
 """Tables of text, parsed by Arrow: many lines at once, on all cores, in bounded memory.
 
-Arrow does not say which line of the file it stumbled over, so the file is then read a second time, slowly, by `_lines`,
-which does; and when bad lines are to be skipped, or a cell has several lines, the rest of the file is read that way.
+Arrow does not say which line of the file it stumbled over, so the rest of the file is then read slowly, by `_lines`,
+which does. It may find nothing wrong: a row may be longer than what Arrow parses at once, a cell may hold line ends.
 Cells are taken as bytes and checked here, since Arrow checks text only when it makes some.
 """
 
@@ -39,29 +39,23 @@ def read_delimited(path: Path, options: ReadOptions, delimiter: str, quote: str)
         for batch in _fast(path, options, shape):
             yield batch
             done += len(batch.heads)
-        return
-    except _StumbledError as error:
-        stumbled = error
-    yield from _slow(path, options, shape, done)
-    if not (options.skip_bad or isinstance(stumbled, _DoubtedError)):
-        raise GraphFileError(f"cannot be parsed ({stumbled})", path)
+    except _StumbledError:
+        yield from _slow(path, options, shape, done)
 
 
 class _StumbledError(Exception):
-    """The fast reader met something that is no triple."""
-
-
-class _DoubtedError(_StumbledError):
-    """The fast reader met a cell of several lines, which may be some that a quote left open has swallowed."""
+    """The fast reader met something that is no triple, or that it does not know how to read."""
 
 
 def _fast(path: Path, options: ReadOptions, shape: Layout) -> Iterator[Batch]:
+    if not shape.simple:
+        raise _StumbledError("a header of several lines")
     told = 0
     with open_native(path, options.encoding) as (stream, place):
         try:
             for table in csv.open_csv(stream, *_arrow_options(shape)):
                 if shape.quote and any(map(holds_line_end, table.columns)):
-                    raise _DoubtedError("a cell of several lines")
+                    raise _StumbledError("a cell of several lines: some that a quote left open has swallowed?")
                 columns, bad = names_of([table.column(_key(number)) for number in shape.chosen])
                 names = None if len(bad) else trimmed(columns)
                 if names is None:

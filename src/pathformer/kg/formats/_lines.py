@@ -33,15 +33,13 @@ class Layout:
     names: tuple[str, ...]  # one a column, made up where the file has no header
     chosen: tuple[int, ...]  # the columns of head, relation, tail
     header_end: int  # lines up to and with the header; 0 without one
+    simple: bool = True  # whether Arrow, which counts rows, finds the same end of it
 
 
 def layout(path: Path, options: ReadOptions, delimiter: str, quote: str) -> Layout:
     """What the first line and the options say about a file."""
     _check_signs(path, delimiter, quote)
-    found = records(path, options.encoding, delimiter, quote)
-    first = next((record for record in found if not (options.skip_bad and _is_no_row(record))), None)
-    if first is None:
-        raise GraphFileError("the file holds no triples", path)
+    first, simple = _first_row(path, options, delimiter, quote)
     line, end, cells, odd, problem = first
     if problem is not None:
         raise GraphFileError(f"{problem}{_letters(options)}", path, line)
@@ -51,12 +49,26 @@ def layout(path: Path, options: ReadOptions, delimiter: str, quote: str) -> Layo
     header = (named or known is not None) if options.header is None else options.header
     names = tuple(cells) if header else tuple(f"column {number + 1}" for number in range(len(cells)))
     if options.columns is not None:
-        return Layout(delimiter, quote, names, choose_columns(names, options.columns, path, line), end if header else 0)
+        chosen = choose_columns(names, options.columns, path, line)
+        return Layout(delimiter, quote, names, chosen, end if header else 0, simple or not header)
     if len(cells) != 3 and known is None and not options.skip_bad:
         raise GraphFileError(_wrong_width(cells, 3, delimiter, quote if odd else "", options), path, line)
     if known is None:
         names = names if len(names) == 3 else tuple(f"column {number}" for number in (1, 2, 3))
-    return Layout(delimiter, quote, names, known or (0, 1, 2), end if header else 0)
+    return Layout(delimiter, quote, names, known or (0, 1, 2), end if header else 0, simple or not header)
+
+
+def _first_row(path: Path, options: ReadOptions, delimiter: str, quote: str) -> tuple[Record, bool]:
+    """The first row that is not to be skipped, and whether it and those above it are a whole line each.
+
+    Arrow loses count at a NUL byte in a line that it is told to leave out, besides at a cell of several lines.
+    """
+    simple = True
+    for record in records(path, options.encoding, delimiter, quote):
+        simple &= record.problem is None and record.line == record.end and not any("\0" in c for c in record.cells)
+        if not (options.skip_bad and _is_no_row(record)):
+            return record, simple
+    raise GraphFileError("the file holds no triples", path)
 
 
 def _check_signs(path: Path, delimiter: str, quote: str) -> None:

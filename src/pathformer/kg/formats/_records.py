@@ -32,7 +32,7 @@ class Record(NamedTuple):
 def records(path: Path, encoding: str, delimiter: str, quote: str, width: int | None = None) -> Iterator[Record]:
     """All rows of a file; quote: "" for none; width: cells that a row of several lines must have."""
     with open_bytes(path, encoding) as stream:
-        text = io.TextIOWrapper(io.BufferedReader(stream), "utf-8-sig", "surrogateescape", newline="")
+        text = io.TextIOWrapper(io.BufferedReader(stream), "utf-8", "surrogateescape", newline="")
         if quote:
             yield from _quoted(_Lines(text), delimiter, quote, width)
             return
