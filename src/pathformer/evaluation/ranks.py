@@ -148,6 +148,8 @@ def fold_disjuncts(
     starts = np.cumsum(disjuncts) - disjuncts
     if len(starts) == len(distances):
         return distances
+    if combine == "smallest" and disjuncts.min() == disjuncts.max():  # of one structure: nothing else is held beside it
+        return distances.view(len(starts), -1, distances.shape[1]).amin(dim=1)
     more = torch.zeros((), device=distances.device) if counts is None else counts.log()
     if combine != "smallest":
         distances = distances + torch.logsumexp(more - distances, dim=1, keepdim=True)  # -log p_i
