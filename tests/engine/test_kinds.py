@@ -10,9 +10,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pathformer.engine.contradiction import contradicts_itself
+from pathformer.engine.empty import why_empty
 from pathformer.engine.engine import Engine
 from pathformer.engine.kinds import Kinds
+from pathformer.engine.proof import Sets
+from pathformer.engine.spell import Speller
 from pathformer.kg.graph import Graph
+from pathformer.kg.knowledge import KnowledgeGraph
 from pathformer.query.computation import Anchor, Intersection, Negation, Projection, Tree, Union
 from pathformer.symbolic.answer import answer
 
@@ -56,6 +60,40 @@ def test_what_the_graph_has_is_never_doubted(triples: list[tuple[int, int, int]]
     for entity in answer(tree, graph).tolist():
         assert kinds.stray(tree) is None
         assert kinds.fits(entity, tree)
+
+
+@given(TRIPLES, st.integers(0, ENTITIES - 1), st.integers(0, RELATIONS - 1), st.integers(1, 4))
+def test_alike_is_what_shares_the_most_common_relations(
+    triples: list[tuple[int, int, int]], entity: int, relation: int, several: int
+) -> None:
+    graph = graph_of(triples)
+    held = [relations_of(graph, e) for e in range(ENTITIES)]
+    common = sorted(held[entity], key=lambda r: (-sum(r in own for own in held), r))
+    shared = [
+        [e for e in range(ENTITIES) if e != entity and set(common[:n]) <= held[e]] for n in range(len(common) + 1)
+    ]
+    alike = next((found for found in reversed(shared[1:]) if len(found) >= several), [])
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("pathformer.engine.kinds._SEVERAL", several)
+        assert Kinds(graph).alike(entity, relation) == (len(alike), sum(relation in held[e] for e in alike))
+
+
+def test_an_empty_question_is_told_beside_what_others_have() -> None:
+    """Eleven films, nine of them with a prize: what one has not is told beside what others like it have."""
+    triples = [("Fellini", "directed", f"film {n}") for n in range(12)]
+    triples += [(f"film {n}", "won", "Oscar") for n in range(9)] + [("film 9", "shot_in", "Rome")]
+    kg = KnowledgeGraph.from_triples(triples)
+    sets, kinds = Sets(kg.graph()), Kinds(kg.graph())
+    speller = Speller(kg.vocabulary, "x", {})
+
+    def told(relation: str, entity: str) -> str:
+        ids = kg.vocabulary.relation_id(relation), kg.vocabulary.entity_id(entity)
+        return why_empty(Projection(ids[0], Anchor(ids[1])), sets, speller, kinds).partition(": ")[2]
+
+    assert told("won", "film 11") == "film 11 is the subject of no won, while 9 of 11 others like it are"
+    assert told("won", "film 9") == "film 9 is the subject of no won, while 9 of 11 others like it are"
+    assert told("shot_in", "film 1") == "film 1 is the subject of no shot_in, while 1 of 11 others like it are"
+    assert told("won", "Fellini") == "Fellini is the subject of no won"  # there is nobody like him
 
 
 @pytest.fixture(scope="module")

@@ -141,3 +141,13 @@ def test_a_limit_counts_what_it_would_show(measured: Engine) -> None:
     more = measured.ask("SELECT ?x { :Fellini :directed ?x } LIMIT 6", why=False)
     assert len(more.known) == 4
     assert len(more.held_back) == sum(a.rank <= 6 for a in measured.ask(DIRECTED, top=100, why=False).held_back)
+
+
+def test_where_nothing_is_known_a_probability_is_told_to_need_an_answer(engine: Engine, measured: Engine) -> None:
+    nothing = "the graph states nothing for won(Amarcord, ?x): Amarcord is the subject of no won"
+    question = "?x : won(Amarcord, ?x)"
+    assert measured.ask(question).note == f"{nothing}; probabilities hold if there is an answer at all"
+    assert measured.ask(question, top=0).note == f"{nothing}; no predictions were asked for"
+    assert measured.ask(question, known=True).note == nothing
+    assert engine.ask(question).note == nothing  # nothing was measured there, which is told
+    assert measured.ask("?x : won(8½, ?x)").note == ""

@@ -28,6 +28,7 @@ from pathformer.kg.vocab import Vocabulary
 __all__ = ["Service", "ask"]
 
 _TOGETHER = 1024  # questions encoded and searched at once
+_IF_ANY = "probabilities hold if there is an answer at all"  # questions without a known one all had one to be measured
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -84,7 +85,9 @@ def _answers(asked: Asked, found: Candidates, service: Service, options: Options
     elif found.known.any():
         note = chosen.left_out if not items or (options.top and all(item.known for item in items)) else ""
     else:
-        note = "; ".join(filter(None, (why_empty(asked.tree, sets, speller), chosen.left_out)))
+        if_any = _IF_ANY if items and not doubt else ""
+        empty = why_empty(asked.tree, sets, speller, service.kinds)
+        note = "; ".join(filter(None, (empty, chosen.left_out, if_any)))
     return Answers(asked.text, items, note, doubt, tuple(answer(rank, place) for rank, place in chosen.held_back))
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from pathformer.engine.kinds import Kinds
 from pathformer.engine.proof import Sets
 from pathformer.engine.spell import Speller
 from pathformer.engine.variables import Place
@@ -12,15 +13,19 @@ from pathformer.query.computation import Anchor, Intersection, Negation, Project
 __all__ = ["why_empty"]
 
 
-def why_empty(tree: Tree, sets: Sets, speller: Speller) -> str:
-    """A sentence that names the smallest part at fault of a tree that has no answer on the graph of `sets`."""
-    return _Search(sets, speller).reason(tree, ())
+def why_empty(tree: Tree, sets: Sets, speller: Speller, kinds: Kinds | None = None) -> str:
+    """A sentence that names the smallest part at fault of a tree that has no answer on the graph of `sets`.
+
+    kinds: to tell whether what an entity has not is had by others like it.
+    """
+    return _Search(sets, speller, kinds).reason(tree, ())
 
 
 @dataclass(frozen=True, slots=True)
 class _Search:
     sets: Sets
     speller: Speller
+    kinds: Kinds | None
 
     def reason(self, tree: Tree, place: Place) -> str:
         match tree:
@@ -30,7 +35,8 @@ class _Search:
                 role = "subject" if relation % 2 == 0 else "object"
                 missing = f"the {role} of no {self.speller.vocabulary.relation_label(relation)}"
                 part = self.speller.spell(tree, place)
-                return f"the graph states nothing for {part}: {self._who(of, (*place, 0))} {missing}"
+                others = self._others(of, relation)
+                return f"the graph states nothing for {part}: {self._who(of, (*place, 0))} {missing}{others}"
             case Union(branches):
                 reasons = (self.reason(branch, (*place, number)) for number, branch in enumerate(branches))
                 return "; ".join(dict.fromkeys(reasons))
@@ -46,6 +52,13 @@ class _Search:
         count = self._count(source)
         part = self.speller.spell(source, place)
         return f"the {count:,} of {part} are" if count > 1 else f"the one of {part} is"
+
+    def _others(self, source: Tree, relation: int) -> str:
+        """Whether others like an anchor have the relation."""
+        if self.kinds is None or not isinstance(source, Anchor):
+            return ""
+        alike, having = self.kinds.alike(source.entity, relation)
+        return f", while {having:,} of {alike:,} others like it are" if alike else ""
 
     def _fork(self, branches: tuple[Tree, ...], place: Place) -> str:
         """The first branch that is empty by itself, or how branches that are not fail to meet."""

@@ -21,6 +21,8 @@ from pathformer.query.computation import Anchor, Intersection, Negation, Project
 
 __all__ = ["Kinds", "say_stray"]
 
+_SEVERAL = 10  # entities that are enough to speak of
+
 Link = tuple[int, Anchor | Projection]  # a directed relation, and what it starts from
 
 
@@ -30,12 +32,33 @@ class Kinds:
     def __init__(self, graph: Graph) -> None:
         self.graph = graph
         self._companies: dict[int, npt.NDArray[np.bool_]] = {}
+        self._starts: dict[int, npt.NDArray[np.int32]] = {}
 
     def company(self, relation: int) -> npt.NDArray[np.bool_]:
         """(R,) the relations of the entities that a directed relation leaves."""
         if relation not in self._companies:
-            self._companies[relation] = _company(self.graph, relation)
+            self._companies[relation] = _company(self.graph, self.starts(relation))
         return self._companies[relation]
+
+    def starts(self, relation: int) -> npt.NDArray[np.int32]:
+        """The entities that a directed relation leaves, ascending."""
+        if relation not in self._starts:
+            self._starts[relation] = self.graph.heads_of(np.flatnonzero(self.graph.pair_relation == relation))
+        return self._starts[relation]
+
+    def alike(self, entity: int, relation: int) -> tuple[int, int]:
+        """How many others are like an entity, and how many of them have a relation.
+
+        Alike is what has its relations, the most common first, as far as several others have them all.
+        """
+        own = sorted((self.starts(each) for each in self.graph.relations_of(entity).tolist()), key=len, reverse=True)
+        others = np.empty(0, np.int32)
+        for place, starts in enumerate(own):
+            fewer = np.setdiff1d(starts, [entity]) if not place else np.intersect1d(others, starts, assume_unique=True)
+            if len(fewer) < _SEVERAL:
+                break
+            others = fewer
+        return len(others), int(np.isin(others, self.starts(relation)).sum())
 
     def fits(self, entity: int, tree: Tree) -> bool:
         """Whether an entity has any relation of those that stand where the last links of a tree end."""
@@ -103,9 +126,7 @@ def _sources(tree: Tree) -> list[Anchor | Projection]:
             return []
 
 
-def _company(graph: Graph, relation: int) -> npt.NDArray[np.bool_]:
-    pairs = np.flatnonzero(graph.pair_relation == relation)
-    heads = graph.heads_of(pairs)
+def _company(graph: Graph, heads: npt.NDArray[np.int32]) -> npt.NDArray[np.bool_]:
     first, counts = graph.head_ptr[heads], graph.head_ptr[heads + 1] - graph.head_ptr[heads]
     places = np.repeat(first - (np.cumsum(counts) - counts), counts) + np.arange(counts.sum())
     company = np.zeros(graph.relations, np.bool_)
