@@ -79,7 +79,8 @@ def test_labels_can_be_given_to_a_saved_graph(tmp_path: Path) -> None:
     ("name", "content", "options", "message"),
     [
         ("names.tsv", "", {}, "names.tsv: the file is empty"),
-        ("names.tsv", "Q1\tone\nQ2\n", {}, "names.tsv:2: 1 columns, expected 2"),
+        ("names.tsv", "Q1\tone\nQ2\n", {}, "names.tsv:2: 1 column, expected 2"),
+        ("names.tsv", "name\nQ1\n", {}, "names.tsv:1: 1 column, expected a name and a label: choose two by name or"),
         ("names.tsv", "Q1\tone\n\ttwo\n", {}, "names.tsv:2: the name or label is empty"),
         ("names.tsv", b"Q1\tone\nQ2\t\xff\n", {}, "names.tsv:2: the name or label is not text in the file's encoding"),
         ("names.tsv", "Q1\ta\tb\n", {}, "names.tsv:1: 3 columns, expected a name and a label: choose two by name or"),

@@ -153,6 +153,17 @@ def test_any_object_with_the_arrow_stream_interface() -> None:
         KnowledgeGraph.from_table([1])
 
 
+def test_a_table_that_arrow_cannot_take_is_told() -> None:
+    class Mixed:
+        def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
+            raise pa.ArrowTypeError("expected bytes, got a 'int' object")
+
+    with pytest.raises(
+        InputError, match=r"^the Mixed cannot be read as Arrow's \(expected bytes, got a 'int' object\)$"
+    ):
+        KnowledgeGraph.from_table(Mixed())
+
+
 @pytest.mark.parametrize(
     ("columns", "options", "message"),
     [

@@ -135,7 +135,10 @@ class KnowledgeGraph:
 
         if not hasattr(table, "__arrow_c_stream__"):
             raise InputError(f"a {type(table).__name__} is no table: expected one with the Arrow stream interface")
-        stream = pa.RecordBatchReader.from_stream(table)
+        try:
+            stream = pa.RecordBatchReader.from_stream(table)
+        except pa.ArrowException as error:  # a column of values of several types, for one
+            raise InputError(f"the {type(table).__name__} cannot be read as Arrow's ({error})") from error
         options = ReadOptions(columns=None if columns is None else tuple(columns), skip_bad=skip_bad)
         chosen = chosen_columns(stream.schema, options, Path(name))
         return build(name, {"train": read_table(stream, chosen, options, Path(name))})

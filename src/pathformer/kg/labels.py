@@ -17,6 +17,7 @@ from pathformer.kg.formats._lines import choose_columns, rows
 from pathformer.kg.knowledge import KnowledgeGraph
 from pathformer.kg.names import Names
 from pathformer.kg.source import open_bytes, plain_name
+from pathformer.words import counted
 
 __all__ = ["Labels", "add_labels", "labels_for", "read_labels"]
 
@@ -115,7 +116,7 @@ def _table_pairs(
     pairs = []
     for line, _, cells in table[has_header:]:
         if len(cells) != len(header):
-            raise GraphFileError(f"{len(cells)} columns, expected {len(header)}", path, line)
+            raise GraphFileError(f"{counted(len(cells), 'column')}, expected {len(header)}", path, line)
         problem = problem_of(cells[name]) or (cells[label] and problem_of(cells[label]))
         if problem:
             raise GraphFileError(f"the name or label {problem}", path, line)
@@ -140,9 +141,9 @@ def _pick(path: Path, names: Names, columns: tuple[str | int, ...] | None, table
     labelled = next((words.index(word) for word in _LABEL_WORDS if word in words), None)
     if len(first) == 2:
         return 0, 1, labelled == 1 and not names.find(first[0])
-    if labelled is None:
+    if labelled is None or len(first) == 1:
         raise GraphFileError(
-            f"{len(first)} columns, expected a name and a label: "
+            f"{counted(len(first), 'column')}, expected a name and a label: "
             "choose two by name or number with --names-columns (names_columns=...)",
             path,
             line,
