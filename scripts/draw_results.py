@@ -79,7 +79,7 @@ def _stand_in(run: str, whose: str) -> Curve:
 def _looks(record: Record) -> str:
     count = record.settings.get("valid_queries")
     queries = "all validation queries" if count is None else f"{count:,} validation queries a structure"
-    return f"{queries}, {record.beside} runs on the card" if record.beside > 1 else queries
+    return f"{queries}, up to {record.beside} runs on the card" if record.beside > 1 else queries
 
 
 def main() -> None:
