@@ -50,6 +50,20 @@ def test_company_is_what_a_loop_over_all_entities_finds(triples: list[tuple[int,
             assert kinds.fits(entity, Projection(relation ^ 1, Anchor(0))) is bool(own & naive)
 
 
+@given(TRIPLES)
+def test_however_many_relations_are_asked_for_they_are_the_same(triples: list[tuple[int, int, int]]) -> None:
+    graph = graph_of(triples)
+    plain = Kinds(graph)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("pathformer.engine.kinds._SCANNED", 1)  # the others come from a sorted list
+        patch.setattr("pathformer.engine.kinds._KEPT", 2)
+        many = Kinds(graph)
+        for relation in [*range(RELATIONS), *range(RELATIONS)]:
+            assert many.starts(relation).tolist() == plain.starts(relation).tolist()
+            assert many.company(relation).tolist() == plain.company(relation).tolist()
+            assert plain.starts(relation).tolist() == [e for e in range(ENTITIES) if relation in relations_of(graph, e)]
+
+
 @given(TRIPLES, st.lists(st.integers(0, RELATIONS - 1), min_size=1, max_size=3), st.integers(0, ENTITIES - 1))
 def test_what_the_graph_has_is_never_doubted(triples: list[tuple[int, int, int]], chain: list[int], start: int) -> None:
     graph = graph_of(triples)

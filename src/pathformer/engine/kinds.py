@@ -11,6 +11,8 @@ The test is exact and one-sided: it never doubts an edge that the graph has.
 
 from __future__ import annotations
 
+from functools import cached_property
+
 import numpy as np
 import numpy.typing as npt
 
@@ -22,6 +24,8 @@ from pathformer.query.computation import Anchor, Intersection, Negation, Project
 __all__ = ["Kinds", "say_stray"]
 
 _SEVERAL = 10  # entities that are enough to speak of
+_SCANNED = 64  # relations that are looked for one by one; beyond that all are sorted once
+_KEPT = 2048  # companies, of R bytes each
 
 Link = tuple[int, Anchor | Projection]  # a directed relation, and what it starts from
 
@@ -37,14 +41,24 @@ class Kinds:
     def company(self, relation: int) -> npt.NDArray[np.bool_]:
         """(R,) the relations of the entities that a directed relation leaves."""
         if relation not in self._companies:
+            if len(self._companies) >= _KEPT:
+                self._companies.clear()
             self._companies[relation] = _company(self.graph, self.starts(relation))
         return self._companies[relation]
 
     def starts(self, relation: int) -> npt.NDArray[np.int32]:
         """The entities that a directed relation leaves, ascending."""
         if relation not in self._starts:
-            self._starts[relation] = self.graph.heads_of(np.flatnonzero(self.graph.pair_relation == relation))
+            few = len(self._starts) < _SCANNED
+            pairs = np.flatnonzero(self.graph.pair_relation == relation) if few else self._pairs[relation]
+            self._starts[relation] = self.graph.heads_of(pairs)
         return self._starts[relation]
+
+    @cached_property
+    def _pairs(self) -> list[npt.NDArray[np.int64]]:
+        """The (head, relation) pairs of every relation, ascending."""
+        ends = np.cumsum(np.bincount(self.graph.pair_relation, minlength=self.graph.relations))
+        return np.split(np.argsort(self.graph.pair_relation, kind="stable"), ends[:-1])
 
     def alike(self, entity: int, relation: int) -> tuple[int, int]:
         """How many others are like an entity, and how many of them have a relation.
