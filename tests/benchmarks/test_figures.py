@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 import json
-import re
 from functools import reduce
 from operator import getitem
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 ROOT = Path(__file__).parents[2]
-TOKEN = r"([\d,]+) q/s +([\d.]+) ms .* = +([\d.]+)% of measured +peak ([\d.]+) GiB"
 
 
 def page(name: str) -> str:
@@ -31,86 +27,53 @@ def kept(name: str) -> tuple[dict[str, Any], str]:
     return found["figures"], found["commit"][:7]
 
 
-def number(text: str) -> float:
-    return float(text.replace(",", ""))
+def cost(figures: dict[str, Any]) -> list[str]:
+    """Queries a second, ms and memory of an update, as pages show them."""
+    speed, peak = round(figures["queries_per_second"], -3), figures["peak_bytes"] / 2**30
+    return [f"{speed:,.0f}", f"{figures['milliseconds']:.2f}", f"{peak:.2f} GiB"]
 
 
-@pytest.fixture(scope="module")
-def log() -> str:
-    """What `bench train` printed in the run that the page names."""
-    named = re.search(r"`benchmarks/runs/(train-(\w+)\.txt)`", page("pathformer"))
-    assert named is not None
-    assert f"commit `{named[2]}`" in page("pathformer")
-    return (ROOT / "benchmarks" / "runs" / named[1]).read_text(encoding="utf-8")
+def test_the_speed_of_an_update_is_that_recorded() -> None:
+    table, (found, commit) = rows("pathformer"), kept("train")
+    assert f"Measured at commit `{commit}` (`benchmarks/results/train.json`)" in page("pathformer")
+    assert f"({found['matrix rate'] / 1e12:.0f} TFLOP/s measured)" in page("pathformer")
+    for words, case in {"2,560 (512 of each of 1p 2p 3p 2i 3i)": "5 x 512", "512 mixed": "512 mixed"}.items():
+        speed, spent, peak = cost(found[case])
+        share = found[case]["teraflops"] * 1e12 / found["matrix rate"]
+        assert table[words] == [speed, spent, f"{100 * share:.1f} %", peak]
 
 
-def measured(log: str, case: str) -> list[float]:
-    """Queries a second, ms, percent of the matrix rate, GiB."""
-    found = re.search(f"^{re.escape(case)} +{TOKEN}", log, re.MULTILINE)
-    assert found is not None, case
-    return [number(text) for text in found.groups()]
+def test_what_other_settings_cost_is_that_recorded() -> None:
+    table, (found, _) = rows("pathformer"), kept("train")
+    renamed = {
+        "EFOL, 10 x 512": "EFOL, 512 of each of ten structures",
+        "one structure, 512": "512 of one structure",
+    }
+    others = [name for name, figures in found.items() if isinstance(figures, dict) and "peak_bytes" in figures]
+    for name in others[2:]:
+        assert table[renamed.get(name, name)] == cost(found[name]), name
+    assert len(others) == 11
+    lost = 1 - found["relative positions"]["queries_per_second"] / found["5 x 512"]["queries_per_second"]
+    assert f"Relative positions cost {100 * lost:.0f} %" in page("pathformer")
 
 
-def test_the_speed_of_an_update_is_that_recorded(log: str) -> None:
-    table = rows("pathformer")
-    for words, case in {
-        "2,560 (512 of each of 1p 2p 3p 2i 3i)": "EPFO, 5 x 512",
-        "512 mixed": "EPFO, 512 mixed",
-    }.items():
-        speed, spent, share, peak = measured(log, case)
-        assert table[words] == [f"{round(speed, -3):,.0f}", f"{spent:.2f}", f"{share} %", f"{peak:.2f} GiB"]
-    rate = re.search(r"measured bf16 matrix rate (\d+) TFLOP/s", log)
-    assert rate is not None
-    assert f"({rate[1]} TFLOP/s measured)" in page("pathformer")
-
-
-def test_what_other_settings_cost_is_that_recorded(log: str) -> None:
-    table, (older, commit) = rows("pathformer"), kept("train")
-    cases = ["relative positions", "no dropout", "post-norm", "Mixer fork", "MLP2Vector fork", "set fork"]
-    for name in cases:
-        speed, spent, _, peak = measured(log, name)
-        assert table[name] == [f"{round(speed, -3):,.0f}", f"{spent:.2f}", f"{peak:.2f} GiB"], name
-    for words, name in {
-        "one layer": "one layer",
-        "EFOL, 512 of each of ten structures": "EFOL, 10 x 512",
-        "512 of one structure": "one structure, 512",
-    }.items():
-        found = older[name]
-        speed, peak = found["queries_per_second"], found["peak_bytes"] / 2**30
-        assert table[words] == [f"{round(speed, -3):,.0f}", f"{found['milliseconds']:.2f}", f"{peak:.2f} GiB"], name
-    assert f"the last three at `{commit}`" in page("pathformer")
-    relative, plain = (measured(log, case)[0] for case in ("relative positions", "EPFO, 5 x 512"))
-    assert f"Relative positions cost {1 - relative / plain:.0%}".replace("%", " %") in page("pathformer")
-
-
-def test_where_the_time_of_an_update_goes_is_what_was_recorded(log: str) -> None:
-    first = log[log.index("EPFO, 5 x 512") : log.index("EPFO, 512 mixed")]
-    found: dict[str, str] = dict(re.findall(r"^    (\w[\w ]+?) +([\d.]+) ms +[\d.]+%$", first, re.MULTILINE))
+def test_where_the_time_of_an_update_goes_is_what_was_recorded() -> None:
+    found = kept("train")[0]["5 x 512"]["groups_ms"]
     renamed = {"sums": "column sums", "tokens and pooling": "tokens"}
     lines = page("pathformer").splitlines()
     place = next(place for place, line in enumerate(lines) if line.startswith("| matrix products |"))
     names, figures = ([cell.strip() for cell in lines[at].split("|")[1:-1]] for at in (place, place + 2))
-    shown = dict(zip(names, map(float, figures), strict=True))
-    assert shown.keys() == {renamed.get(name, name) for name in found}
-    for name, spent in found.items():
-        assert abs(shown[renamed.get(name, name)] - float(spent)) <= 0.0051, name
-    total = re.search(r"kernels ([\d.]+) ms", first)
-    assert total is not None
-    assert f"(ms of {float(total[1]):.2f} in kernels)" in page("pathformer")
+    shown = dict(zip(names, figures, strict=True))
+    assert shown == {renamed.get(name, name): f"{spent:.2f}" for name, spent in found.items()}
+    assert f"(ms of {sum(found.values()):.2f} in kernels)" in page("pathformer")
 
 
-def test_the_phases_of_an_update_are_those_recorded(log: str) -> None:
-    found = re.search(r"phases: (.+)", log)
-    assert found is not None
-    ends = [float(text) for text in re.findall(r"([\d.]+) ms", found[1])]
+def test_the_phases_of_an_update_are_those_recorded() -> None:
+    ends = list(kept("train")[0]["phases, 5 x 512"].values())
     each = [end - before for end, before in zip(ends, [0.0, *ends], strict=False)]
-    shown = re.search(
-        r"By phase: drawing ([\d.]+), encoding ([\d.]+), distance and loss ([\d.]+), backward ([\d.]+), "
-        r"optimiser ([\d.]+) ms",
-        page("pathformer"),
-    )
-    assert shown is not None
-    assert [float(text) for text in shown.groups()] == pytest.approx(each, abs=0.0051)
+    words = ("drawing", "encoding", "distance and loss", "backward", "optimiser")
+    parts = ", ".join(f"{word} {spent:.2f}" for word, spent in zip(words, each, strict=True))
+    assert f"By phase: {parts} ms." in page("pathformer")
 
 
 def test_the_speed_of_distances_is_that_recorded() -> None:
