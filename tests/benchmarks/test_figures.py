@@ -43,6 +43,15 @@ def test_the_speed_of_an_update_is_that_recorded() -> None:
         assert table[words] == [speed, spent, f"{100 * share:.1f} %", peak]
 
 
+def test_the_page_of_figures_says_the_same_of_a_card() -> None:
+    table, (found, commit) = rows("benchmarks"), kept("train")
+    assert f"torch 2.11, commit `{commit}`" in page("benchmarks")
+    large, small = (cost(found[case]) for case in ("5 x 512", "512 mixed"))
+    assert table["training, 2,560 queries an update"][0] == f"{large[0]} queries/s"
+    assert table["training, 512 mixed"][0] == f"{small[0]} queries/s"
+    assert table["the most memory of the two"][0] == large[2]
+
+
 def test_what_other_settings_cost_is_that_recorded() -> None:
     table, (found, _) = rows("pathformer"), kept("train")
     renamed = {
@@ -66,6 +75,16 @@ def test_where_the_time_of_an_update_goes_is_what_was_recorded() -> None:
     shown = dict(zip(names, figures, strict=True))
     assert shown == {renamed.get(name, name): f"{spent:.2f}" for name, spent in found.items()}
     assert f"(ms of {sum(found.values()):.2f} in kernels)" in page("pathformer")
+
+
+def test_a_small_update_is_split_as_recorded() -> None:
+    found = kept("train")[0]["512 mixed"]["groups_ms"]
+    total = sum(found.values())
+    share, adam = (100 * found[name] / total for name in ("matrix products", "optimiser"))
+    words = " ".join(page("pathformer").split())
+    assert f"({total:.2f} ms in kernels) matrix products take {share:.0f} % and the optimiser {adam:.0f} %" in words
+    assert f"has the same {found['optimiser']:.2f} ms at any batch" in words
+    assert f"[the optimiser has {adam:.0f} %](pathformer.md#how-fast)" in page("results")
 
 
 def test_the_phases_of_an_update_are_those_recorded() -> None:

@@ -20,6 +20,7 @@ PAGE = (ROOT / "docs" / "results.md").read_text(encoding="utf-8")
 WORDS = " ".join(PAGE.split())
 ROWS = [[cell.strip() for cell in line.split("|")[1:-1]] for line in PAGE.splitlines() if line.startswith("|")]
 RECORDS = read_records()
+LOGS = ROOT / "benchmarks" / "runs"
 GROUPS = {"epfo": (*EPFO, "avg"), "efol": (*NEGATION_STRUCTURES, "avg negation")}
 OURS = {  # run -> how its row begins
     "fb15k-237-epfo": "ours, betae-protocol draw",
@@ -78,6 +79,46 @@ def test_the_length_speed_and_commit_of_a_run_are_those_recorded(run: str) -> No
     assert f"`{record.commit}`" in PAGE
     speeds = [float(text.replace(",", "")) for text in re.findall(r"([\d,]+) queries a second", WORDS)]
     assert any(abs(speed / record.queries_per_second - 1) < 0.005 for speed in speeds)
+
+
+def test_what_each_part_of_the_twenty_minutes_gave_is_what_was_recorded() -> None:
+    record = longest("fb15k-237-epfo")
+    log = [json.loads(line) for line in (LOGS / "fb15k-237-epfo-20min" / "log.jsonl").read_text().splitlines()]
+    mean = [0.0, *(sum(look[name] for name in EPFO) / len(EPFO) for look in record.curve)]
+    steps = [0, *(line["step"] for line in log)]
+    gained = [f"{mean[end] - mean[end - 5]:.2f}" for end in (5, 10, 15, 20)]
+    assert f"validation gained {', '.join(gained[:3])} and {gained[3]} points" in WORDS
+    assert f"dropped at step {steps[10]:,} ({', '.join(f'{mean[at]:.1f}' for at in (8, 9, 10))} in" in WORDS
+    assert f"drop gave {mean[11] - mean[10]:.2f}, the four after it {mean[15] - mean[11]:.2f}, and the" in WORDS
+    assert f"went from {mean[15]:.1f} to {mean[20]:.1f}" in WORDS
+    learned = {name: record.curve[9][name] - record.curve[4][name] for name in EPFO}
+    first, second, third, fourth = sorted(learned, key=lambda name: -learned[name])[:4]
+    told = "{} gained {:.1f} points on validation and {} {:.1f}, {} {:.1f}, and no other more than {:.1f}"
+    figures = ((name, learned[name]) for name in (first, second, third))
+    assert told.format(*(part for pair in figures for part in pair), learned[fourth]) in WORDS
+    minute = (steps[20] - steps[2]) / 18
+    assert f"made {steps[2]:,} steps where two later ones make {round(2 * minute, -1):,.0f}" in WORDS
+    alone = round(60 * steps[20] / minute)
+    assert f"what {alone // 60}:{alone % 60:02} minutes alone" in WORDS
+    assert f"Five updates of 512 take {1e3 * 2560 / (record.queries_per_second or 1):.1f} ms" in WORDS
+
+
+def test_twenty_minutes_and_seventeen_stand_beside_each_other() -> None:
+    record, folder = longest("fb15k-237-epfo"), LOGS / "fb15k-237-epfo-17min"
+    before = json.loads((folder / "test-last.json").read_text(encoding="utf-8"))
+    old = {json.loads(line)["step"]: json.loads(line) for line in (folder / "log.jsonl").read_text().splitlines()}
+    here = sum(record.curve[7][name] for name in EPFO) / len(EPFO)
+    there = 100 * old[32_603]["valid/mrr"]
+    assert f"validation {here:.1f} after 31,072 steps here, {there:.1f} after 32,603 there" in WORDS
+    more = {name: f"{record.mrr['last'][name] - 100 * before['scores'][name]['mrr']:.1f}" for name in EPFO}
+    assert (
+        f"gained {more['3p']} (3p) to {more['ip']} (ip) points on the test, 2i {more['2i']} and 3i {more['3i']}"
+        in WORDS
+    )
+    assert (min(more.values()), max(more.values())) == (more["3p"], more["ip"])
+    average = record.figures("last")["avg"] - 100 * before["averages"]["avg"]["mrr"]
+    share = 100 * (record.steps / max(old) - 1)
+    assert f"{share:.0f} % more steps than in 17 minutes gave {average:.1f} points on the test" in WORDS
 
 
 def test_our_own_recipe_has_the_averages_of_its_records() -> None:
