@@ -46,6 +46,12 @@ def test_a_structure_without_ranked_queries_is_in_no_average() -> None:
     assert isnan(Report(scores={}).mrr)
 
 
+def test_what_could_not_be_measured_has_a_dash() -> None:
+    report = Report(scores={"1p": scores(0.2), "up": NOTHING}, paper={"1p": 44.8, "up": 9.9})
+    assert "| up | 0 | 0 | - | 9.9 |  | - | - | - |" in report.markdown()
+    assert "nan" not in text_of(report)
+
+
 def test_what_could_not_be_measured_is_null_in_json() -> None:
     report = Report(scores={"1p": scores(0.2), "up": NOTHING})
     stored = json.loads(report.json(), parse_constant=lambda word: pytest.fail(f"{word} is no JSON"))

@@ -105,12 +105,16 @@ class Report:
             *(f"Hits@{k}" for k in HITS),
         ]  # fmt: skip
         for name, scores in {**self.scores, **self.averages}.items():
-            paper = self.paper.get(name)
-            beside = ["", ""] if paper is None else [f"{paper:.1f}", f"{100 * scores.mrr - paper:+.1f}"]
-            yield [
-                name, f"{scores.queries:,}", f"{scores.answers:,}", percent(scores.mrr),
-                *(beside if compared else []), *(percent(scores.hits[k]) for k in HITS),
-            ]  # fmt: skip
+            mrr, *hits = ("-" if isnan(figure) else percent(figure) for figure in (scores.mrr, *scores.hits.values()))
+            beside = _beside(scores.mrr, self.paper.get(name)) if compared else []
+            yield [name, f"{scores.queries:,}", f"{scores.answers:,}", mrr, *beside, *hits]
+
+
+def _beside(mrr: float, paper: float | None) -> list[str]:
+    """The paper's figure and the difference."""
+    if paper is None:
+        return ["", ""]
+    return [f"{paper:.1f}", "" if isnan(mrr) else f"{100 * mrr - paper:+.1f}"]
 
 
 def _plain(scores: Scores) -> dict[str, float | None]:
