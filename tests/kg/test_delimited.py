@@ -407,7 +407,7 @@ def test_in_csv_they_agree_too_however_odd_the_quotes(content: str, tmp_path: Pa
         assert graph.report.skipped == sum(isinstance(row, GraphFileError) for row in slowly)
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=200)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=100)
 @given(header=raw_cells, skip_bad=st.booleans())
 @example(header='"he\nad",b,a', skip_bad=False)
 @example(header='a,b\n"c",a,b', skip_bad=True)
