@@ -236,7 +236,7 @@ def main():
         methods(args.model, torch.device("cuda" if on_card else "cpu"), args.out, args.commit)
         return
     if args.cpu or not torch.cuda.is_available():
-        record("train-cpu", on_processor())
+        record("train-cpu", on_processor(), args.out)
         return
     check()
     rate = bench.matrix_rate("cuda")
