@@ -165,6 +165,11 @@ LEVERS = {  # what was expected: the words of those who proposed them, before an
     "fast-both": Lever(
         ("model.fork=both", "model.fork_dropout=0.3"), "a network at forks, on NELL995: 2i 1.4, 3i 1.0 more", on="fast"
     ),
+    "fast-both-dropout": Lever(
+        ("model.fork=both", "model.fork_dropout=0.5"),
+        "the network at forks with more dropout: on NELL995 2i does not fall after two minutes",
+        on="fast",
+    ),
     "blunt": Lever(("model.sharpness=1.3",), "2p and 3p less, by what they lose without training for it", on="fast"),
     "wide-own": Lever(
         ("model.tokens=own", "model.width=800", "model.layers=2"),
