@@ -7,6 +7,7 @@ names back. Where the way to the tree changed too much for such a map, the fresh
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from itertools import count
 
@@ -50,33 +51,55 @@ def variable_places(tree: Tree, place: Place = ()) -> Iterator[Place]:
 
 
 def _match(wanted: list[Atom], given: list[Atom], answer: str) -> Mapping[str, str]:
-    """A map of names that takes every wanted atom to a given one, the answer to itself; empty where there is none."""
-    tries = iter(range(_TRIES))
+    """A map of names that takes every wanted atom to a given one, the answer to itself; empty where there is none.
 
-    def search(place: int, names: dict[str, str]) -> dict[str, str] | None:
-        if place == len(wanted):
+    One wanted atom after the other takes what fits, and gives it back where no way on is found. Without recursion: a
+    question may be a conjunction of thousands of atoms.
+    """
+    alike = defaultdict(list)
+    for atom in given:
+        alike[atom.relation].append(atom)
+    names = {answer: answer}
+    taken: list[dict[str, str]] = []  # what each wanted atom up to here has added to the names
+    untried: list[Iterator[dict[str, str]]] = [_options(wanted[0], alike[wanted[0].relation], names)]
+    for _ in range(_TRIES):
+        while (option := next(untried[-1], None)) is None:
+            untried.pop()
+            if not untried:
+                return {}
+            for name in taken.pop():
+                del names[name]
+        names |= option
+        taken.append(option)
+        if len(taken) == len(wanted):
             return names
-        used = set(names.values())
-        options = [found for atom in given if (found := _unify(wanted[place], atom, names)) is not None]
-        for option in sorted(options, key=lambda option: len(used & {option[n] for n in option.keys() - names.keys()})):
-            if next(tries, None) is None:
-                return None
-            if (done := search(place + 1, option)) is not None:
-                return done
-        return None
-
-    return search(0, {answer: answer}) or {}
+        atom = wanted[len(taken)]
+        untried.append(_options(atom, alike[atom.relation], names))
+    return {}
 
 
-def _unify(wanted: Atom, given: Atom, names: dict[str, str]) -> dict[str, str] | None:
-    if wanted.relation != given.relation:
-        return None
-    found = dict(names)
+def _options(wanted: Atom, given: list[Atom], names: Mapping[str, str]) -> Iterator[dict[str, str]]:
+    """What may be added to the names so that the atom becomes a given one; names that no other has yet come first."""
+    used = set(names.values())
+    later = []
+    for atom in given:
+        if (added := _unify(wanted, atom, names)) is None:
+            continue
+        if used.isdisjoint(added.values()):
+            yield added
+        else:
+            later.append(added)
+    yield from sorted(later, key=lambda added: len(used.intersection(added.values())))
+
+
+def _unify(wanted: Atom, given: Atom, names: Mapping[str, str]) -> dict[str, str] | None:
+    """What is to be added to the names so that one atom becomes the other; None where nothing helps."""
+    added: dict[str, str] = {}
     pairs: tuple[tuple[Term, Term], ...] = ((wanted.subject, given.subject), (wanted.object, given.object))
     for one, other in pairs:
         if isinstance(one, Variable) and isinstance(other, Variable):
-            if found.setdefault(one.name, other.name) != other.name:
+            if (names.get(one.name) or added.setdefault(one.name, other.name)) != other.name:
                 return None
         elif one != other:
             return None
-    return found
+    return added
