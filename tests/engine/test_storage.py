@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,7 @@ from pathformer.errors import CheckpointError, EngineError, InputError
 from pathformer.index import build as build_index
 from pathformer.kg.knowledge import KnowledgeGraph
 from pathformer.models import build
+from pathformer.training.checkpoint import read, write
 
 FELLINI = "?x : directed(Fellini, ?f) & !won(?f, Oscar) & stars(?f, ?x)"
 
@@ -141,6 +143,47 @@ def test_parts_that_do_not_belong_together_are_refused(engine: Engine, folder: P
     other.save(folder / "graph", force=True)
     with pytest.raises(CheckpointError, match="was trained on another graph"):
         pf.load(folder)
+
+
+def renamed(engine: Engine, folder: Path) -> Path:
+    """An engine with as many entities and relations, all of them others."""
+    rows = engine.kg.to_table().to_pylist()
+    triples = [tuple(f"other {row[place]}" for place in ("head", "relation", "tail")) for row in rows]
+    return Engine(KnowledgeGraph.from_triples(triples, name="others"), engine.model, engine.index).save(folder)
+
+
+def test_weights_of_an_engine_of_the_same_size_are_refused(engine: Engine, folder: Path, tmp_path: Path) -> None:
+    other = renamed(engine, tmp_path / "others")
+    shutil.copy(other / "model.safetensors", folder)
+    ours, theirs = (pf.KnowledgeGraph.open(home / "graph").vocabulary.fingerprint() for home in (folder, other))
+    assert ours != theirs
+    complaint = rf"model\.safetensors was trained on another graph: .* {theirs} \(others\), that of films is {ours};"
+    with pytest.raises(CheckpointError, match=complaint):
+        pf.load(folder)
+
+
+@pytest.mark.parametrize(
+    ("changed", "complaint"),
+    [
+        ({}, None),
+        ({"entities": 1018}, "has weights for 1,018 entities and films has 18: they are those of another engine"),
+        ({"relations": 10}, "has weights for 10 relations and films has 8: they are those of another engine"),
+        ({"relations": "8"}, "'relations' is not a count: the engine is damaged"),
+        ({"method": None}, "'method' is not text: the engine is damaged"),
+    ],
+)
+def test_weights_without_a_fingerprint_are_known_by_their_counts(
+    engine: Engine, folder: Path, changed: dict[str, object], complaint: str | None
+) -> None:
+    file = folder / "model.safetensors"
+    saved = read(file)
+    older = {name: fact for name, fact in saved.facts.items() if name != "fingerprint"}
+    write(file, {**older, **changed}, {name: tensor.clone() for name, tensor in saved.tensors.items()})
+    if complaint is None:
+        assert pf.load(folder).ask(FELLINI) == engine.ask(FELLINI)
+    else:
+        with pytest.raises(EngineError, match=rf"model\.safetensors:? {complaint}$"):
+            pf.load(folder)
 
 
 @pytest.mark.parametrize(

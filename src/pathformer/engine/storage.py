@@ -108,7 +108,7 @@ def open_parts(folder: Path, device: torch.device | str = "cpu") -> Parts:
     kg = KnowledgeGraph.open(folder / _GRAPH)
     check_graph(header, kg.vocabulary.fingerprint(), folder / _WEIGHTS, kg.name)
     form = _form(header, folder)
-    model = _open_model(folder / _WEIGHTS, device)
+    model = _open_model(folder / _WEIGHTS, kg, device)
     return Parts(
         kg=kg,
         model=model,
@@ -219,13 +219,14 @@ def _read_json(path: Path) -> dict[str, Any]:
     return content
 
 
-def _open_model(path: Path, device: torch.device | str) -> Model:
+def _open_model(path: Path, kg: KnowledgeGraph, device: torch.device | str) -> Model:
     """The model with the file's own tensors in place of fresh ones: nothing is drawn.
 
     On a CPU nothing is copied, unless the weights are kept in less: a release's are widened to float32.
     """
     saved = read(path, device)
     facts = saved.facts
+    _check_weights(facts, kg, path)
     with _NoDraws():
         model = build(facts["method"], facts["model"], entities=facts["entities"], relations=facts["relations"])
     weights = saved.part("model")
@@ -234,6 +235,22 @@ def _open_model(path: Path, device: torch.device | str) -> Model:
         if buffer.is_floating_point():  # made anew, in float32: weights may be saved in less
             buffer.data = buffer.to(model.entities.weight.dtype)
     return model.to(device).eval().requires_grad_(False)
+
+
+def _check_weights(facts: Mapping[str, Any], kg: KnowledgeGraph, path: Path) -> None:
+    """Refuse weights of another engine, by what their own file says of them, which may be without a fingerprint."""
+    kinds = {"method": "text", "model": "an object", "entities": "a count", "relations": "a count"}
+    if problem := wrong_field(facts, kinds):
+        raise EngineError(f"{path}: {problem}: the engine is damaged")
+    if "fingerprint" in facts:
+        check_graph(facts, kg.vocabulary.fingerprint(), path, kg.name)
+    counts = {"entities": kg.vocabulary.entity_count, "relations": kg.vocabulary.relation_count}
+    for what, count in counts.items():
+        if facts[what] != count:
+            raise EngineError(
+                f"{path} has weights for {facts[what]:,} {what} and {kg.name} has {count:,}: "
+                "they are those of another engine"
+            )
 
 
 class _NoDraws(TorchFunctionMode):
