@@ -14,7 +14,7 @@ from pathformer.engine.stages import Stages
 
 def stages() -> tuple[Stages, io.StringIO]:
     written = io.StringIO()
-    return Stages(Console(file=written, width=200), count=2), written
+    return Stages(Console(file=written, width=400), count=2), written
 
 
 @pytest.mark.parametrize(
@@ -72,6 +72,27 @@ def test_times_of_several_sittings_add_up(tmp_path: Path, monkeypatch: pytest.Mo
     assert second.seconds == {"training": 10, "writing": 5, "joining": 5}
     assert json.loads((tmp_path / "times.json").read_text()) == second.seconds
     assert written.getvalue() == "1/2 joining\n2/2 training\n"
+
+
+@pytest.mark.parametrize(
+    "content",
+    [b"{", b"\xff\xfe", b"[5]", b"5", b'{"training": "long"}', b'{"training": NaN}', b'{"training": -5}', b"[" * 9999],
+    ids=["cut", "no text", "list", "number", "word", "nan", "negative", "deep"],
+)
+def test_times_that_cannot_be_read_are_lost_and_no_more(tmp_path: Path, content: bytes) -> None:
+    file = tmp_path / "times.json"
+    file.write_bytes(content)
+    work, written = stages()
+    work.seconds = {"joining": 5.0}
+    work.keep(tmp_path)
+    assert written.getvalue() == f"{file} is damaged: times of earlier sittings are lost\n"
+    with work.training():
+        pass
+    assert work.seconds.keys() == {"joining", "training"}
+    again, nothing = stages()
+    again.keep(tmp_path)
+    assert again.seconds == work.seconds
+    assert nothing.getvalue() == ""
 
 
 def test_training_names_its_two_parts() -> None:

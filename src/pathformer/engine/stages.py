@@ -12,6 +12,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
 from pathformer.engine.workshop import write_whole
+from pathformer.kg.header import wrong_field
 from pathformer.symbolic.compiled import is_compiled
 from pathformer.training.display import Display, duration
 from pathformer.words import visible
@@ -35,10 +36,14 @@ class Stages:
     def keep(self, folder: Path) -> None:
         """Write times down in a folder from now on, and add those that earlier sittings left there.
 
-        A stage that is interrupted counts as far as it came; one that is killed does not.
+        A stage that is interrupted counts as far as it came; one that is killed does not. Times that cannot be read are
+        lost, which is said: the work they were taken of is not.
         """
         self._file = folder / _FILE
-        earlier = json.loads(self._file.read_text("utf-8")) if self._file.is_file() else {}
+        earlier = _read_times(self._file)
+        if earlier is None:
+            self.say(f"{self._file} is damaged: times of earlier sittings are lost")
+            earlier = {}
         names = {**earlier, **self.seconds}
         self.seconds = {name: earlier.get(name, 0.0) + self.seconds.get(name, 0.0) for name in names}
 
@@ -106,3 +111,13 @@ class Stages:
     def say(self, text: str) -> None:
         """A line that stays."""
         self.console.print("\n".join(map(visible, text.split("\n"))), highlight=False, markup=False)
+
+
+def _read_times(file: Path) -> dict[str, float] | None:
+    """Seconds by stage, nothing where there is no file; None where they are none."""
+    try:
+        times = json.loads(file.read_text("utf-8")) if file.is_file() else {}
+    except (OSError, ValueError, RecursionError):
+        return None
+    sound = isinstance(times, dict) and not wrong_field(times, dict.fromkeys(times, "a number"))
+    return times if sound and min(times.values(), default=0) >= 0 else None
