@@ -94,3 +94,5 @@ def test_without_a_number_there_are_as_many_threads_as_cores(monkeypatch: pytest
     monkeypatch.delattr(os, "sched_getaffinity")  # where the system does not say what a process may use
     monkeypatch.setattr(os, "cpu_count", lambda: 4)
     assert threads() == 4
+    monkeypatch.setattr(os, "cpu_count", lambda: None)
+    assert threads() == 1

@@ -95,14 +95,6 @@ def test_cores_are_counted_and_not_torch_s_threads(
         torch.set_num_threads(before)
 
 
-def test_where_nobody_tells_whose_cores_they_are_all_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delattr("os.sched_getaffinity", raising=False)
-    monkeypatch.setattr("os.cpu_count", lambda: 6)
-    assert device._cores() == 6
-    monkeypatch.setattr("os.cpu_count", lambda: None)
-    assert device._cores() == 1
-
-
 def test_where_processors_tell_nothing_the_load_decides(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("os.getloadavg", lambda: (1.7, 0.0, 0.0))
     monkeypatch.setattr(device, "_worked", lambda: None)

@@ -11,6 +11,7 @@ from pathlib import Path
 import torch
 
 from pathformer.errors import InputError
+from pathformer.symbolic.answer import cores
 
 __all__ = ["busy_elsewhere", "choose_device", "free_threads"]
 
@@ -41,16 +42,11 @@ def free_threads() -> Iterator[int]:
     Threads of one operation wait for each other: two of them beside a busy neighbour are many times slower than one.
     """
     before = torch.get_num_threads()
-    torch.set_num_threads(max(1, min(before, round(_cores() - busy_elsewhere()))))
+    torch.set_num_threads(max(1, min(before, round(cores() - busy_elsewhere()))))
     try:
         yield torch.get_num_threads()
     finally:
         torch.set_num_threads(before)
-
-
-def _cores() -> int:
-    """Cores that this process may compute on."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def busy_elsewhere() -> float:
