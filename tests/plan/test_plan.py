@@ -14,7 +14,7 @@ from pathformer.plan import Block, Layout, PathStep, Plan, Token, build_layout, 
 from pathformer.query.computation import Anchor, Intersection, Negation, Projection, Tree, Union
 from pathformer.query.dnf import to_dnf
 from pathformer.query.paths import NEGATION, Fork, Path, to_paths
-from pathformer.query.structures import STRUCTURES, structure, structure_of
+from pathformer.query.structures import STRUCTURES, Structure, structure, structure_of
 
 
 def trees() -> st.SearchStrategy[Tree]:
@@ -136,3 +136,20 @@ def test_explain_names_every_step() -> None:
 def test_planning_does_not_load_torch() -> None:
     code = "import sys, pathformer.plan; sys.exit('torch' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_what_a_structure_s_columns_are_is_asked_once_however_many_paths_it_has(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    asked = []
+    columns = Structure.columns.fget
+
+    def counted(structure: Structure) -> tuple[str, ...]:
+        asked.append(structure)
+        return columns(structure)
+
+    blocks = [Block(structure_of(Intersection((Projection(0, Anchor(0)),) * paths)), 2) for paths in (2, 500)]
+    build_layout(blocks)  # decomposed, which is remembered
+    monkeypatch.setattr(Structure, "columns", property(counted))
+    assert build_layout(blocks).values == 2 * (2 + 1 + 500 + 1)
+    assert asked == [block.structure for block in blocks]

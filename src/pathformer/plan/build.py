@@ -92,7 +92,7 @@ class _Run:
     """One path or fork of a structure, for all queries of a block: values first, first + 1, ... once placed."""
 
     block: Block
-    base: int  # place of the block's first id
+    rows: Ints  # (count,) place of the first id of each query of the block
     level: int
     first: int = -1
 
@@ -109,10 +109,9 @@ class _PathRun(_Run):
     def tokens(self) -> tuple[npt.NDArray[np.int8], Ints]:
         """Kinds and sources of this run's tokens, each (count, 1 + operators)."""
         count = self.block.count
-        rows = self.base + np.arange(count) * len(self.block.structure.columns)
         zeros = np.zeros(count, np.int64)
-        columns = [self.start.numbers if isinstance(self.start, _ForkRun) else rows + self.start]
-        columns += [zeros if operator == NEGATION else rows + operator for operator in self.operators]
+        columns = [self.start.numbers if isinstance(self.start, _ForkRun) else self.rows + self.start]
+        columns += [zeros if operator == NEGATION else self.rows + operator for operator in self.operators]
         kinds = [Token.VARIABLE if isinstance(self.start, _ForkRun) else Token.ENTITY]
         kinds += [Token.NEGATION if operator == NEGATION else Token.RELATION for operator in self.operators]
         return np.tile(np.array(kinds, np.int8), (count, 1)), np.stack(columns, axis=1)
@@ -141,8 +140,10 @@ class _Builder:
         roots: list[list[_Run]] = []
         base = 0
         for block in self.blocks:
-            roots.append([self._collect(query, block, base) for query in decompose(block.structure, self.union)])
-            base += block.count * len(block.structure.columns)
+            width = len(block.structure.columns)
+            rows = base + np.arange(block.count) * width
+            roots.append([self._collect(query, block, rows) for query in decompose(block.structure, self.union)])
+            base += block.count * width
         steps: list[Step] = []
         for level in self.levels:
             if any(run.block.count for run in level.paths):
@@ -152,22 +153,22 @@ class _Builder:
                     steps.append(self._fork_step(runs))
         return Layout(self.blocks, tuple(steps), *self._roots(roots), self.union)
 
-    def _collect(self, query: Path | Fork, block: Block, base: int) -> _Run:
+    def _collect(self, query: Path | Fork, block: Block, rows: Ints) -> _Run:
         """A run for this path or fork and, before it, for all that it depends on."""
-        return self._fork(query, block, base) if isinstance(query, Fork) else self._path(query, block, base)
+        return self._fork(query, block, rows) if isinstance(query, Fork) else self._path(query, block, rows)
 
-    def _fork(self, fork: Fork, block: Block, base: int) -> _ForkRun:
+    def _fork(self, fork: Fork, block: Block, rows: Ints) -> _ForkRun:
         """A fork after all its branches: unions come after the forks of their level, so a fork of one comes later."""
-        branches = tuple(self._collect(branch, block, base) for branch in fork.branches)
+        branches = tuple(self._collect(branch, block, rows) for branch in fork.branches)
         level = max(run.level + (isinstance(run, _ForkRun) and run.united) for run in branches)
-        made = _ForkRun(block, base, level, branches=branches, united=fork.united)
+        made = _ForkRun(block, rows, level, branches=branches, united=fork.united)
         (self._at(level).unions if fork.united else self._at(level).forks).append(made)
         return made
 
-    def _path(self, path: Path, block: Block, base: int) -> _PathRun:
-        start = self._fork(path.start, block, base) if isinstance(path.start, Fork) else path.start
+    def _path(self, path: Path, block: Block, rows: Ints) -> _PathRun:
+        start = self._fork(path.start, block, rows) if isinstance(path.start, Fork) else path.start
         level = start.level + 1 if isinstance(start, _ForkRun) else 0
-        run = _PathRun(block, base, level, start=start, operators=path.operators)
+        run = _PathRun(block, rows, level, start=start, operators=path.operators)
         self._at(level).paths.append(run)
         return run
 
