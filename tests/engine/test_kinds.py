@@ -64,6 +64,27 @@ def test_however_many_relations_are_asked_for_they_are_the_same(triples: list[tu
             assert plain.starts(relation).tolist() == [e for e in range(ENTITIES) if relation in relations_of(graph, e)]
 
 
+def test_what_is_kept_may_be_thrown_away_while_another_thread_asks(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("pathformer.engine.kinds._KEPT", 1)
+    graph = graph_of([(0, 0, 1), (1, 2, 2)])
+    kinds = Kinds(graph)
+
+    class Emptied(dict[int, np.ndarray]):
+        """As if another thread cleared it whenever a thing was looked for or put in."""
+
+        def __contains__(self, key: object) -> bool:
+            found = super().__contains__(key)
+            self.clear()
+            return found
+
+        def __setitem__(self, key: int, value: np.ndarray) -> None:
+            self.clear()
+
+    kinds._companies = Emptied({0: Kinds(graph).company(0)})
+    for relation in (0, 2, 0):
+        assert kinds.company(relation).tolist() == Kinds(graph).company(relation).tolist()
+
+
 @given(TRIPLES, st.lists(st.integers(0, RELATIONS - 1), min_size=1, max_size=3), st.integers(0, ENTITIES - 1))
 def test_what_the_graph_has_is_never_doubted(triples: list[tuple[int, int, int]], chain: list[int], start: int) -> None:
     graph = graph_of(triples)

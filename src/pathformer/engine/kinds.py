@@ -40,11 +40,12 @@ class Kinds:
 
     def company(self, relation: int) -> npt.NDArray[np.bool_]:
         """(R,) the relations of the entities that a directed relation leaves."""
-        if relation not in self._companies:
+        found = self._companies.get(relation)
+        if found is None:
             if len(self._companies) >= _KEPT:
-                self._companies.clear()
-            self._companies[relation] = _company(self.graph, self.starts(relation))
-        return self._companies[relation]
+                self._companies.clear()  # perhaps while another thread asks
+            found = self._companies[relation] = _company(self.graph, self.starts(relation))
+        return found
 
     def starts(self, relation: int) -> npt.NDArray[np.int32]:
         """The entities that a directed relation leaves, ascending."""
