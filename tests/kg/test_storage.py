@@ -148,6 +148,14 @@ def test_a_link_stays_and_the_folder_behind_it_is_replaced(
         assert [path.name for path in (tmp_path / "disk").iterdir()] == ["films"]
 
 
+def test_a_ring_of_links_is_no_place(tmp_path: Path) -> None:
+    (tmp_path / "films").symlink_to(tmp_path / "other")
+    (tmp_path / "other").symlink_to(tmp_path / "films")
+    with pytest.raises(InputError, match=r"films: cannot be written \("):
+        graph("new").save(tmp_path / "films", force=True)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["films", "other"]
+
+
 def test_a_folder_has_the_rights_that_the_user_gives_new_ones(tmp_path: Path) -> None:
     before = os.umask(0o027)
     try:

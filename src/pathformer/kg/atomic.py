@@ -24,7 +24,7 @@ def new_folder(target: Path, marker: str, *, force: bool = False) -> Iterator[Pa
     was not made by us, and is never deleted. Of a link the folder that it leads to is meant: the link stays.
     """
     check_target(target, marker, force=force)
-    real = target.resolve() if target.is_symlink() else target
+    real = Path(os.path.realpath(target)) if target.is_symlink() else target  # `resolve` fails on a ring of links
     temporary = real.parent / f".{real.name}.{secrets.token_hex(4)}.part"
     try:
         real.parent.mkdir(parents=True, exist_ok=True)
