@@ -272,12 +272,28 @@ def test_tables_that_do_not_fit_their_queries(
         ({"hard_ptr": arrays["hard_ptr"][::-1]}, "the hard answers do not fit the 30 queries"),
         ({"ids": arrays["ids"][:, 1:]}, r"ids of shape \(30, 3\), int32, expected \(any, 4\), int32"),
         ({"ids": arrays["ids"].astype(np.float32)}, "float32, expected"),
+        ({"ids": np.int32(3)}, r"ids of shape \(\), int32, expected \(any, 4\), int32"),
+        ({"easy": np.int32(3)}, "the easy answers are not whole numbers in a row"),
+        ({"hard": arrays["hard"] + 0.5}, "the hard answers are not whole numbers in a row"),
+        ({"hard_ptr": arrays["hard_ptr"].astype(float)}, "the hard answers are not whole numbers in a row"),
         ({"easy": np.where(arrays["easy"] < 9, -1, arrays["easy"])}, "a 2in query is entity -1, but the graph has 50"),
     ]
     for changed, problem in cases:
         np.savez(file, **(arrays | changed))
         with pytest.raises(BenchmarkError, match=problem):
             Benchmark.read(folder, small_graph)
+
+
+@pytest.mark.parametrize(("place", "value"), [(6, 255), (10, 97)])  # a version of zip, a way of packing
+def test_a_table_packed_in_a_way_that_python_cannot_read(
+    place: int, value: int, small_benchmark: Benchmark, tmp_path: Path
+) -> None:
+    file = small_benchmark.save(tmp_path / "queries") / "test-2in.npz"
+    whole = bytearray(file.read_bytes())
+    whole[whole.index(b"PK\1\2") + place] = value  # of the first file in the list at the end
+    file.write_bytes(whole)
+    with pytest.raises(BenchmarkError, match=r"test-2in\.npz: cannot be read as a table of queries"):
+        read_folder(tmp_path / "queries")
 
 
 def test_a_shape_that_is_none_is_told_in_one_line(small_benchmark: Benchmark, tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import zipfile
+import zlib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -31,6 +32,7 @@ MARKER = "benchmark.json"
 FORMAT, VERSION = "pathformer queries", 1
 _FIELDS = {"graph": "text", "fingerprint": "text", "origin": "an object", "files": "a list of objects"}
 _ENTRY = {"file": "text", "split": "text", "shape": "text"}
+_DAMAGE = (OSError, KeyError, ValueError, EOFError, RuntimeError, zipfile.BadZipFile, zlib.error)  # of .npz files
 
 
 def detect(path: Path) -> bool:
@@ -101,10 +103,10 @@ def _queries(file: Path, shape: str) -> Stored:
     try:
         with file.open("rb") as stream, np.load(stream, allow_pickle=False) as arrays:
             kind, ids = structure(shape), arrays["ids"]
-            if ids.shape != (len(ids), len(kind.columns)) or ids.dtype.kind != "i":
+            if ids.ndim != 2 or ids.shape[1] != len(kind.columns) or ids.dtype.kind != "i":
                 raise ValueError(f"ids of shape {ids.shape}, {ids.dtype}, expected (any, {len(kind.columns)}), int32")
             return Stored(kind, ids, _rows(arrays, "easy", len(ids)), _rows(arrays, "hard", len(ids)))
-    except (OSError, KeyError, ValueError, EOFError, zipfile.BadZipFile, QueryError) as error:
+    except (*_DAMAGE, QueryError) as error:
         problem = str(error).partition("\n")[0]
         raise BenchmarkError(f"{file}: cannot be read as a table of queries ({problem})") from error
 
@@ -112,6 +114,8 @@ def _queries(file: Path, shape: str) -> Stored:
 def _rows(arrays: Mapping[str, Any], name: str, count: int) -> Ragged:
     """The answers of so many queries."""
     ptr, values = arrays[f"{name}_ptr"], arrays[name]
+    if values.ndim != 1 or {ptr.dtype.kind, values.dtype.kind} != {"i"}:
+        raise ValueError(f"the {name} answers are not whole numbers in a row")
     if ptr.shape != (count + 1,) or ptr[0] != 0 or ptr[-1] != len(values) or np.any(np.diff(ptr) < 0):
         raise ValueError(f"the {name} answers do not fit the {count:,} queries")
     return Ragged(ptr, values)
