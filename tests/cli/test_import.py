@@ -6,6 +6,7 @@ import gzip
 import re
 import subprocess
 import sys
+from itertools import count
 from pathlib import Path
 
 import pytest
@@ -49,7 +50,7 @@ def test_a_file(tmp_path: Path) -> None:
 def test_a_first_line_that_may_be_a_header_is_told(tmp_path: Path) -> None:
     facts = "".join(f"e{k}\tr{k % 3}\te{k + 1}\n" for k in range(30))
     told = "  the first line shares no name with the others: film, what, whom. If it is a header, say --header\n"
-    path, number = tmp_path / "facts.tsv", iter(range(9))
+    path, number = tmp_path / "facts.tsv", count()
 
     def read(first: str, *options: str, rest: str = facts) -> str:
         path.write_text(f"{first}\n{rest}")
@@ -57,6 +58,7 @@ def test_a_first_line_that_may_be_a_header_is_told(tmp_path: Path) -> None:
 
     assert told in read("film\twhat\twhom")
     assert "31 triples" in read("film\twhat\twhom", "--no-header")
+    assert r"others: red\x1b[31m, what, whom. If" in read("red\x1b[31m\twhat\twhom")  # names cannot steer the terminal
     for quiet in (
         read("film\twhat\twhom", "--no-header"),
         read("film\twhat\twhom", "--header"),
@@ -82,6 +84,9 @@ def test_what_lies_beside_the_triples_of_a_folder_is_told(tmp_path: Path) -> Non
     assert told in run(folder, "--out", tmp_path / "told")
     assert "not read" not in run(folder, "--names", folder / "names.txt", "--out", tmp_path / "named")
     assert "not read" not in run(tmp_path / "told", "--out", tmp_path / "saved")  # a saved graph is read whole
+    (folder / "a\x1b[31m.txt").touch()
+    assert r"  not read: a\x1b[31m.txt, names.txt; where" in run(folder, "--out", tmp_path / "steering")
+    (folder / "a\x1b[31m.txt").unlink()
     for number in range(6):
         (folder / f"notes{number}.txt").touch()
     assert "  not read: names.txt, notes0.txt, notes1.txt, notes2.txt, notes3.txt, ...; where" in run(

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from pathformer.cli import _reading as reading
-from pathformer.words import counted
+from pathformer.words import counted, visible
 
 if TYPE_CHECKING:
     from pathformer.kg.knowledge import KnowledgeGraph
@@ -121,7 +121,7 @@ def unread(graph: KnowledgeGraph, paths: Sequence[Path]) -> str:
     read = {path.name for files in found.values() for path in files}
     others = sorted(path.name for path in paths[0].iterdir() if path.is_file() and path.name not in read)
     others = [name for name in others if not name.startswith((".", "README", "LICENSE"))]
-    shown = ", ".join(others[:_SHOWN]) + (", ..." if len(others) > _SHOWN else "")
+    shown = ", ".join(map(visible, others[:_SHOWN])) + (", ..." if len(others) > _SHOWN else "")
     return f"  not read: {shown}; where these are labels, say --names or --relation-names" if others else ""
 
 
@@ -133,4 +133,5 @@ def _first_line(graph: KnowledgeGraph) -> Iterator[str]:
     ends, relations = train[:, ::2], train[:, 1] >> 1
     first = names.entity(0), names.relation(0), names.entity(1)
     if (ends <= 1).sum() == 2 and (relations == 0).sum() == 1 and not any("://" in name for name in first):
-        yield f"  the first line shares no name with the others: {', '.join(first)}. If it is a header, say --header"
+        told = ", ".join(map(visible, first))
+        yield f"  the first line shares no name with the others: {told}. If it is a header, say --header"
