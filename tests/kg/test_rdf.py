@@ -181,7 +181,7 @@ def test_good_lines_are_the_same_whether_or_not_bad_ones_are_skipped(
     lines = [f"_:n{number % 9} <http://e/r{number % 3}> <http://e/{number * 7 % 31}> ." for number in range(200)]
     whole = read(tmp_path, "\n".join(lines), "x.nt")
     monkeypatch.setattr(_rdf, "_BYTES", 300)  # several pieces, some with a bad line, not the first
-    mixed = [part for number, line in enumerate(lines) for part in ([line] if number % 40 < 39 else [line, '"left open'])]
+    mixed = [part for at, line in enumerate(lines, 1) for part in ([line] if at % 40 else [line, '"left open'])]
     again = read(tmp_path, "\n".join(mixed), "x.nt", skip_bad=True)
     assert again.fingerprint() == whole.fingerprint()
     assert again.report.skipped == 5
