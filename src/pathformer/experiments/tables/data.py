@@ -15,9 +15,9 @@ from pathformer.kg.datasets import load
 from pathformer.query.structures import STRUCTURES
 from pathformer.symbolic import Benchmark, Queries, sample_benchmark
 
-_CUT_OFF = "The paper cuts its figures off after one decimal, so that 1.79 is its 1.7; ours are rounded to two."
-
 __all__ = ["answers", "counted_tables", "counts", "printed_only", "statistics"]
+
+_CUT_OFF = "The paper cuts its figures off after one decimal, so that 1.79 is its 1.7; ours are rounded to two."
 
 
 def counted_tables(
