@@ -100,15 +100,6 @@ def test_a_card_says_that_training_queries_were_drawn_anew(record: Record) -> No
         assert ("; all but 1p drawn anew every 2,000 steps\n" in page) is told
 
 
-def test_a_card_says_that_paths_were_walked_from_an_answer(record: Record) -> None:
-    words = f"{record.trained_on}; but 2p 3p drawn from the start, walked from an answer"
-    backward = {**record.settings, "training.backward": True}
-    for settings, told in ((backward, True), ({**backward, "training.backward": False}, False)):
-        assert (f"{words}\n" in card_of_record(replace(record, settings=settings)).markdown()) is told
-    fresh = card_of_record(replace(record, steps=2001, settings={**backward, "training.fresh": 2000}))
-    assert f"{words}; all but 1p drawn anew every 2,000 steps\n" in fresh.markdown()
-
-
 def test_the_time_of_what_a_run_starts_from_is_found(tmp_path: Path) -> None:
     assert seconds_before(tmp_path, "") == 0.0
     assert seconds_before(tmp_path, "complex-fb15k-237") is None

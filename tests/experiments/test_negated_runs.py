@@ -11,8 +11,10 @@ import pytest
 import torch
 from rich.console import Console
 
+from pathformer.engine.storage import CARD
 from pathformer.experiments import box
 from pathformer.experiments.box import Box, Terms, run_box
+from pathformer.experiments.keep import trained_on
 from pathformer.experiments.run import gather, new_model, train_run, training_set
 from pathformer.experiments.settings import read_run
 from pathformer.experiments.shelf import Shelf
@@ -117,6 +119,18 @@ def test_paths_are_walked_from_their_answers_where_a_run_says_so(
             drawn = sample(old.structure, pair, len(old), stream=stream, rules=Rules(forward=False))
             assert np.array_equal(new.ids, drawn.ids)
             assert not np.array_equal(new.ids, old.ids)
+
+
+def test_a_checkpoint_says_what_a_run_has_drawn_in_its_own_way(
+    graph: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ways = {"backward=true": "2p 3p: drawn, walked from an answer", "contested=20": "drawn by what their negations"}
+    for setting, words in ways.items():
+        for told in (True, False):
+            folder = tmp_path / setting / str(told)
+            sets_seen(graph, folder, monkeypatch, *([f"training.{setting}"] if told else []))
+            assert (words in trained_on(checkpoint.read_facts(folder / "last.safetensors"))) is told
+            assert (words in (folder / CARD).read_text()) is told
 
 
 def test_nothing_is_looked_for_where_nothing_asks_for_it(

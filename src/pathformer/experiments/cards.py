@@ -94,10 +94,9 @@ def card_of_record(record: Record) -> Card:
 
 
 def _renewed(settings: Mapping[str, Any], steps: int) -> str:
-    """What was drawn in place of those queries: paths from the start, all of them later, where a run came so far."""
-    paths = "; but 2p 3p drawn from the start, walked from an answer" if settings.get("training.backward") else ""
+    """That queries were drawn anew while a run was trained, where it came so far."""
     every = settings.get("training.fresh", 0)
-    return f"{paths}; all but 1p drawn anew every {every:,} steps" if every and steps > every else paths
+    return f"; all but 1p drawn anew every {every:,} steps" if every and steps > every else ""
 
 
 def paper_figures(run: Run) -> Mapping[str, float]:

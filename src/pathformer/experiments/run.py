@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -16,6 +16,7 @@ from pathformer.errors import CheckpointError, ConfigError
 from pathformer.evaluation.evaluate import ModelRanker, evaluate
 from pathformer.evaluation.report import Report
 from pathformer.experiments.cards import card_of_run
+from pathformer.experiments.drawn import first_set, fresh_set, with_origins
 from pathformer.experiments.keep import plain_settings
 from pathformer.experiments.machine import commit, device_facts
 from pathformer.experiments.queries import QuerySets, query_sets
@@ -24,12 +25,7 @@ from pathformer.kg import KnowledgeGraph
 from pathformer.kg.datasets import load
 from pathformer.models import Model, build
 from pathformer.plan import Block, build_layout
-from pathformer.query.structures import STRUCTURES, is_chain
-from pathformer.symbolic.benchmark import graph_pair
-from pathformer.symbolic.protocol import protocol_for
-from pathformer.symbolic.queries import Queries
-from pathformer.symbolic.removed import all_with_removed, contested
-from pathformer.symbolic.sample import Rules, sample
+from pathformer.query.structures import STRUCTURES
 from pathformer.toml import to_toml
 from pathformer.training import checkpoint
 from pathformer.training.data import TrainingSet
@@ -98,7 +94,7 @@ def train_run(
     place = choose_device(device)
     check_settings(folder / "last.safetensors", run)
     check_method(run)
-    kg, sets = _told(material or gather(run, data, test=test), place, display, test)
+    kg, sets = _told(run, material or gather(run, data, test=test), place, display, test)
     check_graph(folder / "last.safetensors", kg)
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "settings.toml").write_text(to_toml(run), encoding="utf-8")
@@ -113,7 +109,7 @@ def train_run(
         data=training_set(run, Material(kg, sets), place) if prepared is None else prepared,
         facts={**_facts(run, kg, sets), "machine": device_facts(place), "commit": commit()},
         validate=_validation(run, model, sets) if "valid" in sets.splits else None,
-        draw=partial(_fresh, run, kg, sets["train"]) if run.training.fresh else None,
+        draw=partial(fresh_set, run, kg, sets["train"]) if run.training.fresh else None,
     )
     result = train(task, run.training, folder, display)
     reports = _test(run, task, result, sets, folder) if test and result.finished and "test" in sets.splits else {}
@@ -149,51 +145,15 @@ def _source(path: Path, kg: KnowledgeGraph, device: torch.device) -> Model:
 def training_set(run: Run, material: Material, device: torch.device) -> TrainingSet:
     """The queries that a run starts with, on the device, with all that its objective asks for."""
     kg, room = material.kg, ROOM if run.training.fresh else 0.0
-    queries, removed = _first_set(run, kg, material.sets["train"]), run.training.update.softmax.removed
+    queries, removed = first_set(run, kg, material.sets["train"]), run.training.update.softmax.removed
     return TrainingSet.of(queries, kg.vocabulary.entity_count, device, room, removed)
 
 
-def _first_set(run: Run, kg: KnowledgeGraph, first: Mapping[str, Queries]) -> list[Queries]:
-    """The training queries that a run starts with: those given, but drawn anew where it says how."""
-    drawn = [_drawn(run, kg, asked, "first") if _redrawn(run, asked) else asked for asked in first.values()]
-    return _with_removed(run, kg, drawn)
-
-
-def _redrawn(run: Run, queries: Queries) -> bool:
-    """Whether a run has its own way to draw queries of this structure."""
-    if queries.structure.negated:
-        return bool(run.training.contested)
-    return run.training.backward and is_chain(queries.structure.shape) and queries.structure.name != "1p"
-
-
-def _fresh(run: Run, kg: KnowledgeGraph, first: Mapping[str, Queries], number: int) -> list[Queries]:
-    """The n-th set of training queries: as many of each structure as at first, drawn anew; all links every time."""
-    drawn = [
-        queries if name == "1p" else _drawn(run, kg, queries, f"fresh {number}") for name, queries in first.items()
-    ]
-    return _with_removed(run, kg, drawn)
-
-
-def _drawn(run: Run, kg: KnowledgeGraph, queries: Queries, stream: str) -> Queries:
-    """As many training queries of a structure, drawn anew."""
-    backward = run.training.backward or protocol_for(kg).backward
-    graphs, rules, seed = graph_pair(kg, "train"), Rules(forward=not backward), run.training.seed
-    structure, count, most = queries.structure, len(queries), run.training.contested
-    if most and structure.negated:
-        return contested(structure, graphs, count, most, seed=seed, stream=stream, rules=rules)
-    return sample(structure, graphs, count, seed=seed, stream=stream, rules=rules)
-
-
-def _with_removed(run: Run, kg: KnowledgeGraph, queries: Iterable[Queries]) -> list[Queries]:
-    """Training queries, and what their negations take away where the objective asks for it."""
-    if not run.training.update.softmax.removed:
-        return list(queries)
-    return all_with_removed(queries, graph_pair(kg, "train"))
-
-
-def _told(material: Material, device: torch.device, display: Display, test: bool) -> tuple[KnowledgeGraph, QuerySets]:
+def _told(
+    run: Run, material: Material, device: torch.device, display: Display, test: bool
+) -> tuple[KnowledgeGraph, QuerySets]:
     """Say what is trained on, and what it is to be judged by."""
-    kg, sets = material.kg, material.sets
+    kg, sets = material.kg, with_origins(run, material.sets)
     sizes = ", ".join(f"{split} {len(triples):,}" for split, triples in kg.splits.items())
     display.say(f"{kg.name} on {device}: {kg.vocabulary.entity_count:,} entities; triples: {sizes}")
     for split in (split for split in sets.splits if test or split != "test"):
