@@ -210,6 +210,9 @@ LEVERS = {  # what was expected: the words of those who proposed them, before an
         "training queries whose negations take as much away as the benchmark's: 1 more on negation",
     ),
     "exclude": Lever(("model.exclude=3.0",), "negated branches as points of their own: half as much again"),
+    "kept-temperature": Lever(("model.learn_temperature=false",), "a learned one gains"),
+    "warm": Lever(("model.temperature=0.1",), "learned from 0.1, for 0.05: CoDEx-S gained 1.3"),
+    "kept-warm": Lever(("model.temperature=0.1", "model.learn_temperature=false"), "0.1, kept: less than learned"),
     "smoothing": Lever((f"{UPDATE}softmax.smoothing=0.1",), "0.3 with dropout 0.2 changed nothing"),
 }
 

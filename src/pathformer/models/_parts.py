@@ -33,7 +33,7 @@ _SMALL = 0.01  # a gain at which the encoder is hardly heard beside a base
 
 def space_of(config: Config) -> Space:
     """Where its points lie."""
-    own = {"temperature": config.temperature} if config.space == "sphere" else {}
+    own = {"temperature": config.temperature, "learned": config.learn_temperature} if config.space == "sphere" else {}
     width = config.dim // 2 if config.space == "hermitian" else config.dim
     return SPACES[config.space](width, config.margin, **own)
 

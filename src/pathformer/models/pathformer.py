@@ -61,7 +61,8 @@ class Config:
     margin: float = 24.0  # gamma, App. B; 30 for "box", 60 for "beta"
     space: Literal["point", "box", "beta", "sphere", "hermitian"] = "point"  # Eq. 5; Table 8; the last two (cosine,
     # inner product of d / 2 complex numbers) are ours, for softmax
-    temperature: float = 0.05  # of the sphere at first; ours, learned
+    temperature: float = 0.05  # of the sphere at first; ours
+    learn_temperature: bool = True  # or keep it; ours
     combine: Combine = "smallest"  # of a union's disjuncts, as the reference code; the others are ours
     exclude: float = 0.0  # k of evaluation.exclude: what a negated branch holds loses, by a point of its own; ours
     layers: int = 6  # k_1, App. B

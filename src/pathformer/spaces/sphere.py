@@ -1,6 +1,6 @@
 """Queries and entities as directions of R^d: only the angle between two rows counts.
 
-    Dist(e, q) = s (1 - cos(v_e, v_q)),    s = 1 / temperature, learned
+    Dist(e, q) = s (1 - cos(v_e, v_q)),    s = 1 / temperature, learned or kept
 
 With softmax over -Dist this is the cosine similarity at a temperature. Not the paper's space: nothing here is.
 """
@@ -21,10 +21,10 @@ __all__ = ["SPACE", "Sphere"]
 class Sphere(Space):
     """One vector of size d an entity, a relation, a query; their lengths are free and mean nothing."""
 
-    def __init__(self, dim: int, margin: float, temperature: float = 0.05) -> None:
+    def __init__(self, dim: int, margin: float, temperature: float = 0.05, learned: bool = True) -> None:
         super().__init__(dim, margin)
         self.entity_width = self.relation_width = self.query_width = dim
-        self.log_scale = nn.Parameter(torch.tensor(-math.log(temperature)))  # log s
+        self.log_scale = nn.Parameter(torch.tensor(-math.log(temperature)), requires_grad=learned)  # log s
 
     def distance(self, queries: Tensor, entities: Tensor) -> Tensor:
         """s (1 - cos). (..., d) and (..., d) -> (...) float32."""
