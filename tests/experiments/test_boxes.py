@@ -25,6 +25,7 @@ from pathformer.kg import KnowledgeGraph
 from pathformer.query.structures import EPFO, EPFO_TRAINED, NEGATION_STRUCTURES
 from pathformer.training import checkpoint
 from pathformer.training.display import Display
+from pathformer.training.step import TrainingStep
 
 SMALL = """
 dataset = "{graph}"
@@ -94,6 +95,45 @@ def test_runs_leave_records_and_no_weights(folder: Path, tmp_path: Path, quiet: 
     assert "training.minutes" not in mlp.changes
     assert mlp.settings["training.minutes"] == 5.0
     assert not list((tmp_path / "work").glob("*/*.safetensors"))
+
+
+class Card:
+    """Says that it is one, and computes on the processor."""
+
+    type = "cuda"
+
+    def __str__(self) -> str:
+        return "cpu"
+
+
+class RankedError(Exception):
+    """What a test waits for: the run is over."""
+
+
+def test_on_a_card_every_update_is_one_of_the_run(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The loop holds the clock while kernels are compiled: nothing is compiled on updates that are thrown away."""
+    made: list[int] = []
+    update = TrainingStep.update
+
+    def counted(step: TrainingStep) -> None:
+        made.append(step.updates)
+        update(step)
+
+    def ranked(*_: object, **__: object) -> None:
+        raise RankedError
+
+    monkeypatch.setattr(TrainingStep, "update", counted)
+    monkeypatch.setattr(TrainingStep, "cold", property(lambda step: max(0, 2 - step.updates)))
+    monkeypatch.setattr(one_box, "choose_device", lambda _: Card())
+    monkeypatch.setattr(one_box, "record_of", ranked)
+    asked, said = box(folder, "gqe"), io.StringIO()
+    terms = one_box.Terms(out=tmp_path / "out", work=tmp_path / "work")
+    with pytest.raises(RankedError):
+        one_box.run_box(asked, Shelf(asked.runs()), terms, Display(Console(file=said, width=1000)))
+    assert made == [step for step in range(3) for _ in EPFO_TRAINED]
+    assert "kernels compiled in 0 s, before the clock started\n" in said.getvalue()
 
 
 def test_a_run_that_fails_is_told_and_the_next_one_runs(

@@ -4,20 +4,15 @@ from __future__ import annotations
 
 import io
 from pathlib import Path
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
-import torch
 from rich.console import Console
 
 from pathformer.engine.storage import CARD
-from pathformer.experiments import box
-from pathformer.experiments.box import Box, Terms, run_box
 from pathformer.experiments.keep import trained_on
-from pathformer.experiments.run import gather, new_model, train_run, training_set
+from pathformer.experiments.run import gather, train_run
 from pathformer.experiments.settings import read_run
-from pathformer.experiments.shelf import Shelf
 from pathformer.kg import KnowledgeGraph
 from pathformer.kg.datasets import load
 from pathformer.query.structures import EFOL_TRAINED
@@ -25,9 +20,8 @@ from pathformer.symbolic.benchmark import graph_pair
 from pathformer.symbolic.queries import Queries
 from pathformer.symbolic.sample import Rules, sample
 from pathformer.training import checkpoint
-from pathformer.training.data import Drawn, TrainingSet
+from pathformer.training.data import TrainingSet
 from pathformer.training.display import Display
-from pathformer.training.step import TrainingStep
 from pathformer.training.task import Training
 
 SETTINGS = [
@@ -137,58 +131,6 @@ def test_nothing_is_looked_for_where_nothing_asks_for_it(
     graph: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert [taken(queries) for queries in sets_seen(graph, tmp_path, monkeypatch)] == [{}] * 3
-
-
-def test_a_box_warms_up_on_the_queries_of_its_run_and_hands_them_over(
-    graph: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (tmp_path / "run.toml").write_text(f'dataset = "{graph}"\n')
-    settings = [s for s in SETTINGS if "valid" not in s]
-    asked = Box(run=str(tmp_path / "run.toml"), minutes=5.0, settings=(*settings, "training.update.softmax.removed=9"))
-    drawn: list[torch.Tensor | None] = []
-    losses = TrainingStep.loss
-
-    def seen(step: TrainingStep, batch: Drawn) -> torch.Tensor:
-        drawn.append(batch.removed)
-        return losses(step, batch)
-
-    class Trains(Exception):  # noqa: N818 (no error: what the test waits for)
-        pass
-
-    def trains(*_: object, prepared: TrainingSet | None, **__: object) -> None:
-        raise Trains(prepared)
-
-    monkeypatch.setattr(TrainingStep, "loss", seen)
-    monkeypatch.setattr(box, "train_run", trains)
-    monkeypatch.setattr(box, "choose_device", lambda _: SimpleNamespace(type="cuda"))
-    real = box.training_set
-    monkeypatch.setattr(box, "training_set", lambda run, material, _: real(run, material, torch.device("cpu")))
-    monkeypatch.setattr(box, "new_model", lambda run, kg, _: new_model(run, kg, torch.device("cpu")))
-    terms, shelf = Terms(out=tmp_path, work=tmp_path / "work"), Shelf(asked.runs())
-    with pytest.raises(Trains) as begun:
-        run_box(asked, shelf, terms, Display(Console(file=io.StringIO())))
-    prepared = begun.value.args[0]
-    assert prepared.removed.shape[1] == 9
-    assert len(drawn) == 5
-    assert all(removed is not None and (removed >= 0).any() for removed in drawn)
-
-    last = tmp_path / "work" / asked.name / "last.safetensors"
-    last.parent.mkdir(parents=True)
-    last.touch()
-    with pytest.raises(Trains) as begun:
-        run_box(asked, shelf, terms, Display(Console(file=io.StringIO())))
-    assert begun.value.args == (None,)
-    assert len(drawn) == 5
-
-
-def test_a_set_that_is_prepared_is_the_one_that_is_trained_on(graph: Path, tmp_path: Path) -> None:
-    run = read_run("umls-small", [f"dataset={graph}", *SETTINGS, "training.update.softmax.removed=9"])
-    material, cpu = gather(run), torch.device("cpu")
-    for name, prepared in (("one", None), ("two", training_set(run, material, cpu))):
-        display = Display(Console(file=io.StringIO()))
-        train_run(run, tmp_path / name, material=material, test=False, device="cpu", display=display, prepared=prepared)
-    one, two = (checkpoint.read(tmp_path / name / "last.safetensors").part("model") for name in ("one", "two"))
-    assert all(torch.equal(one[name], two[name]) for name in one)
 
 
 def test_less_than_nothing_is_refused() -> None:

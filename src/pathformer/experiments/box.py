@@ -1,12 +1,8 @@
-"""A run in its box of time: trained, or continued, in a folder of its own, and kept as a record once it is ranked.
-
-On a CUDA device a few updates are made and thrown away first, so that no run's box pays for compiling kernels.
-"""
+"""A run in its box of time: trained, or continued, in a folder of its own, and kept as a record once it is ranked."""
 
 from __future__ import annotations
 
 import dataclasses
-import gc
 import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -20,22 +16,18 @@ from pathformer.evaluation.evaluate import ModelRanker, evaluate
 from pathformer.evaluation.report import Report
 from pathformer.experiments.keep import figures_of, record_of
 from pathformer.experiments.records import Record, record_name
-from pathformer.experiments.run import new_model, start_anew, train_run, training_set
+from pathformer.experiments.run import start_anew, train_run
 from pathformer.experiments.settings import Run, read_run
 from pathformer.experiments.shelf import Shelf
-from pathformer.kg import KnowledgeGraph
 from pathformer.training import checkpoint
-from pathformer.training.data import TrainingSet
 from pathformer.training.device import choose_device
 from pathformer.training.display import Display, duration
-from pathformer.training.turns import Turns
 
 __all__ = ["GRACE", "HABITS", "Box", "Terms", "alarm", "run_box", "summary"]
 
 # Looking is part of the box's time: a look or four at a sample, and few saves.
 HABITS = ("training.validations=4", "training.save_minutes=3", "valid_queries=200")
 GRACE = 15.0  # seconds that saving may take when the time is up
-_WARM = 5  # updates; the fourth is captured
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -90,11 +82,7 @@ class Terms:
 def run_box(box: Box, shelf: Shelf, terms: Terms, display: Display) -> Record | None:
     """One box to its record; none if it was cut."""
     run, folder, device = box.read(), terms.work / box.name, choose_device(terms.device)
-    material, prepared = shelf.material(run), None
-    if device.type == "cuda" and not (folder / "last.safetensors").is_file():
-        prepared = training_set(run, material, device)
-        _warm(run, material.kg, prepared, device)
-    outcome = train_run(run, folder, device=str(device), material=material, display=display, prepared=prepared)
+    outcome = train_run(run, folder, device=str(device), material=shelf.material(run), display=display)
     if not outcome.result.finished:
         return None
     record = record_of(folder, run=box.run, variant=box.variant, device=device, commit=terms.commit)
@@ -122,18 +110,6 @@ def _rank_also(record: Record, other: Run, name: str, shelf: Shelf, folder: Path
         changes={**record.changes, "queries": record.settings["queries"]},
         note=f"The weights of {record.file_name.removesuffix('.json')}, the best by that run's validation queries.",
     )
-
-
-def _warm(run: Run, kg: KnowledgeGraph, data: TrainingSet, device: torch.device) -> None:
-    """Compile and tune what the run will need, on its own queries and weights that are thrown away."""
-    model = new_model(run, kg, device)
-    step = Turns(model, data, run.training.composition(run.trained_structures), run.training.update, run.training.turns)
-    for _ in range(_WARM):
-        step.run()
-    step.losses()
-    del step, model
-    gc.collect()
-    torch.cuda.empty_cache()
 
 
 def _ring(*_: object) -> None:

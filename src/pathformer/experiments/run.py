@@ -83,12 +83,10 @@ def train_run(
     test: bool = True,
     display: Display | None = None,
     material: Material | None = None,
-    prepared: TrainingSet | None = None,
 ) -> Outcome:
     """Train a run in its folder, or continue it there; when it is finished, rank the test queries.
 
-    data: the folder that holds datasets; material: what `gather` gave, where several runs share it; prepared: what
-    `training_set` gave, where it is there already.
+    data: the folder that holds datasets; material: what `gather` gave, where several runs share it.
     """
     display = display or Display()
     place = choose_device(device)
@@ -106,7 +104,7 @@ def train_run(
         start_tables(model, _source(first.best or first.last, kg, place), run.training.seed)
     task = Task(
         model=model,
-        data=training_set(run, Material(kg, sets), place) if prepared is None else prepared,
+        data=training_set(run, Material(kg, sets), place),
         facts={**_facts(run, kg, sets), "machine": device_facts(place), "commit": commit()},
         validate=_validation(run, model, sets) if "valid" in sets.splits else None,
         draw=partial(fresh_set, run, kg, sets["train"]) if run.training.fresh else None,
