@@ -110,8 +110,14 @@ def test_json_has_the_fields_that_are_promised(answers: Answers) -> None:
             }
         ],
         "absent": [],
+        "contrary": [],
     }
     assert "\n" not in answers.to_json(indent=None)
+
+
+def test_answers_can_be_members_of_a_set(answers: Answers) -> None:
+    assert {*answers, *answers[:2]} == set(answers.items)
+    assert len({answers, answers[:], answers[:2]}) == 2
 
 
 def test_csv(answers: Answers) -> None:

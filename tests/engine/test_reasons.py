@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import torch
 from hypothesis import assume, given, settings
 from query_strategies import ENTITIES, RELATIONS, Edges, evaluate, graphs, trees
 
+from pathformer.engine.encode import Encoder
 from pathformer.engine.engine import Engine
 from pathformer.engine.guess import Guesser
 from pathformer.engine.proof import Reason, Sets, prove
+from pathformer.index import Index
+from pathformer.index import build as build_index
 from pathformer.kg.graph import Graph
+from pathformer.models import build
 from pathformer.query.computation import Anchor, Intersection, Negation, Projection, Tree, Union
 
 
@@ -138,6 +143,38 @@ def test_reasons_read_as_sentences(engine: Engine) -> None:
     assert guessed.assumed
     assert "; assuming " in f"; {guessed}"
     assert all(edge.rank is not None and edge.rank >= 1 for edge in guessed.assumed)
+
+
+@pytest.fixture(scope="module")
+def guesser_parts() -> tuple[Encoder, Index]:
+    """A model that was never trained, for the small graphs that are drawn."""
+    torch.manual_seed(0)
+    model = build("pathformer", {"dim": 16, "layers": 1, "heads": 2}, entities=ENTITIES, relations=RELATIONS).eval()
+    return Encoder(model), build_index("exact", model.entities.weight.detach(), model.space)
+
+
+@given(trees(), graphs())
+@settings(max_examples=100)
+def test_a_guess_says_of_nothing_that_the_graph_has_that_nothing_says_it(
+    guesser_parts: tuple[Encoder, Index], tree: Tree, edges: Edges
+) -> None:
+    tree = Intersection((tree, Projection(0, Anchor(0))))  # a negation alone cannot be encoded
+    sets = Sets(index(edges))
+    others = np.array(sorted(set(range(ENTITIES)) - evaluate(tree, edges)), np.int64)
+    for reason in Guesser(*guesser_parts, sets).explain(tree, others) if len(others) else ():
+        assert all(denied not in evaluate(part, edges) for part, denied, _ in reason.absent)
+        assert all(denied in evaluate(part, edges) for part, denied, _ in reason.contrary)
+
+
+def test_what_the_graph_has_for_want_of_facts_is_assumed_to_end(engine: Engine) -> None:
+    question = "?x : stars(?f, ?x) & directed(Leone, ?f) & !(stars(?g, ?x) & !won(?g, Oscar))"
+    cardinale = next(a for a in engine.ask(question, top=18, any_kind=True) if a.entity == "Cardinale")
+    assert not cardinale.known
+    ends = "stars(?g, Cardinale) & !won(?g, Oscar)"
+    assert sorted(cardinale.why.contrary[0].split(" & ")) == sorted(ends.split(" & "))
+    assert str(cardinale.why).endswith(f"; assuming that more facts would end {cardinale.why.contrary[0]}")
+    assert cardinale.why.to_dict()["contrary"] == list(cardinale.why.contrary)
+    assert "nothing says" not in str(cardinale.why)
 
 
 @pytest.mark.parametrize(

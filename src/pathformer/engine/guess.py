@@ -71,8 +71,7 @@ class Guesser:
                 below = (*place, 0)
                 return self._edge(pools[below], relation, at, below, self._solve(of, below, pools[below], pools))
             case Negation(of):
-                denied = np.where(self.sets.holds(of, at), _RULED_OUT, 0.0)
-                return denied, lambda i: Reason(absent=((of, int(at[i]), (*place, 0)),))
+                return self._denied(of, (*place, 0), at)
             case Intersection(branches):
                 solved = [self._solve(b, (*place, n), at, pools) for n, b in enumerate(branches)]
                 return np.sum([costs for costs, _ in solved], axis=0), lambda i: _sum(build(i) for _, build in solved)
@@ -83,6 +82,16 @@ class Guesser:
                 return table.min(axis=0), lambda i: solved[best[i]][1](i)
             case Anchor(entity):
                 return np.where(at == entity, 0.0, _RULED_OUT), lambda i: Reason()
+
+    def _denied(self, tree: Tree, place: Place, at: Ids) -> Solved:
+        """What must not hold of entities; where it does, for want of facts, that is told, at a price above all else."""
+        held = self.sets.holds(tree, at)
+
+        def build(i: int) -> Reason:
+            denied = ((tree, int(at[i]), place),)
+            return Reason(contrary=denied) if held[i] else Reason(absent=denied)
+
+        return np.where(held, _RULED_OUT, 0.0), build
 
     def _edge(self, heads: Ids, relation: int, at: Ids, below: Place | None, solved: Solved | None) -> Solved:
         """The cheapest head for every entity; `solved` is what lies below the heads, where they are a variable's."""

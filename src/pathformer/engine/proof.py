@@ -20,6 +20,8 @@ from pathformer.symbolic.answer import answer
 
 __all__ = ["Reason", "Sets", "Step", "prove", "say"]
 
+Denied = tuple[Tree, int, Place]  # what a negation denies, of which entity, and where that stands
+
 
 @dataclass(frozen=True, slots=True)
 class Step:
@@ -33,14 +35,23 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Reason:
-    """A binding of a tree's variables, its edges, and what must not hold: negated parts, with entity and place."""
+    """A binding of a tree's variables, its edges, and what must not hold: negated parts, with entity and place.
+
+    Those that do hold on the graph as it is are contrary.
+    """
 
     bindings: Mapping[Place, int] = field(default_factory=dict)
     steps: tuple[Step, ...] = ()
-    absent: tuple[tuple[Tree, int, Place], ...] = ()
+    absent: tuple[Denied, ...] = ()
+    contrary: tuple[Denied, ...] = ()
 
     def __add__(self, other: Reason) -> Reason:
-        return Reason({**self.bindings, **other.bindings}, self.steps + other.steps, self.absent + other.absent)
+        return Reason(
+            {**self.bindings, **other.bindings},
+            self.steps + other.steps,
+            self.absent + other.absent,
+            self.contrary + other.contrary,
+        )
 
 
 class Sets:
@@ -113,8 +124,11 @@ def say(reason: Reason, speller: Speller) -> Why:
         while bindings.get(name, value) != value:  # one variable of the question may be several of the tree
             name += "'"
         bindings[name] = value
-    absent = tuple(dict.fromkeys(speller.spell(tree, place, entity) for tree, entity, place in reason.absent))
+
+    def spelled(denied: tuple[Denied, ...]) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(speller.spell(tree, place, entity) for tree, entity, place in denied))
+
     edges: dict[tuple[Named, Named, Named], Edge] = {}
     for said in map(edge, reason.steps):  # one edge may be walked in both directions, with a rank for each
         edges.setdefault((said.subject, said.relation, said.object), said)
-    return Why(bindings, tuple(edges.values()), absent)
+    return Why(bindings, tuple(edges.values()), spelled(reason.absent), spelled(reason.contrary))

@@ -1,13 +1,14 @@
 """Why an answer is one: what its variables stand for, and the edges that join them.
 
 For a known answer every edge is in the graph; for a predicted one some are assumed. What a negated part denies is
-listed as absent: the graph does not state it.
+listed as absent: the graph does not state it. Of a prediction it may be contrary instead: a part with a
+*not* within holds for want of facts, as the graph is, and the prediction takes it that more of them would end that.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from pathformer.query.ast import Atom, Constant
@@ -56,9 +57,10 @@ class Edge:
 class Why:
     """The reason for one answer; reads as a sentence."""
 
-    bindings: Mapping[str, Named]  # variables by name, without their question marks, the answer's left out
+    bindings: Mapping[str, Named] = field(hash=False)  # variables by name, without ?, the answer's left out
     edges: tuple[Edge, ...]
-    absent: tuple[str, ...] = ()  # what negated parts deny, as formulas
+    absent: tuple[str, ...] = ()  # what negated parts deny and the graph does not state, as formulas
+    contrary: tuple[str, ...] = ()  # what they deny and the graph has as it is, for want of facts that would end it
 
     @property
     def stated(self) -> tuple[Edge, ...]:
@@ -76,6 +78,7 @@ class Why:
             " & ".join(map(str, self.stated)),
             "assuming " + " & ".join(map(str, self.assumed)) if self.assumed else "",
             "nothing says " + " or ".join(self.absent) if self.absent else "",
+            "assuming that more facts would end " + " and ".join(self.contrary) if self.contrary else "",
         ]
         return "; ".join(part for part in parts if part)
 
@@ -88,4 +91,5 @@ class Why:
             },
             "edges": [edge.to_dict() for edge in self.edges],
             "absent": list(self.absent),
+            "contrary": list(self.contrary),
         }
