@@ -26,7 +26,7 @@ from pathformer.experiments.run import start_anew, train_run
 from pathformer.experiments.settings import Run, read_run
 from pathformer.kg import KnowledgeGraph
 from pathformer.query.structures import EPFO
-from pathformer.training import checkpoint
+from pathformer.training import checkpoint, lock
 
 SMALL = """
 dataset = "{graph}"
@@ -166,6 +166,31 @@ def test_starting_anew_deletes_only_what_a_run_made(tmp_path: Path) -> None:
         (tmp_path / name).touch()
     start_anew(tmp_path)
     assert [p.name for p in tmp_path.iterdir()] == ["mine.txt"]
+
+
+def test_a_folder_where_another_process_trains_is_left_as_it_is(run_path: Path, tmp_path: Path) -> None:
+    train_run(read_run(run_path, ["training.steps=2"]), tmp_path, device="cpu", display=toy.quiet(), test=False)
+    before = {path: path.read_bytes() for path in tmp_path.iterdir() if path.is_file()}
+    held = lock.open_lock(tmp_path / lock.FILE)
+    assert held is not None
+    refused = rf"^another process is at work in {tmp_path}: wait for it, or choose another folder$"
+    try:
+        with pytest.raises(InputError, match=refused):
+            train_run(read_run(run_path), tmp_path, device="cpu", display=toy.quiet())
+        with pytest.raises(InputError, match=refused):
+            start_anew(tmp_path)
+    finally:
+        os.close(held)
+    (tmp_path / lock.FILE).unlink()
+    assert {path: path.read_bytes() for path in tmp_path.iterdir() if path.is_file()} == before
+
+
+def test_nothing_is_made_for_a_run_that_cannot_begin(run_path: Path, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="nowhere"):
+        train_run(read_run(run_path, ["dataset=nowhere"]), tmp_path / "run", device="cpu", display=toy.quiet())
+    assert not any(tmp_path.iterdir())
+    start_anew(tmp_path / "run")
+    assert not any(tmp_path.iterdir())
 
 
 def test_a_graph_without_splits_trains_without_validation(tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -105,6 +106,32 @@ def test_what_a_kill_leaves_is_swept_by_the_next_write(tmp_path: Path) -> None:
     assert sum(p.stat().st_size for p in left) > 200_000
     checkpoint.write(path, {"step": 2}, {"a": torch.ones(50_000)})
     assert checkpoint.read(path).facts["step"] == 2
+    assert [p.name for p in tmp_path.iterdir()] == ["last.safetensors"]
+
+
+def test_what_an_older_version_left_is_swept_and_what_is_not_ours_stays(tmp_path: Path) -> None:
+    for name in (".last.safetensors.part", ".best.safetensors.x.part", ".last.safetensors.mine"):
+        (tmp_path / name).mkdir()
+    checkpoint.write(tmp_path / "last.safetensors", {}, {"a": torch.zeros(2)})
+    left = {".best.safetensors.x.part", ".last.safetensors.mine", "last.safetensors"}
+    assert {p.name for p in tmp_path.iterdir()} == left
+
+
+def test_two_that_write_at_once_never_mix(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path, others = tmp_path / "last.safetensors", [2]
+
+    def slow(*arguments: Any) -> None:
+        """The other one begins and ends in the middle of it."""
+        while others:
+            checkpoint.write(path, {"step": others.pop()}, {"a": torch.ones(1000)})
+        save_file(*arguments)
+
+    monkeypatch.setattr(checkpoint, "save_file", slow)
+    with pytest.raises(CheckpointError, match=r"last\.safetensors cannot be written \("):
+        checkpoint.write(path, {"step": 1}, {"a": torch.zeros(1000)})
+    found = checkpoint.read(path)
+    assert found.facts["step"] == 2
+    assert bool((found.tensors["a"] == 1).all())
     assert [p.name for p in tmp_path.iterdir()] == ["last.safetensors"]
 
 

@@ -17,7 +17,7 @@ import torch
 import training_toy as toy
 from rich.console import Console
 
-from pathformer.errors import DivergedError
+from pathformer.errors import DivergedError, InputError
 from pathformer.training import checkpoint, loop
 from pathformer.training.display import Display
 from pathformer.training.loop import Training, train
@@ -124,6 +124,8 @@ def test_a_killed_run_continues_to_the_same_bits(tmp_path: Path) -> None:
     while not path.exists() or checkpoint.read_facts(path)["step"] < 20:
         assert process.poll() is None, "the run ended before it could be killed"
         time.sleep(0.01)
+    with pytest.raises(InputError, match=rf"^process {process.pid} on .* is at work in .*cut: wait for it, or choose"):
+        toy.run(tmp_path / "cut", toy.quiet(), steps=steps)
     process.kill()
     process.wait()
     assert 20 <= checkpoint.read_facts(path)["step"] < steps

@@ -10,7 +10,6 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import sys
 import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -23,6 +22,7 @@ from pathformer.engine.scale import Scale
 from pathformer.errors import InputError
 from pathformer.kg.knowledge import KnowledgeGraph
 from pathformer.training.checkpoint import as_stored
+from pathformer.training.lock import open_lock
 
 __all__ = ["workshop", "write_whole"]
 
@@ -72,46 +72,20 @@ def _locked(folder: Path, target: Path) -> Iterator[None]:
 
 
 def _open_lock(folder: Path, target: Path) -> int:
-    while True:
-        if folder.exists() and not _is_ours(folder):
-            raise InputError(
-                f"{folder} is in the way: work in progress would go there, and it was not made by this command"
-            )
-        folder.mkdir(parents=True, exist_ok=True)
-        lock = os.open(folder / _LOCK, os.O_RDWR | os.O_CREAT, 0o666)
-        if not _take(lock):
-            os.close(lock)
-            raise InputError(f"another fit is writing {target}: wait for it, or choose another place")
-        if _is_at(lock, folder / _LOCK):
-            return lock
-        os.close(lock)  # the other fit has ended meanwhile, and its folder is gone
+    if folder.exists() and not _is_ours(folder):
+        raise InputError(
+            f"{folder} is in the way: work in progress would go there, and it was not made by this command"
+        )
+    lock = open_lock(folder / _LOCK)
+    if lock is None:
+        raise InputError(f"another fit is writing {target}: wait for it, or choose another place")
+    return lock
 
 
 def _is_ours(folder: Path) -> bool:
     return folder.is_dir() and (
         any((folder / name).is_file() for name in (_HEADER, _LOCK)) or not any(folder.iterdir())
     )
-
-
-def _take(lock: int) -> bool:
-    """Whether the lock could be had; where a system has none, everybody can have it."""
-    if sys.platform != "win32":
-        import fcntl
-
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            return False
-        except OSError:
-            return True  # a file system without locks
-    return True
-
-
-def _is_at(opened: int, file: Path) -> bool:
-    try:
-        return os.path.samestat(os.fstat(opened), file.stat())
-    except FileNotFoundError:
-        return False
 
 
 def _clear(folder: Path) -> None:

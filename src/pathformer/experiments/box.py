@@ -22,6 +22,7 @@ from pathformer.experiments.shelf import Shelf
 from pathformer.training import checkpoint
 from pathformer.training.device import choose_device
 from pathformer.training.display import Display, duration
+from pathformer.training.lock import alone
 
 __all__ = ["GRACE", "HABITS", "Box", "Terms", "alarm", "run_box", "summary"]
 
@@ -81,7 +82,16 @@ class Terms:
 
 def run_box(box: Box, shelf: Shelf, terms: Terms, display: Display) -> Record | None:
     """One box to its record; none if it was cut."""
-    run, folder, device = box.read(), terms.work / box.name, choose_device(terms.device)
+    folder = terms.work / box.name
+    with alone(folder):
+        record = _run_alone(box, folder, shelf, terms, display)
+        if record is not None and not terms.keep:
+            start_anew(folder)
+    return record
+
+
+def _run_alone(box: Box, folder: Path, shelf: Shelf, terms: Terms, display: Display) -> Record | None:
+    run, device = box.read(), choose_device(terms.device)
     outcome = train_run(run, folder, device=str(device), material=shelf.material(run), display=display)
     if not outcome.result.finished:
         return None
@@ -90,8 +100,6 @@ def run_box(box: Box, shelf: Shelf, terms: Terms, display: Display) -> Record | 
     for name in box.also:
         _rank_also(record, read_run(name), name, shelf, folder, device).write(terms.out)
     record.write(terms.out)  # the last one: where it is, the box is done
-    if not terms.keep:
-        start_anew(folder)
     return record
 
 

@@ -32,6 +32,7 @@ from pathformer.training.data import TrainingSet
 from pathformer.training.device import choose_device
 from pathformer.training.display import Display
 from pathformer.training.fresh import ROOM
+from pathformer.training.lock import alone
 from pathformer.training.loop import Result, Task, train
 from pathformer.training.start import start_tables
 
@@ -88,17 +89,23 @@ def train_run(
 
     data: the folder that holds datasets; material: what `gather` gave, where several runs share it.
     """
-    display = display or Display()
-    place = choose_device(device)
-    check_settings(folder / "last.safetensors", run)
-    check_method(run)
-    kg, sets = _told(run, material or gather(run, data, test=test), place, display, test)
+    display, place = display or Display(), choose_device(device)
+    with alone(folder):
+        check_settings(folder / "last.safetensors", run)
+        check_method(run)
+        return _train_alone(run, folder, material or gather(run, data, test=test), place, display, test)
+
+
+def _train_alone(
+    run: Run, folder: Path, material: Material, place: torch.device, display: Display, test: bool
+) -> Outcome:
+    """What `train_run` does with all at hand, while no other process may touch the folder."""
+    kg, sets = _told(run, material, place, display, test)
     check_graph(folder / "last.safetensors", kg)
-    folder.mkdir(parents=True, exist_ok=True)
     (folder / "settings.toml").write_text(to_toml(run), encoding="utf-8")
     model = new_model(run, kg, place)
     if run.start and not (folder / "last.safetensors").is_file():
-        first = _first(run, folder / "start", Material(kg, sets), device, display)
+        first = _first(run, folder / "start", Material(kg, sets), str(place), display)
         if not first.finished:
             return Outcome(result=first, reports={})
         start_tables(model, _source(first.best or first.last, kg, place), run.training.seed)
@@ -160,13 +167,15 @@ def _told(
 
 
 def start_anew(folder: Path) -> None:
-    """Delete the files of a run, and nothing else, from its folder."""
-    for name in ("last.safetensors", "best.safetensors", "log.jsonl", CARD):
-        (folder / name).unlink(missing_ok=True)
-    for pattern in ("tensorboard/events.out.tfevents.*", "test-*.json", "test-*.md"):
-        for file in folder.glob(pattern):
-            file.unlink()
-    if (folder / "start").is_dir():
+    """Delete the files of a run, and nothing else, from its folder; refused while another process trains there."""
+    if not folder.is_dir():
+        return
+    with alone(folder):
+        for name in ("last.safetensors", "best.safetensors", "log.jsonl", CARD):
+            (folder / name).unlink(missing_ok=True)
+        for pattern in ("tensorboard/events.out.tfevents.*", "test-*.json", "test-*.md"):
+            for file in folder.glob(pattern):
+                file.unlink()
         start_anew(folder / "start")
 
 

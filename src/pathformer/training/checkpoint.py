@@ -1,9 +1,9 @@
 """Checkpoints: one safetensors file, tensors by name and facts in its header, there as a whole or not at all.
 
 The header holds one JSON object under the key `pathformer`, so that settings, step and fingerprint can be read without
-touching a tensor. A file is written in a folder of its own beside its place, flushed to the disk and then moved there,
-so a kill at any moment leaves the last good one; what it leaves in that folder, up to a whole file, the next write
-sweeps.
+touching a tensor. A file is written in a new folder beside its place, flushed to the disk and then moved there, so a
+kill at any moment leaves the last good one; what it leaves in that folder, up to a whole file, the next write sweeps.
+Two processes that write one file at once never mix theirs: the one whose folder is swept fails, and says so.
 """
 
 from __future__ import annotations
@@ -13,7 +13,9 @@ import os
 import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass
+from glob import escape
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import torch
@@ -50,23 +52,22 @@ class Checkpoint:
 
 def write(path: Path, facts: Mapping[str, Any], tensors: Mapping[str, Tensor]) -> None:
     """Write a checkpoint so that `path` is either what it was before or complete."""
-    workshop = path.with_name(f".{path.name}.part")
-    draft = workshop / path.name
     try:
-        shutil.rmtree(workshop, ignore_errors=True)
-        workshop.mkdir(parents=True)
-        draft.touch()
-        mode = draft.stat().st_mode  # as any file of ours here; safetensors would leave it to its writer alone
-        whole = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
-        save_file(whole, draft, {_KEY: json.dumps({"format": FORMAT, **facts})})
-        draft.chmod(mode)
-        with draft.open("rb") as file:
-            os.fsync(file.fileno())
-        draft.replace(path)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        for left in path.parent.glob(f".{escape(path.name)}.*part"):
+            shutil.rmtree(left, ignore_errors=True)
+        with TemporaryDirectory(".part", f".{path.name}.", path.parent, ignore_cleanup_errors=True) as workshop:
+            draft = Path(workshop, path.name)
+            draft.touch()
+            mode = draft.stat().st_mode  # as any file of ours here; safetensors would leave it to its writer alone
+            whole = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
+            save_file(whole, draft, {_KEY: json.dumps({"format": FORMAT, **facts})})
+            draft.chmod(mode)
+            with draft.open("rb") as file:
+                os.fsync(file.fileno())
+            draft.replace(path)
     except (OSError, SafetensorError) as error:
         raise CheckpointError(f"{path} cannot be written ({getattr(error, 'strerror', None) or error})") from error
-    finally:
-        shutil.rmtree(workshop, ignore_errors=True)
 
 
 def read(path: Path, device: torch.device | str = "cpu") -> Checkpoint:

@@ -28,6 +28,7 @@ from pathformer.training import checkpoint
 from pathformer.training.display import Display, duration
 from pathformer.training.fresh import Fresh
 from pathformer.training.interrupt import Interrupt
+from pathformer.training.lock import alone
 from pathformer.training.logs import Log, open_logs
 from pathformer.training.schedule import Clock, moment
 from pathformer.training.task import Result, Task, Training
@@ -39,8 +40,12 @@ _LOOK = 1.0  # seconds between looks at the losses: each waits for the device
 
 
 def train(task: Task, config: Training, folder: Path, display: Display | None = None) -> Result:
-    """Train, or continue where the folder's last checkpoint stands."""
-    run = _Run(task, config, folder, display or Display())
+    """Train, or continue where the folder's last checkpoint stands; refused where another process does."""
+    with alone(folder):
+        return _train(_Run(task, config, folder, display or Display()))
+
+
+def _train(run: _Run) -> Result:
     run.resume()
     if run.clock.done and run.last.is_file():  # a box may be over before the first update, and still leaves weights
         run.close()
@@ -83,7 +88,6 @@ class _Run:
 
     def resume(self) -> None:
         """Take up the last checkpoint, if there is one."""
-        self.folder.mkdir(parents=True, exist_ok=True)
         if self.last.is_file():
             saved = checkpoint.read(self.last, self.step.device)
             facts = saved.facts
