@@ -92,8 +92,12 @@ read, side._Side._read = side._Side._read, lambda self, one: True  # on a busy m
 found["late"] = scene("late", [box("gqe", 3)], seconds=5.0, device="cpu")
 side._Side._read = read
 
+def trains(method):
+    log = folder / "cut/work" / f"{method}@5min" / "log.jsonl"
+    return log.is_file() and log.stat().st_size > 0  # an update is logged: Ctrl-C is asked for, no longer raised
+
 def stop_when_both_train(self):
-    if all((folder / "cut/work" / f"{m}@5min" / "log.jsonl").is_file() for m in ("gqe", "q2b")):
+    if trains("gqe") and trains("q2b"):
         os.kill(os.getpid(), signal.SIGINT)
 
 side.run_box, side._Side._watch = real, stop_when_both_train
