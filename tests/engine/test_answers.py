@@ -59,6 +59,8 @@ def test_filters(answers: Answers) -> None:
     assert answers.predicted[0].rank == 3
     with pytest.raises(InputError, match="a probability lies between 0 and 1, got 7"):
         answers.at_least(7)
+    with pytest.raises(InputError, match="a precision lies between 0 and 1, got None"):
+        answers.at_precision(None)
 
 
 @pytest.mark.parametrize(

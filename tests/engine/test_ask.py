@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -156,6 +158,20 @@ def test_however_the_index_is_asked_the_answers_are_the_same(
 
 def test_a_limit_of_sparql_is_kept(engine: Engine) -> None:
     assert len(engine.ask("SELECT ?x { :Fellini :directed/:stars ?x } LIMIT 2")) == 2
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"known": "yes"}, r"known is True, False or None \(both kinds of answers\), got 'yes'"),
+        ({"min_probability": "0.5"}, r"a probability lies between 0 and 1, got '0\.5'"),
+        ({"min_probability": float("nan")}, "a probability lies between 0 and 1, got nan"),
+        ({"top": "5"}, "top is a number of predicted answers, 0 or more, got '5'"),
+    ],
+)
+def test_values_of_another_type_are_told(engine: Engine, options: dict[str, Any], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        engine.ask("?x : directed(Fellini, ?x)", **options)
 
 
 def test_what_the_graph_refutes_is_not_predicted(engine: Engine) -> None:

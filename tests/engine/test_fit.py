@@ -336,8 +336,8 @@ def test_settings_follow_the_graph_and_the_machine() -> None:
     assert small.training.fresh > 0 == scale_for(entities=500, triples=5000, minutes=1).training.fresh
 
 
-@pytest.mark.parametrize("minutes", [0.0, -1.0, float("nan"), float("inf")])
-def test_a_time_that_is_none_is_refused_before_any_work(minutes: float) -> None:
+@pytest.mark.parametrize("minutes", [0.0, -1.0, float("nan"), float("inf"), "1"])
+def test_a_time_that_is_none_is_refused_before_any_work(minutes: Any) -> None:
     with pytest.raises(InputError, match="minutes is a time above 0, got"):
         scale_for(entities=50, triples=100, minutes=minutes)
 

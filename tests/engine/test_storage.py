@@ -50,6 +50,22 @@ def test_the_folder_is_as_described(folder: Path) -> None:
     }
 
 
+@pytest.mark.parametrize(
+    ("device", "message"),
+    [
+        ("gpu", "no device is called 'gpu': there are auto, cpu, cuda, and cuda:1 for a second card"),
+        ("cuda", "device 'cuda' was asked for, and no CUDA device is there: take cpu or auto"),
+    ],
+)
+def test_a_device_that_is_not_there_is_told(
+    folder: Path, device: str, message: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    with pytest.raises(InputError, match=message):
+        Engine.open(folder, device)
+    assert Engine.open(folder, "auto").encoder.device.type == "cpu"
+
+
 def test_reports_are_kept(engine: Engine, tmp_path: Path) -> None:
     with_report = Engine(engine.kg, engine.model, engine.index, files={"report.md": b"# films\n"})
     opened = pf.load(with_report.save(tmp_path / "films"))

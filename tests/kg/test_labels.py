@@ -8,8 +8,9 @@ from typing import Any
 
 import pytest
 
-from pathformer.errors import GraphFileError
+from pathformer.errors import GraphFileError, InputError
 from pathformer.kg.knowledge import KnowledgeGraph
+from pathformer.kg.names import Names
 
 TRIPLES = "Q1\tP1\tQ2\nQ2\tP2\tQ3\n"
 
@@ -58,6 +59,19 @@ def test_relations_have_labels_too(tmp_path: Path) -> None:
     graph = read(tmp_path, "Q1\tone\n", relation_names=tmp_path / "relations.tsv")
     assert [graph.vocabulary.relation_label(place) for place in range(4)] == ["P1", "P1", "part of", "part of"]
     assert graph.vocabulary.relation_id("Part Of") == 2
+
+
+def test_labels_of_python_are_given_by_name_or_in_order() -> None:
+    graph = KnowledgeGraph.from_triples([("Q1", "P1", "Q2"), ("Q2", "P1", "Q3")])
+    by_name = graph.with_labels({"Q3": "three", "Q1": "one", "Q9": "not there"}, {"P1": "likes"})
+    assert labels(by_name) == labels(graph.with_labels(["one", None, "three"])) == ["one", "Q2", "three"]
+    assert (by_name.report.labels, by_name.vocabulary.relation_label(1)) == (2, "likes")
+    assert by_name.vocabulary.entity_id("three") == 2
+    for wrong in (["one"], "one", Names.of(["one"])):
+        with pytest.raises(InputError, match="a label for each entity is expected, 3 of them, or a mapping"):
+            graph.with_labels(wrong)
+    with pytest.raises(InputError, match="no relation is labelled: the graph has names such as 'P1'"):
+        graph.with_labels(None, {"P2": "likes"})
 
 
 def test_labels_change_neither_ids_nor_fingerprints(tmp_path: Path) -> None:

@@ -57,6 +57,23 @@ def test_a_file_whose_name_is_no_text_is_read_and_saved(tmp_path: Path) -> None:
         assert (opened.name, list(opened.vocabulary.entities)) == ("B?cher", ["a", "b"])
 
 
+def test_values_of_another_type_are_told(tmp_path: Path) -> None:
+    file = tmp_path / "g.tsv"
+    file.write_text("a\tr\tb\n")
+    for given in (None, 3):
+        with pytest.raises(InputError, match=f"{given} names no files: expected a path or several"):
+            KnowledgeGraph.read(given)
+        with pytest.raises(InputError, match=rf"train is a {type(given).__name__}, expected tuples \(head,.*\)$"):
+            KnowledgeGraph.from_triples(given)
+    with pytest.raises(InputError, match=r"expected tuples .*: a table is read by KnowledgeGraph\.from_table"):
+        KnowledgeGraph.from_triples(pa.table({"head": ["a"], "relation": ["r"], "tail": ["b"]}))
+    with pytest.raises(InputError, match="a graph is called by a text, not by 3"):
+        KnowledgeGraph.read(file, name=3)
+    with pytest.raises(InputError, match="no encoding None: expected a name such as"):
+        KnowledgeGraph.read(file, encoding=None)
+    assert repr(KnowledgeGraph.read(file)) == "<KnowledgeGraph 'g': 2 entities, 1 relation, train 1 triple>"
+
+
 @pytest.mark.parametrize("triple", [7, None, "abc", ("a", "r"), ("a", "", "b"), ("a", "r", 1)])
 def test_what_is_no_triple_is_shown(triple: Any) -> None:
     with pytest.raises(InputError) as caught:

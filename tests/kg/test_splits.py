@@ -166,4 +166,4 @@ def test_python_triples_that_are_none(triples: list[Named], message: str) -> Non
 
 def test_repr_tells_the_sizes() -> None:
     graph = KnowledgeGraph.from_triples([("a", "r", "b")], valid=[("b", "r", "a")], name="two")
-    assert repr(graph) == "<KnowledgeGraph 'two': 2 entities, 1 relations, train 1, valid 1 triples>"
+    assert repr(graph) == "<KnowledgeGraph 'two': 2 entities, 1 relation, train 1, valid 1 triples>"

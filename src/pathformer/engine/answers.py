@@ -10,6 +10,7 @@ import io
 import json
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from numbers import Real
 from typing import TYPE_CHECKING, Any, overload
 
 from pathformer.engine.why import Why
@@ -18,7 +19,7 @@ from pathformer.errors import InputError, MissingExtraError
 if TYPE_CHECKING:
     from rich.console import Group
 
-__all__ = ["COLUMNS", "Answer", "Answers", "to_csv"]
+__all__ = ["COLUMNS", "Answer", "Answers", "check_share", "to_csv"]
 
 COLUMNS = ("rank", "entity", "label", "known", "probability", "calibrated", "score", "why")
 
@@ -99,7 +100,7 @@ class Answers(Sequence[Answer]):
 
     def at_least(self, probability: float) -> Answers:
         """Those that are at least so likely."""
-        _check_share("a probability", probability)
+        check_share("a probability", probability)
         return self.where(lambda answer: answer.probability >= probability)
 
     def at_precision(self, precision: float) -> Answers:
@@ -109,7 +110,7 @@ class Answers(Sequence[Answer]):
         least `precision`. Known answers do not make room for unlikely ones, and a prediction whose probability nobody
         has measured (`calibrated` is false) goes: it would make the promise an empty one.
         """
-        _check_share("a precision", precision)
+        check_share("a precision", precision)
         measured = self.predicted.where(lambda answer: answer.calibrated)
         likely = sorted(measured, key=lambda answer: -answer.probability)
         total, count = 0.0, 0
@@ -200,6 +201,7 @@ def _csv(header: tuple[str, ...], rows: list[tuple[Any, ...]]) -> str:
     return text.getvalue()
 
 
-def _check_share(what: str, value: float) -> None:
-    if not 0.0 <= value <= 1.0:
-        raise InputError(f"{what} lies between 0 and 1, got {value}")
+def check_share(what: str, value: object) -> None:
+    """Refuse what is no number between 0 and 1."""
+    if not isinstance(value, Real) or not 0.0 <= float(value) <= 1.0:
+        raise InputError(f"{what} lies between 0 and 1, got {value!r}")

@@ -29,6 +29,7 @@ from pathformer.kg.graph import Graph
 from pathformer.kg.knowledge import KnowledgeGraph
 from pathformer.models import Model
 from pathformer.query.computation import Tree
+from pathformer.training.device import choose_device
 
 __all__ = ["Engine", "load"]
 
@@ -61,8 +62,11 @@ class Engine:
 
     @classmethod
     def open(cls, folder: str | Path, device: str = "cpu") -> Engine:
-        """An engine that was saved; weights and graph are mapped, not read."""
-        return cls.of(open_parts(Path(folder), device))
+        """An engine that was saved; weights and graph are mapped, not read.
+
+        device: cpu, cuda, cuda:1 for a second card, or auto.
+        """
+        return cls.of(open_parts(Path(folder), choose_device(device)))
 
     def save(self, folder: str | Path, *, form: str | None = None, force: bool = False) -> Path:
         """Write everything to a new folder, all or nothing; an existing one is refused, or replaced with `force`.
@@ -150,5 +154,8 @@ class Engine:
 
 
 def load(folder: str | Path, device: str = "cpu") -> Engine:
-    """An engine that `fit` made or `Engine.save` wrote."""
+    """An engine that `fit` made or `Engine.save` wrote.
+
+    device: where questions are encoded: cpu, cuda, cuda:1 for a second card, or auto.
+    """
     return Engine.open(folder, device)

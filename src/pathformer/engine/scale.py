@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from numbers import Real
 from typing import Any
 
 from pathformer.engine.sizes import Size, size_for
@@ -69,10 +70,10 @@ class Scale:
         return replace(self, training=counted, links=links, minutes=None)
 
 
-def check_minutes(minutes: float | None) -> None:
+def check_minutes(minutes: object) -> None:
     """Refuse a time that is none."""
-    if minutes is not None and not 0 < minutes < float("inf"):
-        raise InputError(f"minutes is a time above 0, got {minutes:g}")
+    if minutes is not None and not (isinstance(minutes, Real) and 0 < float(minutes) < float("inf")):
+        raise InputError(f"minutes is a time above 0, got {minutes!r}")
 
 
 def scale_for(

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from pathformer.engine.answers import check_share
 from pathformer.engine.candidates import Candidates
 from pathformer.errors import InputError
 
@@ -36,9 +37,11 @@ class Options:
 
     def __post_init__(self) -> None:
         if not isinstance(self.top, int | np.integer) or self.top < 0:
-            raise InputError(f"top is a number of predicted answers, 0 or more, got {self.top}")
-        if self.min_probability is not None and not 0.0 <= self.min_probability <= 1.0:
-            raise InputError(f"a probability lies between 0 and 1, got {self.min_probability}")
+            raise InputError(f"top is a number of predicted answers, 0 or more, got {self.top!r}")
+        if self.known not in (None, True, False):
+            raise InputError(f"known is True, False or None (both kinds of answers), got {self.known!r}")
+        if self.min_probability is not None:
+            check_share("a probability", self.min_probability)
 
 
 @dataclass(frozen=True, eq=False, slots=True)

@@ -44,6 +44,10 @@ def build(name: str, parts: Mapping[str, Iterable[Batch]]) -> KnowledgeGraph:
 
 def batches_of(triples: Iterable[tuple[str, str, str]], where: str) -> Iterator[Batch]:
     """Python tuples (head, relation, tail) as batches; `where` names them in a message."""
+    table = hasattr(triples, "__arrow_c_stream__")
+    if table or not isinstance(triples, Iterable):
+        hint = ": a table is read by KnowledgeGraph.from_table" if table else ""
+        raise InputError(f"{where} is a {type(triples).__name__}, expected tuples (head, relation, tail){hint}")
     rows, start = iter(triples), 0
     while some := list(islice(rows, _ROWS)):
         for place, triple in enumerate(some, start):

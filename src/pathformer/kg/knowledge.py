@@ -14,10 +14,11 @@ import numpy.typing as npt
 
 from pathformer.errors import InputError
 from pathformer.kg.graph import Graph
-from pathformer.kg.names import Names
+from pathformer.kg.names import Labelled, labels_of
 from pathformer.kg.report import Report
 from pathformer.kg.splits import SPLITS
 from pathformer.kg.vocab import Vocabulary
+from pathformer.words import counted
 
 __all__ = ["KnowledgeGraph"]
 
@@ -98,7 +99,7 @@ class KnowledgeGraph:
                 skip_bad=skip_bad,
                 advance=advance,
             )
-            graph = read_graph(found, options, name=name, format=format)
+            graph = read_graph(found, options, name=None if name is None else _name(name), format=format)
         return add_labels(
             graph,
             names=None if names is None else Path(names),
@@ -119,8 +120,9 @@ class KnowledgeGraph:
         """A graph of Python tuples (head, relation, tail); ids follow the order in which names first appear."""
         from pathformer.kg.build import batches_of, build
 
-        given = {"train": triples, "valid": valid, "test": test}
-        return build(name, {split: batches_of(part, split) for split, part in given.items() if part is not None})
+        parts = {"train": batches_of(triples, "train")}
+        parts |= {s: batches_of(part, s) for s, part in (("valid", valid), ("test", test)) if part is not None}
+        return build(_name(name), parts)
 
     @classmethod
     def from_table(
@@ -141,7 +143,7 @@ class KnowledgeGraph:
             raise InputError(f"the {type(table).__name__} cannot be read as Arrow's ({error})") from error
         options = ReadOptions(columns=None if columns is None else tuple(columns), skip_bad=skip_bad)
         chosen = chosen_columns(stream.schema, options, Path(name))
-        return build(name, {"train": read_table(stream, chosen, options, Path(name))})
+        return build(_name(name), {"train": read_table(stream, chosen, options, Path(name))})
 
     def to_table(self, split: str | None = None) -> Any:
         """The triples of one split, or of all, as an Arrow table of names: head, relation, tail."""
@@ -176,11 +178,12 @@ class KnowledgeGraph:
             self._graphs[split] = self._saved_graphs[split]() if split in self._saved_graphs else self._index(split)
         return self._graphs[split]
 
-    def with_labels(self, labels: Names | None, relation_labels: Names | None = None) -> KnowledgeGraph:
-        """The same graph with these labels, one a name, empty where a name has none."""
+    def with_labels(self, labels: Labelled | None, relation_labels: Labelled | None = None) -> KnowledgeGraph:
+        """The same graph with these labels alone: by name, or one a name in order, empty where a name has none."""
         old = self.vocabulary
-        vocabulary = Vocabulary(old.entities, old.relations, labels, relation_labels, fingerprint=old.fingerprint())
-        count = 0 if labels is None else int(np.count_nonzero(np.diff(labels.buffers[0])))
+        own, related = labels_of(labels, old.entities, "entity"), labels_of(relation_labels, old.relations, "relation")
+        vocabulary = Vocabulary(old.entities, old.relations, own, related, fingerprint=old.fingerprint())
+        count = 0 if own is None else int(np.count_nonzero(np.diff(own.buffers[0])))
         graph = KnowledgeGraph(self.name, vocabulary, self.splits, report=replace(self.report, labels=count))
         graph._saved_graphs, graph._graphs, graph._fingerprint = self._saved_graphs, self._graphs, self._fingerprint
         return graph
@@ -202,8 +205,10 @@ class KnowledgeGraph:
 
     def __repr__(self) -> str:
         sizes = ", ".join(f"{split} {len(triples):,}" for split, triples in self.splits.items())
-        entities, relations = self.vocabulary.entity_count, len(self.vocabulary.relations)
-        return f"<KnowledgeGraph {self.name!r}: {entities:,} entities, {relations:,} relations, {sizes} triples>"
+        entities = counted(self.vocabulary.entity_count, "entity", "entities")
+        relations = counted(len(self.vocabulary.relations), "relation")
+        triples = "triple" if self.triple_count == 1 else "triples"
+        return f"<KnowledgeGraph {self.name!r}: {entities}, {relations}, {sizes} {triples}>"
 
     def _checked(self, split: str) -> str:
         if split not in self.splits:
@@ -214,3 +219,9 @@ class KnowledgeGraph:
         parts = [self.splits[s] for s in SPLITS[: SPLITS.index(split) + 1] if s in self.splits]
         triples = parts[0] if len(parts) == 1 else np.concatenate(parts)
         return Graph.from_triples(triples, self.vocabulary.entity_count, self.vocabulary.relation_count)
+
+
+def _name(name: object) -> str:
+    if not isinstance(name, str):
+        raise InputError(f"a graph is called by a text, not by {name!r}")
+    return name

@@ -8,7 +8,7 @@ mapped): a dictionary of 10^7 Python strings would take seconds and a gigabyte b
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import pairwise
 
@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from pathformer.errors import InputError
 
-__all__ = ["Index", "Names", "fold"]
+__all__ = ["Index", "Labelled", "Names", "fold", "labels_of"]
 
 Buffers = tuple[npt.NDArray[np.int64], npt.NDArray[np.uint8]]  # offsets (n + 1,), data (B,)
 Index = tuple[npt.NDArray[np.uint64], npt.NDArray[np.int32]]  # hashes ascending (n,), ids (n,)
@@ -89,6 +89,22 @@ class Names:
         hashes, ids = self.index
         first, last = np.searchsorted(hashes, wanted, "left"), np.searchsorted(hashes, wanted, "right")
         return sorted(place for place in ids[first:last].tolist() if self[place] == name)
+
+
+Labelled = Names | Mapping[str, str | None] | Sequence[str | None]  # of some names, by name or in order
+
+
+def labels_of(given: Labelled | None, names: Names, kind: str) -> Names | None:
+    """A label for each of the names, empty where it has none; kind: what they are the names of, for a message."""
+    if given is None:
+        return None
+    if isinstance(given, Mapping):
+        if not any(names.find(name) for name in given):
+            raise InputError(f"no {kind} is labelled: the graph has names such as {next(iter(names), '')!r}")
+        given = [given.get(name) for name in names]
+    if isinstance(given, str) or len(given) != len(names):
+        raise InputError(f"a label for each {kind} is expected, {len(names):,} of them, or a mapping of names")
+    return given if isinstance(given, Names) else Names.of(label or "" for label in given)
 
 
 def fold(text: str) -> str:

@@ -126,7 +126,10 @@ def _split_files(folder: Path) -> dict[str, list[Path]]:
 
 
 def _listed(files: str | Path | Sequence[str | Path]) -> list[Path]:
-    return [Path(files)] if isinstance(files, str | Path) else [Path(path) for path in files]
+    try:
+        return [Path(files)] if isinstance(files, str | Path) else [Path(path) for path in files]
+    except TypeError as error:
+        raise InputError(f"{files!r} names no files: expected a path or several ({error})") from error
 
 
 def _split_of(word: str) -> str:

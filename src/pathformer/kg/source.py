@@ -185,7 +185,7 @@ def _is_utf8(encoding: str) -> bool:
     try:
         "".encode(encoding)  # codecs that are none of text are told by it, too
         return codecs.lookup(encoding).name in {"utf-8", "utf-8-sig"}
-    except (LookupError, ValueError) as error:
+    except (LookupError, TypeError, ValueError) as error:
         raise InputError(f"no encoding {encoding!r}: expected a name such as utf-8, latin-1, utf-16") from error
 
 
