@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import os
 import subprocess
 import sys
 import sysconfig
@@ -137,3 +139,20 @@ def test_what_the_system_refuses_is_one_sentence(
     with_command(monkeypatch, error)
     assert run(monkeypatch, "break") == 1
     assert capsys.readouterr() == ("", f"error: {words}\n")
+
+
+def test_names_of_any_script_are_written_on_an_output_of_any_encoding() -> None:
+    """They were a traceback; as escapes they are JSON still."""
+    query = '?x : kennt("Müller 李 😀", ?x)'
+    done = subprocess.run(
+        [SCRIPT, "explain", query],
+        capture_output=True,
+        timeout=60,
+        check=False,
+        env={**os.environ, "PYTHONIOENCODING": "latin-1"},
+    )
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert rb'kennt("M' + b"\xfc" + rb'ller \u674e \ud83d\ude00", ?x)' in done.stdout
+    cli._write_any_letter()
+    text = json.dumps(query, ensure_ascii=False)
+    assert json.loads(text.encode("ascii", "pathformer.escaped")) == query

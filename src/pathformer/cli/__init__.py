@@ -7,6 +7,9 @@ imported when asked for and import what is heavy inside `command`, so that help 
 
 from __future__ import annotations
 
+import codecs
+import io
+import json
 import os
 import re
 import sys
@@ -89,8 +92,22 @@ def _in_shell(message: str) -> str:
     return re.sub(r"(--[a-z-]+) \([a-z_]+=(True|\.\.\.)\)", r"\1", message)
 
 
+def _escaped(error: UnicodeError) -> tuple[str, int]:
+    """Letters that an encoding lacks, as JSON spells them."""
+    assert isinstance(error, UnicodeEncodeError)
+    return json.dumps(error.object[error.start : error.end])[1:-1], error.end
+
+
+def _write_any_letter() -> None:
+    """Have names of any script written on an output of any encoding, as that of a Windows pipe."""
+    codecs.register_error("pathformer.escaped", _escaped)
+    if isinstance(sys.stdout, io.TextIOWrapper) and sys.stdout.errors == "strict":
+        sys.stdout.reconfigure(errors="pathformer.escaped")
+
+
 def main() -> None:
     """Run the command line; wrong input is one sentence on stderr and exit code 2, an interruption is 130."""
+    _write_any_letter()
     try:
         app()
     except InputError as error:
