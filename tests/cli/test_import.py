@@ -9,7 +9,9 @@ import sys
 from itertools import count
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
+from pyarrow import parquet
 from typer.testing import CliRunner
 
 from pathformer.cli import app
@@ -49,7 +51,7 @@ def test_a_file(tmp_path: Path) -> None:
 
 def test_a_first_line_that_may_be_a_header_is_told(tmp_path: Path) -> None:
     facts = "".join(f"e{k}\tr{k % 3}\te{k + 1}\n" for k in range(30))
-    told = "  the first line shares no name with the others: film, what, whom. If it is a header, say --header\n"
+    told = "  the first triple shares no name with the others: film, what, whom. If it is a header, say --header\n"
     path, number = tmp_path / "facts.tsv", count()
 
     def read(first: str, *options: str, rest: str = facts) -> str:
@@ -92,6 +94,40 @@ def test_what_lies_beside_the_triples_of_a_folder_is_told(tmp_path: Path) -> Non
     assert "  not read: names.txt, notes0.txt, notes1.txt, notes2.txt, notes3.txt, ...; where" in run(
         folder, "--out", tmp_path / "many"
     )
+
+
+@pytest.mark.parametrize(
+    ("name", "advice"),
+    [
+        ("facts.csv", "say --header"),
+        ("facts.txt", "say --header"),
+        ("facts.parquet", "write the file without that row: its columns have names already"),
+        ("facts.nt", None),
+        ("facts.ttl", None),
+    ],
+)
+def test_what_to_do_about_a_header_is_a_matter_of_the_format(tmp_path: Path, name: str, advice: str | None) -> None:
+    rows = [("film", "what", "whom"), *((f"e{k}", f"r{k % 3}", f"e{k + 1}") for k in range(30))]
+    path = tmp_path / name
+    match path.suffix:
+        case ".parquet":
+            columns = dict(zip(("head", "relation", "tail"), map(list, zip(*rows, strict=True)), strict=True))
+            parquet.write_table(pa.table(columns), path)
+        case ".nt" | ".ttl":
+            path.write_text("".join("".join(f"<urn:{word}> " for word in row) + ".\n" for row in rows))
+        case suffix:
+            path.write_text("".join(("," if suffix == ".csv" else "\t").join(row) + "\n" for row in rows))
+    output = run(path, "--out", tmp_path / "out")
+    assert "31 triples" in output
+    if advice is None:
+        assert "If it is a header" not in output
+    else:
+        told = f"  the first triple shares no name with the others: film, what, whom. If it is a header, {advice}\n"
+        assert told in output
+    if path.suffix in (".csv", ".parquet"):  # a format that is said counts, not the ending
+        path.rename(tmp_path / "facts.data")
+        assert told in run(tmp_path / "facts.data", "--format", path.suffix[1:], "--out", tmp_path / "said")
+    assert "If it is a header" not in run(tmp_path / "out", "--out", tmp_path / "again")  # a saved graph has none
 
 
 def test_every_option_of_delimited_text(tmp_path: Path) -> None:

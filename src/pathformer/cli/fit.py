@@ -95,8 +95,9 @@ def command(
         skip_bad=skip_bad,
     )
     graph = _read(named, data, options)
-    typer.echo(summary(graph, header=header))
-    if line := unread(graph, [Path(name) for name in named]):
+    paths = [Path(name) for name in named]
+    typer.echo(summary(graph, paths, format=format, header=header))
+    if line := unread(graph, paths):
         typer.echo(line)
     if update is not None:
         from pathformer.engine.update import update_engine

@@ -87,14 +87,19 @@ def command(
     graph = KnowledgeGraph.read(files[0] if len(files) == 1 else files, name=name, **options, progress=True)
     with Console(stderr=True).status("indexing and saving"):
         graph.save(out, force=force)
-    typer.echo(summary(graph, header=header))
+    typer.echo(summary(graph, files, format=format, header=header))
     if line := unread(graph, files):
         typer.echo(line)
     typer.echo(f"saved to {out} in {perf_counter() - start:.1f} s")
 
 
-def summary(graph: KnowledgeGraph, *, header: bool | None = None) -> str:
-    """What a graph holds and what its reader met, a line each; header: what was said of its first line."""
+def summary(
+    graph: KnowledgeGraph, paths: Sequence[Path], *, format: str | None = None, header: bool | None = None
+) -> str:
+    """What a graph holds and what its reader met, a line each.
+
+    paths: that it was read from; format, header: what was said of them, and of their first lines.
+    """
     splits = ", ".join(f"{split} {len(triples):,}" for split, triples in graph.splits.items())
     inside = f" ({splits})" if len(graph.splits) > 1 else ""
     labels = f", {graph.report.labels:,} with a label" if graph.report.labels else ""
@@ -103,7 +108,7 @@ def summary(graph: KnowledgeGraph, *, header: bool | None = None) -> str:
         f"  {counted(graph.vocabulary.entity_count, 'entity', 'entities')}{labels}",
         f"  {counted(len(graph.vocabulary.relations), 'relation')}",
     ]
-    return "\n".join([*lines, *met(graph), *(_first_line(graph) if header is None else ())])
+    return "\n".join([*lines, *met(graph), *(_first_triple(graph, paths, format) if header is None else ())])
 
 
 def met(graph: KnowledgeGraph) -> list[str]:
@@ -125,13 +130,25 @@ def unread(graph: KnowledgeGraph, paths: Sequence[Path]) -> str:
     return f"  not read: {shown}; where these are labels, say --names or --relation-names" if others else ""
 
 
-def _first_line(graph: KnowledgeGraph) -> Iterator[str]:
-    """Where it may be a header in words of its own: none of its three names stands in another line."""
+def _first_triple(graph: KnowledgeGraph, paths: Sequence[Path], format: str | None) -> Iterator[str]:
+    """Where it may be a header in words of its own: none of its three names stands in another triple."""
     train, names = graph.splits["train"], graph.vocabulary
     if graph.triple_count < _SEVERAL or not ((train == (0, 0, 1)).all(axis=1)).any():
         return  # ids are in the order of reading
     ends, relations = train[:, ::2], train[:, 1] >> 1
     first = names.entity(0), names.relation(0), names.entity(1)
-    if (ends <= 1).sum() == 2 and (relations == 0).sum() == 1 and not any("://" in name for name in first):
+    alone = (ends <= 1).sum() == 2 and (relations == 0).sum() == 1
+    if alone and not any("://" in name for name in first) and (advice := _headed(paths, format)):
         told = ", ".join(map(visible, first))
-        yield f"  the first line shares no name with the others: {told}. If it is a header, say --header"
+        yield f"  the first triple shares no name with the others: {told}. If it is a header, {advice}"
+
+
+def _headed(paths: Sequence[Path], format: str | None) -> str:
+    """What the format of the first file advises about a header; nothing of a graph that is known by name or saved."""
+    from pathformer.kg.formats import file_format
+    from pathformer.kg.read import sources
+
+    if not all(path.exists() for path in paths):
+        return ""
+    found = sources(paths[0] if len(paths) == 1 else paths)
+    return "" if isinstance(found, Path) else file_format(found["train"][0], format).headed

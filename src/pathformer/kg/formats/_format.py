@@ -50,6 +50,7 @@ class FileFormat:
     title: str
     suffixes: tuple[str, ...]
     read: Callable[[Path, ReadOptions], Iterator[Batch]]
+    headed: str = ""  # what to do about a header that was read as a triple, in words; "": the format has no such thing
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,4 +15,4 @@ def _read(path: Path, options: ReadOptions) -> Iterator[Batch]:
     return read_delimited(path, options, delimiter=",", quote='"')
 
 
-FORMAT = FileFormat("comma-separated text", (".csv",), _read)
+FORMAT = FileFormat("comma-separated text", (".csv",), _read, headed="say --header")

@@ -41,4 +41,6 @@ def _pieces(file: Any, columns: tuple[str, ...], path: Path, options: ReadOption
             options.advance(size * piece.num_rows // total)
 
 
-FORMAT = FileFormat("Parquet", (".parquet", ".pq"), _read)
+FORMAT = FileFormat(
+    "Parquet", (".parquet", ".pq"), _read, headed="write the file without that row: its columns have names already"
+)
