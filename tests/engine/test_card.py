@@ -99,6 +99,7 @@ def test_figures_stand_beside_the_papers() -> None:
 def test_what_a_form_costs_is_said_with_the_sizes() -> None:
     page = CARD.markdown()
     assert "Weights in int8: 1.1 MB in place of 4.0 MB (28 %)." in page
+    assert "nearest entities are searched in bf16." in page
     assert "is 24.75 in place of 25.00 %, and 97.2 % of the 10 best predictions are the same." in page
     assert "| 1p | 20 | 40.00 | 39.50 | -0.50 |" in page
     assert "| 2p | 30 | 10.00 | 10.00 | +0.00 |" in page
@@ -131,6 +132,32 @@ def test_what_it_cannot_do_follows_from_what_it_was_trained_on() -> None:
     seen = replace(CARD, trained=(*EPFO, "2in")).markdown()
     assert "It never saw" not in seen
     assert "It cannot take a negation" in replace(CARD, negation=False).markdown()
+
+
+def test_a_release_learns_nothing_more_and_other_cards_promise_nothing() -> None:
+    more = "- It learns nothing more: its weights were rounded, and `pathformer fit --update` takes"
+    assert more in CARD.markdown()
+    assert "--update" not in replace(CARD, kept=None).markdown()  # of a run, which is no engine
+
+
+@pytest.mark.parametrize(
+    ("settings", "searched"),
+    [
+        ({}, "bf16"),
+        ({"space": "sphere"}, "bf16"),
+        ({"space": "hermitian"}, "float32"),
+        ({"space": "box"}, "float32"),
+    ],
+)
+def test_a_release_says_what_its_index_searches_in(
+    split_engine: Engine, settings: dict[str, str], searched: str
+) -> None:
+    names = split_engine.kg.vocabulary
+    sizes = {"entities": names.entity_count, "relations": names.relation_count}
+    model = build("pathformer", {"dim": 16, "layers": 1, "heads": 2, **settings}, **sizes)
+    index = build_index("exact", model.entities.weight.detach(), model.space)
+    small = released(Engine(split_engine.kg, model, index).parts, "int8")
+    assert f"nearest entities are searched in {searched}." in small.files["MODEL_CARD.md"].decode()
 
 
 def test_what_the_release_measured_is_not_called_unknown() -> None:

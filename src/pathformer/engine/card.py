@@ -29,6 +29,7 @@ class Kept:
     form: str
     bytes_before: int  # of weights
     bytes_after: int
+    searched: str = "bf16"  # the numbers that nearest entities are found by
     cost: Cost | None = None  # none where nothing was measured
 
 
@@ -156,7 +157,8 @@ class Card:
         share = kept.bytes_after / kept.bytes_before
         lines = [
             f"Weights in {kept.form}: {_megabytes(kept.bytes_after)} in place of {_megabytes(kept.bytes_before)}"
-            f" ({100 * share:.0f} %). Opening widens them to float32; nearest entities are searched in bf16.",
+            f" ({100 * share:.0f} %). Opening widens them to float32; nearest entities are searched in"
+            f" {kept.searched}.",
         ]
         if kept.cost is None:
             return [*lines, "What that costs in MRR was not measured."]
@@ -167,7 +169,12 @@ class Card:
         return [f"- {line}" for line in self._limit_lines()]
 
     def _limit_lines(self) -> Iterator[str]:
-        yield "What is not in the graph, entity or relation, is unknown to it (`pathformer fit --update` teaches more)."
+        yield "What is not in the graph, entity or relation, is unknown to it."
+        if self.kept:
+            yield (
+                "It learns nothing more: its weights were rounded, and `pathformer fit --update` takes an engine as it"
+                " was trained."
+            )
         yield "Variables in a cycle, numbers, dates and counts are outside its language."
         if not self.negation:
             yield "It cannot take a negation: such questions are refused."

@@ -10,6 +10,7 @@ import copy
 import dataclasses
 import json
 
+import torch
 from torch import Tensor
 
 from pathformer import __version__
@@ -64,6 +65,7 @@ def _described(release: Parts, cost: Cost | None) -> Parts:
         form=release.form,
         bytes_before=_size(state),
         bytes_after=_size(packed(state, release.form)),
+        searched=_number(searched_rows(release.model, release.form)),
         cost=cost,
     )
     told = {
@@ -89,6 +91,10 @@ def _section(cost: Cost) -> str:
 
 def _size(tensors: dict[str, Tensor]) -> int:
     return sum(tensor.numel() * tensor.element_size() for tensor in tensors.values())
+
+
+def _number(rows: Tensor) -> str:
+    return "bf16" if rows.dtype is torch.bfloat16 else "float32"
 
 
 def _rounded(model: Model, form: str) -> Model:
