@@ -202,6 +202,8 @@ def test_settings_are_checked() -> None:
         from_mapping(Config, {"fork_dropout": -0.1})
     with pytest.raises(ConfigError, match=r"sharpness 0.0 is not above 0"):
         from_mapping(Config, {"sharpness": 0.0})
+    with pytest.raises(ConfigError, match=r"temperature -0.1 is not above 0"):
+        from_mapping(Config, {"space": "sphere", "temperature": -0.1})
     with pytest.raises(ConfigError, match="width 12 does not divide into 8 heads"):
         from_mapping(Config, {"width": 12})
     with pytest.raises(ConfigError, match="width 16: an encoder of its own width has own tokens and expected variab"):

@@ -121,8 +121,9 @@ class Config:
         changed = [name for name, usual in ours.items() if getattr(self, name) != usual]
         if self.base == "none" and changed:
             raise ValueError(f"{', '.join(changed)}: of paths with a base, and base is 'none'")
-        if not self.sharpness > 0.0:
-            raise ValueError(f"sharpness {self.sharpness} is not above 0")
+        for name in ("sharpness", "temperature"):
+            if not getattr(self, name) > 0.0:
+                raise ValueError(f"{name} {getattr(self, name)} is not above 0")
         if self.domains and (self.space, self.base) != ("hermitian", "expected"):
             raise ValueError("domains are of the entities that a base of 'expected' ones reads in 'hermitian'")
         if SPACES[self.space].parts > 1 and self.fork != "mlp":
