@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import copy
+import math
+from dataclasses import replace
+from typing import Literal
 
 import pytest
 import torch
@@ -105,6 +108,30 @@ def test_a_loss_that_is_not_finite_names_update_and_structure(data: TrainingSet)
     made.run(1)
     assert set(made.losses().diverged) == {"2i", "inp"}
     assert set(made.losses().diverged.values()) == {3}
+
+
+@pytest.mark.parametrize("learned", [True, False])
+@pytest.mark.parametrize("precision", ["fp32", "bf16"])
+@pytest.mark.parametrize("objective", ["margin", "softmax"])
+def test_a_temperature_is_learned_or_kept(
+    data: TrainingSet, objective: str, precision: Literal["fp32", "bf16"], learned: bool
+) -> None:
+    config = replace(CONFIG, space="sphere", temperature=0.1, learn_temperature=learned)
+    step = StepConfig(objective=objective, negatives=8, rate=3e-3, decay=0.1, precision=precision, ema=0.5)
+    made = trainer(data, step, config)
+    before = weights(made)
+    made.run(4)
+    after = weights(made)
+    moved = {name for name in before if not torch.equal(before[name], after[name])}
+    assert ("space.log_scale" in moved) is learned
+    assert "entities.weight" in moved
+    assert before["space.log_scale"].item() == pytest.approx(math.log(10.0))  # fp32, whatever the precision
+    assert before["space.log_scale"].dtype == after["space.log_scale"].dtype == torch.float32
+    working, rounded = made.network.get_parameter("space.log_scale"), after["space.log_scale"].to(torch.bfloat16)
+    assert torch.equal(working.detach(), rounded if precision == "bf16" else after["space.log_scale"])
+    assert ("first.space.log_scale" in made.state()) is learned
+    assert made.average is not None
+    assert torch.equal(made.average.state()["space.log_scale"], before["space.log_scale"]) is not learned
 
 
 def test_bfloat16_keeps_float32_masters(data: TrainingSet) -> None:
