@@ -4,9 +4,9 @@
     pathformer bench train --model all [--out DIR] [--commit HASH] [--cpu]
 
 For 2,560 queries an update (512 of each of five structures) and for 512 mixed: queries a second as the mean of 500
-consecutive updates, the share of the measured bf16 matrix rate, peak memory, and a breakdown by kernel. `--all` adds
-other settings (relative positions, forks, norms, EFOL), `--products` times the matrix products alone. Without a CUDA
-device, or with `--cpu`, a small model is measured on the processor.
+consecutive updates, the share of the measured bf16 matrix rate, peak memory, and a breakdown by kernel and by phase;
+then relative positions beside the absolute ones. `--all` adds other settings (forks, norms, layers, EFOL), `--products`
+times the matrix products alone. Without a CUDA device, or with `--cpu`, a small model is measured on the processor.
 
 `--model` times methods instead: all of them, or one by the name that the tables give it (`--model BetaE`, may be
 repeated), queries a second and seconds for 100 steps beside the paper's Table 15. The file it leaves is what
@@ -180,21 +180,28 @@ def on_processor():
     return {slot: getattr(figures, slot) for slot in figures.__slots__}
 
 
-def others(data, rate):
-    """Other settings at 5 x 512, each with its name as soon as it is measured."""
-    for name, config in {
-        "relative positions": Config(positions="relative"),
+def variants(every):
+    """Other settings at 5 x 512, by name: relative positions beside the absolute ones always, the rest on request."""
+    relative = {"relative positions": Config(positions="relative")}
+    return relative if not every else {
+        **relative,
         "no dropout": Config(dropout=0.0),
         "post-norm": Config(norm="post"),
         "Mixer fork": Config(fork="mixer"),
         "MLP2Vector fork": Config(fork="mlp2vector"),
         "set fork": Config(fork="set"),
         "one layer": Config(layers=1),
-    }.items():
-        yield name, case(name, data, EPFO_2560, rate, config=config, updates=200)
-    yield "one structure, 512", case("one structure, 512", data, {"2i": 512}, rate, updates=200)
-    more = bench.made_up(EFOL_TRAINED, ENTITIES, RELATIONS, 10_798, "cuda")
-    yield "EFOL, 10 x 512", case("EFOL, 10 x 512", more, dict.fromkeys(EFOL_TRAINED, 512), rate, updates=200)
+    }  # fmt: skip
+
+
+def others(data, rate, every):
+    """What other settings and batches give, each with its name as soon as it is measured."""
+    for name, config in variants(every).items():
+        yield name, case(name, data, EPFO_2560, rate, config=config)
+    if every:
+        yield "one structure, 512", case("one structure, 512", data, {"2i": 512}, rate)
+        more = bench.made_up(EFOL_TRAINED, ENTITIES, RELATIONS, 10_798, "cuda")
+        yield "EFOL, 10 x 512", case("EFOL, 10 x 512", more, dict.fromkeys(EFOL_TRAINED, 512), rate)
 
 
 def methods(names, device, out, commit):
@@ -256,7 +263,7 @@ def main():
     record("train", found, args.out)
     if args.products:
         products()
-    for name, figures in others(data, rate) if args.all else ():
+    for name, figures in others(data, rate, args.all):
         found[name] = figures
         record("train", found, args.out)  # what is cut leaves what it had
 

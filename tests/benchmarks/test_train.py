@@ -27,3 +27,15 @@ def test_on_a_processor_a_small_model_is_measured(
     found = json.loads((tmp_path / "train-cpu.json").read_text(encoding="utf-8"))
     assert (found["figures"]["queries"], found["figures"]["tokens"]) == (640, 128 * 19)
     assert found["machine"]["cores"] >= 1
+
+
+def test_relative_positions_always_stand_beside_the_absolute_ones(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert train.variants(every=False) == {"relative positions": train.Config(positions="relative")}
+    more = train.variants(every=True)
+    assert next(iter(more)) == "relative positions"
+    assert len(more) == len({repr(config) for config in more.values()}) == 7
+    assert train.Config() not in more.values()  # that is what they stand beside
+    measured = []
+    monkeypatch.setattr(train, "case", lambda name, *_, config: measured.append((name, config.positions)))
+    assert [name for name, _ in train.others(None, 1.0, every=False)] == ["relative positions"]
+    assert measured == [("relative positions", "relative")]
