@@ -1,4 +1,4 @@
-"""drop(scale x + PE), T rows of d numbers, in one pass over memory; backward likewise."""
+"""drop(scale x + PE), T rows of d numbers, in one pass over memory; backward likewise, without PE."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class _Enter(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, rows, positions, places, scale, rate, seed):
         out = torch.empty_like(rows)
-        _launch(_enter_forward, rows, out, positions, places, scale, rate, seed)
+        _launch(rows, out, positions, places, scale, rate, seed)
         ctx.save_for_backward(seed)
         ctx.scale, ctx.rate = scale, rate
         return out
@@ -36,13 +36,13 @@ class _Enter(torch.autograd.Function):
         (seed,) = ctx.saved_tensors
         grad = grads[0].contiguous()
         out = torch.empty_like(grad)
-        _launch(_enter_backward, grad, out, None, None, ctx.scale, ctx.rate, seed)
+        _launch(grad, out, None, None, ctx.scale, ctx.rate, seed)
         return out, None, None, None, None, None
 
 
-def _launch(kernel, rows, out, positions, places, scale, rate, seed):
+def _launch(rows, out, positions, places, scale, rate, seed):
     width = rows.shape[1]
-    kernel[(len(rows),)](
+    _enter_rows[(len(rows),)](
         rows,
         out,
         positions,
@@ -59,7 +59,7 @@ def _launch(kernel, rows, out, positions, places, scale, rate, seed):
 
 
 @triton.jit
-def _enter_forward(
+def _enter_rows(
     rows, out, positions, places, seed, scale, rate,
     WIDTH: tl.constexpr, BLOCK: tl.constexpr, PLACED: tl.constexpr, DROP: tl.constexpr,
 ):  # fmt: skip
@@ -71,21 +71,6 @@ def _enter_forward(
     if PLACED:
         place = tl.load(places + row)
         value += tl.load(positions + place * WIDTH + column, mask=inside, other=0.0).to(tl.float32)
-    if DROP:
-        value = tl.where(keep_row(seed, row, rate, WIDTH, BLOCK), value * (1.0 / (1.0 - rate)), 0.0)
-    tl.store(out + at, value, mask=inside)
-
-
-@triton.jit
-def _enter_backward(
-    grads, out, positions, places, seed, scale, rate,
-    WIDTH: tl.constexpr, BLOCK: tl.constexpr, PLACED: tl.constexpr, DROP: tl.constexpr,
-):  # fmt: skip
-    row = tl.program_id(0).to(tl.int64)
-    column = tl.arange(0, BLOCK)
-    inside = column < WIDTH
-    at = row * WIDTH + column
-    value = tl.load(grads + at, mask=inside, other=0.0).to(tl.float32) * scale
     if DROP:
         value = tl.where(keep_row(seed, row, rate, WIDTH, BLOCK), value * (1.0 / (1.0 - rate)), 0.0)
     tl.store(out + at, value, mask=inside)
