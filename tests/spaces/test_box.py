@@ -8,7 +8,9 @@ import pytest
 import torch
 from torch import nn
 
-from pathformer.spaces.box import INSIDE, Box, BoxIntersection
+from pathformer.spaces.box import Box, BoxIntersection
+
+INSIDE = 0.02  # the source's, whatever the code says
 
 
 def loop(query: list[float], entity: list[float]) -> float:
@@ -37,7 +39,9 @@ def test_distance_by_loops_also_for_an_offset_below_zero() -> None:
     every = space.distance_to_all(queries, entities)
     for q in range(3):
         for e in range(4):
-            assert every[q, e].item() == pytest.approx(loop(queries[q].tolist(), entities[e].tolist()), rel=1e-5)
+            expected = loop(queries[q].tolist(), entities[e].tolist())
+            assert every[q, e].item() == pytest.approx(expected, rel=1e-5)
+            assert space.distance(queries[q], entities[e]).item() == pytest.approx(expected, rel=1e-5)
 
 
 def test_inside_the_box_little_counts_and_at_its_centre_nothing() -> None:

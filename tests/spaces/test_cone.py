@@ -11,7 +11,9 @@ from torch import Tensor
 from pathformer.models import Batch, build
 from pathformer.plan import Block, build_layout
 from pathformer.query.structures import structure
-from pathformer.spaces.cone import INSIDE, Cone, ConeIntersection, aperture, axis
+from pathformer.spaces.cone import Cone, ConeIntersection, aperture, axis
+
+INSIDE = 0.02  # the source's, whatever the code says
 
 
 def loop(space: Cone, query: list[float], entity: list[float]) -> float:

@@ -23,8 +23,11 @@ class Point(Space):
         self.entity_width = self.relation_width = self.query_width = dim
 
     def distance(self, queries: Tensor, entities: Tensor) -> Tensor:
-        """Eq. 5 (label eq3):  Dist(e, q) = |v_e - v_q|_1.  (..., d) and (..., d) -> (...)."""
-        return (entities - queries).abs().sum(dim=-1)
+        """Eq. 5 (label eq3):  Dist(e, q) = |v_e - v_q|_1.  (..., d) and (..., d) -> (...) float32.
+
+        In float32 of any rows, as in the kernels: beside 24, bfloat16 has steps of 1/8, and many entities would tie.
+        """
+        return (entities.float() - queries.float()).abs().sum(dim=-1)
 
     def distance_to(self, queries: Tensor, entities: Reading, ids: Tensor) -> Tensor:
         """As `Space.distance_to`, without keeping the (B, K, d) rows where a kernel can do without."""
