@@ -36,6 +36,17 @@ def test_what_is_opened_answers_as_what_was_saved(engine: Engine, folder: Path) 
     assert again.ask(FELLINI) == engine.ask(FELLINI)
 
 
+def test_an_engine_answers_as_it_did_when_another_takes_its_place(engine: Engine, folder: Path) -> None:
+    opened, names = pf.load(folder), engine.kg.vocabulary
+    backwards = KnowledgeGraph.from_triples(
+        [(t["head"][::-1], t["relation"], t["tail"][::-1]) for t in reversed(engine.kg.to_table().to_pylist())]
+    )
+    assert backwards.vocabulary.entity_count == names.entity_count
+    Engine(backwards, engine.model, engine.index).save(folder, force=True)
+    assert opened.ask(FELLINI) == engine.ask(FELLINI)
+    assert pf.load(folder).ask("?x : directed(inilleF, ?x)", known=True)[0].entity[::-1] in set(names.entities)
+
+
 def test_the_folder_is_as_described(folder: Path) -> None:
     header = json.loads((folder / "engine.json").read_text())
     assert header["format"] == "pathformer engine"

@@ -28,7 +28,7 @@ from pathformer.errors import InputError
 from pathformer.evaluation.evaluate import ModelRanker
 from pathformer.index import build as build_index
 from pathformer.kg.graph import Graph
-from pathformer.kg.grow import grow
+from pathformer.kg.grow import Grown, grow
 from pathformer.kg.knowledge import KnowledgeGraph
 from pathformer.models import Model, build
 from pathformer.query.structures import EFOL_TRAINED, STRUCTURES
@@ -66,6 +66,25 @@ def test_a_grown_model_says_the_same_of_what_it_knew(graph: KnowledgeGraph) -> N
         with torch.inference_mode():
             before, after = (ModelRanker(model).points(asked)[0] for model in (small, large))
         assert after.equal(before)
+
+
+def test_an_engine_that_another_command_changed_meanwhile_keeps_that_change(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two updates at once: what the first one wrote was lost."""
+    more = KnowledgeGraph.from_triples(NEW)
+
+    def slowly(kg: KnowledgeGraph, triples: KnowledgeGraph, seed: int) -> Grown:
+        old = Engine.open(folder)
+        Engine(old.kg, old.model, old.index, old.calibration, {**old.about, "note": "first"}).save(folder, force=True)
+        return grow(kg, triples, seed=seed)
+
+    monkeypatch.setattr("pathformer.engine.update.grow", slowly)
+    with pytest.raises(InputError, match=f"another command changed {folder} meanwhile: update it again, with the same"):
+        update_engine(folder, more, minutes=0.01, progress=False)
+    monkeypatch.undo()
+    assert Engine.open(folder).about["note"] == "first"
+    assert update_engine(folder, more, minutes=0.01, progress=False).kg.vocabulary.entity_count == 52
 
 
 TRIPLES = [("a", "r", "b"), ("b", "r", "c"), ("a", "r", "new"), ("new", "r", "c"), ("new", "r", "later")]

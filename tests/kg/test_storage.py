@@ -45,6 +45,21 @@ def test_what_is_opened_is_what_was_saved(tmp_path: Path) -> None:
     assert again.fingerprint() == saved.fingerprint()
 
 
+def test_a_graph_is_not_mixed_with_another_that_took_its_place(tmp_path: Path) -> None:
+    films = graph().save(tmp_path / "films")
+    begun, unread, held = KnowledgeGraph.open(films), KnowledgeGraph.open(films), KnowledgeGraph.open(films).held()
+    assert begun.vocabulary.entity(0) == "Fellini"
+    KnowledgeGraph.from_triples([("x", "r", "y"), ("y", "r", "z"), ("x", "s", "z")]).save(films, force=True)
+    replaced = "films: another graph took its place after it was opened: open it anew"
+    for part in (unread.graph, lambda: unread.vocabulary.entity(0), lambda: begun.vocabulary.entity_id("Fellini")):
+        with pytest.raises(GraphFileError, match=replaced):
+            part()
+    assert begun.vocabulary.entity(1) == "La Strada"  # read before
+    assert held.vocabulary.entity_id("Academy Award") == 2
+    assert held.vocabulary.relation(0) == "directed"
+    assert [held.graph(split).has(2, 2, 0) for split in held.splits] == [False, True]
+
+
 def test_arrays_are_mapped_and_cannot_be_written(tmp_path: Path) -> None:
     opened = KnowledgeGraph.open(graph().save(tmp_path / "films"))
     assert isinstance(opened.splits["train"], np.memmap)

@@ -47,6 +47,7 @@ __all__ = [
     "Parts",
     "is_engine",
     "open_parts",
+    "read_header",
     "retell",
     "save_parts",
     "searched_rows",
@@ -104,8 +105,8 @@ def retell(parts: Parts, folder: Path) -> None:
 
 def open_parts(folder: Path, device: torch.device | str = "cpu") -> Parts:
     """Open what `save_parts` wrote."""
-    header = _read_header(folder)
-    kg = KnowledgeGraph.open(folder / _GRAPH)
+    header = read_header(folder)
+    kg = KnowledgeGraph.open(folder / _GRAPH).held()  # an update may replace the folder while the engine answers
     check_graph(header, kg.vocabulary.fingerprint(), folder / _WEIGHTS, kg.name)
     form = _form(header, folder)
     model = _open_model(folder / _WEIGHTS, kg, device)
@@ -183,7 +184,8 @@ def _open_index(folder: Path, model: Model, form: str, device: torch.device | st
     return load(folder, space=model.space, device=device)
 
 
-def _read_header(folder: Path) -> dict[str, Any]:
+def read_header(folder: Path) -> dict[str, Any]:
+    """What an engine says of itself; a folder that holds none is told what it is instead."""
     if not is_engine(folder):
         if folder.is_file():
             raise EngineError(

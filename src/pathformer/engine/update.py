@@ -31,7 +31,7 @@ from pathformer.engine.place import grow_model, place_new
 from pathformer.engine.reindex import reindex
 from pathformer.engine.scale import Scale
 from pathformer.engine.stages import Stages
-from pathformer.engine.storage import retell
+from pathformer.engine.storage import read_header, retell
 from pathformer.engine.update_scale import focused, has_hops, row_rates, update_scale
 from pathformer.engine.workshop import workshop
 from pathformer.errors import InputError
@@ -69,6 +69,7 @@ def update_engine(
     """
     check_seed(seed)
     target, place, start = Path(out or engine), choose_device(device), time.monotonic()
+    header = read_header(Path(engine))
     old = Engine.open(engine, str(place))
     _refuse_release(old, engine)
     stages = Stages(Console(stderr=True, quiet=not progress), count=_STAGES)
@@ -79,7 +80,16 @@ def update_engine(
         return old
     scale = update_scale(old, grown, minutes, place, seed)
     box = Box.of(scale.minutes)
-    with stages.stoppable(kept=True), workshop(target, grown.kg, scale, fresh=fresh) as folder, free_threads():
+
+    def unchanged() -> None:
+        if read_header(Path(engine)) != header:
+            raise InputError(f"another command changed {engine} meanwhile: update it again, with the same triples")
+
+    with (
+        stages.stoppable(kept=True),
+        workshop(target, grown.kg, scale, fresh=fresh, check=unchanged) as folder,
+        free_threads(),
+    ):
         stages.keep(folder)
         learnt, change = _learn(old, grown, scale, box, folder, stages, place)
         with stages.stage("writing"):

@@ -11,7 +11,7 @@ import json
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
@@ -31,8 +31,18 @@ _TOLD = 4  # settings that a message names
 
 
 @contextmanager
-def workshop(target: Path | None, kg: KnowledgeGraph, scale: Scale, *, fresh: bool = False) -> Iterator[Path]:
-    """The folder to work in for `target`, locked; without a target a temporary one."""
+def workshop(
+    target: Path | None,
+    kg: KnowledgeGraph,
+    scale: Scale,
+    *,
+    fresh: bool = False,
+    check: Callable[[], None] = lambda: None,
+) -> Iterator[Path]:
+    """The folder to work in for `target`, locked; without a target a temporary one.
+
+    check: called when nobody else can be writing `target` any more.
+    """
     if target is None:
         with tempfile.TemporaryDirectory(prefix="pathformer-fit-") as temporary:
             yield Path(temporary)
@@ -40,6 +50,7 @@ def workshop(target: Path | None, kg: KnowledgeGraph, scale: Scale, *, fresh: bo
     folder = target.parent / f".{target.name}.fit"
     facts = as_stored({"fingerprint": kg.fingerprint(), "scale": asdict(scale)})
     with _locked(folder, target):
+        check()
         shutil.rmtree(_aside(folder), ignore_errors=True)  # of a fit that was stopped while it cleared up
         if fresh:
             _clear(folder)

@@ -178,6 +178,13 @@ class KnowledgeGraph:
             self._graphs[split] = self._saved_graphs[split]() if split in self._saved_graphs else self._index(split)
         return self._graphs[split]
 
+    def held(self) -> KnowledgeGraph:
+        """The same graph, all of which is open from now on, whatever becomes of the folder that it lies in."""
+        for split in self.splits:
+            self.graph(split)
+        self.vocabulary.hold()
+        return self
+
     def with_labels(self, labels: Labelled | None, relation_labels: Labelled | None = None) -> KnowledgeGraph:
         """The same graph with these labels alone: by name, or one a name in order, empty where a name has none."""
         old = self.vocabulary

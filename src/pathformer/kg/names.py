@@ -72,6 +72,12 @@ class Names:
             for start, end in pairwise((ends - ends[0]).tolist()):
                 yield text[start:end].decode()
 
+    def hold(self, *, indexed: bool = False) -> None:
+        """Open the names now; the index, too, where it lies in a file of its own."""
+        len(self.buffers)
+        if indexed and self._load_index is not None:
+            len(self.index)
+
     def folded(self) -> Names:
         """The same names as `fold` makes them."""
         offsets, data = self.buffers

@@ -16,7 +16,7 @@ import os
 from collections.abc import Callable
 from dataclasses import fields
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -48,6 +48,9 @@ _FIELDS = {
 }
 
 
+Part = TypeVar("Part")
+
+
 def is_saved(folder: Path) -> bool:
     """Whether a folder holds a saved graph."""
     return (folder / _HEADER).is_file()
@@ -77,24 +80,40 @@ def save_graph(graph: KnowledgeGraph, folder: Path, *, force: bool = False) -> P
 
 
 def open_graph(folder: Path) -> KnowledgeGraph:
-    """Open a saved graph; names and indexes are mapped when first used."""
+    """Open a saved graph; names and indexes are mapped when first used, if the graph still lies there then."""
     header = _read_header(folder)
+
+    def names(file: str, column: str, index: Callable[[], Any] | None = None) -> Names:
+        count = header[file]
+        return Names(count, same(lambda: _read_names(folder / f"{file}.arrow", column)), index)
+
+    def same(load: Callable[[], Part]) -> Callable[[], Part]:
+        """What is loaded, unless another graph has taken the folder's place: parts of two would make wrong answers."""
+
+        def checked() -> Part:
+            try:
+                return load()
+            finally:  # what fails may fail for that reason
+                if _read_header(folder) != header:
+                    raise GraphFileError("another graph took its place after it was opened: open it anew", folder)
+
+        return checked
+
     vocabulary = Vocabulary(
-        _names(folder / "entities.arrow", "name", header["entities"], lambda: _lookup(folder)),
-        _names(folder / "relations.arrow", "name", header["relations"]),
-        _names(folder / "entities.arrow", "label", header["entities"]) if header["labels"] else None,
-        _names(folder / "relations.arrow", "label", header["relations"]) if header["relation_labels"] else None,
+        names("entities", "name", same(lambda: _lookup(folder))),
+        names("relations", "name"),
+        names("entities", "label") if header["labels"] else None,
+        names("relations", "label") if header["relation_labels"] else None,
         fingerprint=header["vocabulary"],
     )
-    splits = {
-        split: _read(folder / "triples" / f"{split}.npy", (count, 3)) for split, count in header["splits"].items()
-    }
+    counts = header["splits"]
+    splits = same(lambda: {s: _read(folder / "triples" / f"{s}.npy", (counts[s], 3)) for s in counts})()
     return KnowledgeGraph(
         header["name"],
         vocabulary,
         splits,
         report=_report(header["report"]),
-        graphs={split: _index_opener(folder / "index" / split, vocabulary) for split in splits},
+        graphs={split: same(_index_opener(folder / "index" / split, vocabulary)) for split in splits},
         fingerprint=header["fingerprint"],
     )
 
@@ -179,16 +198,13 @@ def _write_names(path: Path, names: Names, labels: Names | None) -> None:
         writer.write_table(table)
 
 
-def _names(path: Path, column: str, count: int, index: Callable[[], Any] | None = None) -> Names:
-    def load() -> Buffers:
-        import pyarrow as pa
+def _read_names(path: Path, column: str) -> Buffers:
+    import pyarrow as pa
 
-        from pathformer.kg.arrow import buffers_of
+    from pathformer.kg.arrow import buffers_of
 
-        try:
-            table = pa.ipc.open_file(pa.memory_map(os.fsencode(path))).read_all()
-            return buffers_of(table.column(column).combine_chunks())
-        except (OSError, KeyError, pa.ArrowInvalid) as error:
-            raise GraphFileError(f"the saved graph is damaged ({error})", path) from error
-
-    return Names(count, load, index)
+    try:
+        table = pa.ipc.open_file(pa.memory_map(os.fsencode(path))).read_all()
+        return buffers_of(table.column(column).combine_chunks())
+    except (OSError, KeyError, pa.ArrowInvalid) as error:
+        raise GraphFileError(f"the saved graph is damaged ({error})", path) from error

@@ -117,6 +117,12 @@ class Vocabulary:
                     return 2 * found + direction
         raise self._relations.unknown(name)
 
+    def hold(self) -> None:
+        """Open the names now, where they lie in files, and keep them open."""
+        self.entities.hold(indexed=True)
+        for names in filter(None, (self.relations, self.labels, self.relation_labels)):
+            names.hold()
+
     def fingerprint(self) -> str:
         """A digest of all names in order: two vocabularies with the same one give every id the same meaning.
 
