@@ -8,7 +8,6 @@ import time
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 import training_toy as toy
 from rich.console import Console
@@ -21,7 +20,6 @@ from pathformer.experiments.keep import record_of, run_of
 from pathformer.experiments.records import Record, read_records
 from pathformer.experiments.settings import read_run
 from pathformer.experiments.shelf import Shelf
-from pathformer.kg import KnowledgeGraph
 from pathformer.query.structures import EPFO, EPFO_TRAINED, NEGATION_STRUCTURES
 from pathformer.training import checkpoint
 from pathformer.training.display import Display
@@ -46,12 +44,7 @@ update = {{ rate = 0.01, negatives = 4 }}
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A graph, and run files of GQE, Query2box and MLP over it."""
     path = tmp_path_factory.mktemp("boxes")
-    rng = np.random.default_rng(0)
-    rows = {(int(h), int(r), int(5 * k + (h + r + 1) % 5)) for h, r, k in rng.integers(0, [40, 3, 8], (400, 3))}
-    triples = [(f"e{h}", f"r{r}", f"e{t}") for h, r, t in sorted(rows)]
-    order = rng.permutation(len(triples))
-    parts = [[triples[i] for i in order[a:b]] for a, b in ((0, -50), (-50, -25), (-25, None))]
-    KnowledgeGraph.from_triples(*parts, name="forty").save(path / "graph")
+    toy.save_graph(path / "graph")
     for method, trained in (("gqe", "epfo"), ("q2b", "epfo"), ("mlp", "efol")):
         text = SMALL.format(graph=path / "graph", method=method, trained=trained)
         (path / f"{method}.toml").write_text(text)

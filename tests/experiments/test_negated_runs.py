@@ -7,13 +7,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import training_toy as toy
 from rich.console import Console
 
 from pathformer.engine.storage import CARD
 from pathformer.experiments.keep import trained_on
 from pathformer.experiments.run import gather, train_run
 from pathformer.experiments.settings import read_run
-from pathformer.kg import KnowledgeGraph
 from pathformer.kg.datasets import load
 from pathformer.query.structures import EFOL_TRAINED
 from pathformer.symbolic.benchmark import graph_pair
@@ -43,12 +43,7 @@ SETTINGS = [
 
 @pytest.fixture(scope="module")
 def graph(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    rng = np.random.default_rng(0)
-    rows = {(int(h), int(r), int(5 * k + (h + r + 1) % 5)) for h, r, k in rng.integers(0, [40, 3, 8], (400, 3))}
-    triples = [(f"e{h}", f"r{r}", f"e{t}") for h, r, t in sorted(rows)]
-    return KnowledgeGraph.from_triples(triples[:-40], triples[-40:], name="forty").save(
-        tmp_path_factory.mktemp("graph") / "graph"
-    )
+    return toy.save_graph(tmp_path_factory.mktemp("graph") / "graph")
 
 
 def sets_seen(graph: Path, folder: Path, monkeypatch: pytest.MonkeyPatch, *settings: str) -> list[list[Queries]]:

@@ -10,9 +10,9 @@ import time
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 import torch
+import training_toy as toy
 
 from pathformer.errors import InputError
 from pathformer.experiments.box import Box, Terms
@@ -20,7 +20,6 @@ from pathformer.experiments.records import Record, read_records
 from pathformer.experiments.shelf import Shelf
 from pathformer.experiments.side import fill_side
 from pathformer.experiments.standing import standing
-from pathformer.kg import KnowledgeGraph
 
 SMALL = """
 dataset = "{graph}"
@@ -110,10 +109,7 @@ print(json.dumps(found))
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A graph and run files over it; one of a dataset that is not there."""
     path = tmp_path_factory.mktemp("side")
-    rng = np.random.default_rng(0)
-    rows = sorted({(int(h), int(r), int(5 * k + (h + r + 1) % 5)) for h, r, k in rng.integers(0, [40, 3, 8], (400, 3))})
-    triples = [(f"e{h}", f"r{r}", f"e{t}") for h, r, t in (rows[i] for i in rng.permutation(len(rows)))]
-    KnowledgeGraph.from_triples(triples[:-50], triples[-50:-25], triples[-25:], name="forty").save(path / "graph")
+    toy.save_graph(path / "graph")
     for method in ("gqe", "q2b", "mlp"):
         (path / f"{method}.toml").write_text(SMALL.format(graph=path / "graph", method=method))
     (path / "lost.toml").write_text(SMALL.format(graph=path / "nowhere", method="gqe"))

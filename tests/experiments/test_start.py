@@ -6,15 +6,14 @@ import io
 import re
 from pathlib import Path
 
-import numpy as np
 import pytest
 import torch
+import training_toy as toy
 from rich.console import Console
 
 from pathformer.errors import CheckpointError, ConfigError
 from pathformer.experiments.run import Outcome, start_anew, train_run
 from pathformer.experiments.settings import read_run
-from pathformer.kg import KnowledgeGraph
 from pathformer.models.complex import ComplEx
 from pathformer.training import checkpoint
 from pathformer.training.display import Display
@@ -41,12 +40,7 @@ SETTINGS = [
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("start")
     for name, seed in (("graph", 0), ("other", 1)):
-        rng = np.random.default_rng(seed)
-        rows = {(int(h), int(r), int(5 * k + (h + r + 1) % 5)) for h, r, k in rng.integers(0, [40, 3, 8], (400, 3))}
-        triples = [(f"e{h}", f"r{r}", f"e{t}") for h, r, t in sorted(rows)]
-        order = rng.permutation(len(triples))
-        parts = [[triples[i] for i in order[a:b]] for a, b in ((0, -50), (-50, -25), (-25, None))]
-        KnowledgeGraph.from_triples(*parts, name=name).save(folder / name)
+        toy.save_graph(folder / name, seed)
     (folder / "links.toml").write_text(LINKS.format(graph=folder / "graph"))
     return folder
 

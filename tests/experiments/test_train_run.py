@@ -11,7 +11,6 @@ import time
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 import torch
 import training_toy as toy
@@ -50,19 +49,10 @@ mrr = {{ "1p" = 12.5 }}
 """
 
 
-def save_graph(path: Path) -> Path:
-    rng = np.random.default_rng(0)
-    rows = {(int(h), int(r), int(5 * k + (h + r + 1) % 5)) for h, r, k in rng.integers(0, [40, 3, 8], (400, 3))}
-    triples = [(f"e{h}", f"r{r}", f"e{t}") for h, r, t in sorted(rows)]
-    order = rng.permutation(len(triples))
-    parts = [[triples[i] for i in order[a:b]] for a, b in ((0, -50), (-50, -25), (-25, None))]
-    return KnowledgeGraph.from_triples(*parts, name="forty").save(path)
-
-
 @pytest.fixture(scope="module")
 def run_path(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("run")
-    save_graph(folder / "graph")
+    toy.save_graph(folder / "graph")
     (folder / "small.toml").write_text(SMALL.format(graph=folder / "graph"))
     return folder / "small.toml"
 

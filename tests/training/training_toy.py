@@ -16,6 +16,7 @@ from rich.console import Console
 
 from pathformer.evaluation.evaluate import ModelRanker, evaluate
 from pathformer.evaluation.report import Report
+from pathformer.kg import KnowledgeGraph
 from pathformer.kg.graph import Graph
 from pathformer.models import Model, build
 from pathformer.query.structures import STRUCTURES
@@ -46,6 +47,16 @@ def graphs() -> tuple[Graph, Graph]:
         Graph.from_triples(triples[:330], ENTITIES, RELATIONS),
         Graph.from_triples(triples, ENTITIES, RELATIONS),
     )
+
+
+def save_graph(path: Path, seed: int = 0) -> Path:
+    """A graph of forty entities with train, valid and test, as its folder's name calls it."""
+    rng = np.random.default_rng(seed)
+    rows = {(int(h), int(r), int(5 * k + (h + r + 1) % 5)) for h, r, k in rng.integers(0, [40, 3, 8], (400, 3))}
+    triples = [(f"e{h}", f"r{r}", f"e{t}") for h, r, t in sorted(rows)]
+    order = rng.permutation(len(triples))
+    parts = [[triples[i] for i in order[a:b]] for a, b in ((0, -50), (-50, -25), (-25, None))]
+    return KnowledgeGraph.from_triples(*parts, name=path.name).save(path)
 
 
 def training_queries() -> list[Queries]:
