@@ -13,7 +13,7 @@ from torch import Tensor
 
 from pathformer.errors import UnsupportedQueryError
 from pathformer.models import Batch, build
-from pathformer.models._whole import MARKS, Whole
+from pathformer.models._whole import MARKS, Whole, longest_route
 from pathformer.models.biqe import BIQE, Config
 from pathformer.nn.packing import Packing
 from pathformer.plan import Plan, build_plan
@@ -147,9 +147,22 @@ def test_what_it_cannot_read_is_refused() -> None:
     made = make(positions=7)
     with pytest.raises(UnsupportedQueryError, match=r"^biqe cannot take a negation \(in 2in\); methods that can: "):
         made.encode(*_batch("2in"))
-    with pytest.raises(UnsupportedQueryError, match="routes of at most 7 tokens, and one of these queries has 8"):
+    with pytest.raises(UnsupportedQueryError) as refused:
         made.encode(*_batch("3p"))
+    assert str(refused.value) == (
+        "biqe cannot read a route of 8 tokens, only of 7 (its setting 'positions') (in 3p); methods that can: "
+        "betae, cone, fuzzqe, gammae, gqe, mlp, mlp-mixer, pathformer, q2b, q2p"
+    )
     assert len(made.encode(*_batch("2p"))) == 1
+    assert made.takes(STRUCTURES["2p"])
+    assert not made.takes(STRUCTURES["3p"])  # so that a caller can leave them out
+
+
+def test_the_longest_route_is_that_of_the_sequences() -> None:
+    for shape in [*POSITIVE, structure("(((((e,(r,)),(e,(r,r))),(r,r)),(e,(r,))),(r,))")]:
+        plan = build_plan([(shape, np.zeros((1, len(shape.columns)), np.int32))])
+        assert longest_route(plan.layout) == Batch.of(plan.layout).whole.longest
+    assert longest_route(build_plan([]).layout) == 0
 
 
 def _batch(name: str) -> tuple[Batch, Tensor]:

@@ -9,8 +9,10 @@ from torch import Tensor
 
 from pathformer.config import from_mapping
 from pathformer.errors import ConfigError
-from pathformer.models import Batch
-from pathformer.models._parts import space_of
+from pathformer.models import RULES, Batch
+from pathformer.models._contract import ENTITIES as CONTRACT_ENTITIES
+from pathformer.models._contract import RELATIONS as CONTRACT_RELATIONS
+from pathformer.models._parts import SPACES, space_of
 from pathformer.models.pathformer import Config, Pathformer
 from pathformer.nn.packing import Packing
 from pathformer.nn.side_by_side import SideBySide
@@ -18,6 +20,9 @@ from pathformer.plan import Block, build_layout, plan_trees
 from pathformer.query.dnf import to_dnf
 from pathformer.query.paths import Fork, Path, to_paths
 from pathformer.query.structures import STRUCTURES, structure
+from pathformer.spaces import Space
+from pathformer.spaces.cone import Cone
+from pathformer.spaces.gamma import Gamma
 
 DIM, ENTITIES, RELATIONS = 8, 30, 30
 DEEP = "(((((e,(r,)),(e,(r,))),(r,r)),(e,(r,)),(e,(r,r)),(e,(r,))),(r,))"
@@ -62,6 +67,24 @@ def test_every_positive_structure_is_the_recursion_of_the_paper(space: str, marg
         rows = points[torch.from_numpy(plan.layout.owners == plan.order[place])]
         expected = torch.stack([encode(made, to_paths(disjunct)) for disjunct in to_dnf(tree)])
         torch.testing.assert_close(rows, expected, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize(("name", "kind", "margin"), [("cone", Cone, 30.0), ("gamma", Gamma, 60.0)])
+@pytest.mark.parametrize("rule", RULES)
+def test_a_space_that_knows_how_queries_meet_needs_no_line_of_the_model(
+    name: str, kind: type[Space], margin: float, rule: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Which pairs there are is a matter of a table: with two spaces more in it, their pairs keep every rule."""
+    monkeypatch.setitem(SPACES, name, kind)
+
+    def made(seed: int) -> Pathformer:
+        torch.manual_seed(seed)
+        config = Config(dim=24, heads=4, layers=1, space=name, margin=margin)  # type: ignore[arg-type]
+        return Pathformer(config, CONTRACT_ENTITIES, CONTRACT_RELATIONS).eval()
+
+    assert isinstance(made(0).space, kind)
+    assert not made(0).negation
+    RULES[rule](made)
 
 
 @two_parameters

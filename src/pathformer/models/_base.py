@@ -38,6 +38,7 @@ class Model(nn.Module, ABC):
     config_type: ClassVar[type[Any]]
     objective: ClassVar[str] = "margin"  # what it is trained by where a run does not say, a file of training.objectives
     native: ClassVar[bool] = False  # whether it has a union of its own
+    any_length: ClassVar[bool] = True  # whether it takes paths however long
 
     negation: bool = True  # whether it can take one
     union: UnionWay = "dnf"  # what is done to unions before `encode`; where a method offers several, a setting

@@ -26,7 +26,7 @@ from pathformer.plan import Layout
 from pathformer.plan.build import decompose
 from pathformer.query.paths import Fork, Path
 
-__all__ = ["MARKS", "Whole", "routes"]
+__all__ = ["MARKS", "Whole", "longest_route", "routes"]
 
 MARKS = 2  # [MASK] and [SEP], which stand before the positions
 _ENTITY, _RELATION, _MASK, _SEPARATOR = range(4)
@@ -42,6 +42,12 @@ def routes(query: Path | Fork) -> list[Route]:
     if isinstance(query.start, int):
         return [(query.start, query.operators)]
     return [(anchor, (*before, *query.operators)) for anchor, before in routes(query.start)]
+
+
+def longest_route(layout: Layout) -> int:
+    """L of a layout without negations: a route has a token for its target and two for each operator, and [SEP]."""
+    queries = (query for block in layout.blocks for query in decompose(block.structure, layout.union))
+    return max((2 * len(operators) + 2 for query in queries for _, operators in routes(query)), default=0)
 
 
 @dataclass(frozen=True, eq=False)

@@ -23,14 +23,14 @@ from typing import ClassVar, Literal
 import torch
 from torch import Tensor
 
-from pathformer.errors import UnsupportedQueryError
 from pathformer.models._base import Model
 from pathformer.models._batch import Batch
-from pathformer.models._whole import MARKS, Whole
+from pathformer.models._whole import MARKS, Whole, longest_route
 from pathformer.nn.branches import mean_branch
 from pathformer.nn.rows import take_once
 from pathformer.nn.table import Reading
 from pathformer.nn.transformer import TransformerEncoder
+from pathformer.plan import Layout
 from pathformer.spaces.inner import Inner
 
 __all__ = ["BIQE", "METHOD", "Config"]
@@ -62,6 +62,7 @@ class BIQE(Model):
 
     name: ClassVar[str] = "biqe"
     config_type: ClassVar[type[Config]] = Config
+    any_length: ClassVar[bool] = False
     negation = False
     objective: ClassVar[str] = "softmax"
 
@@ -76,14 +77,17 @@ class BIQE(Model):
             d, c.layers, c.heads, c.hidden * d, dropout=c.dropout, norm=c.norm, positions="none"
         )
 
+    def check(self, layout: Layout) -> None:
+        """Refuse a route that has more tokens than there are positions, too."""
+        super().check(layout)
+        limit = self.config.positions
+        if (longest := longest_route(layout)) > limit:
+            what = f"read a route of {longest} tokens, only of {limit} (its setting 'positions')"
+            self._refuse(what, layout, lambda part: longest_route(part) > limit, lambda method: method.any_length)
+
     def embed(self, batch: Batch, ids: Tensor, entities: Reading) -> Tensor:
         """Read every disjunct whole: (I,) -> (D, d)."""
         whole = batch.whole
-        if whole.longest > self.config.positions:
-            raise UnsupportedQueryError(
-                f"biqe reads routes of at most {self.config.positions} tokens, and one of these queries has "
-                f"{whole.longest}: build the model with a larger 'positions'"
-            )
         hidden = self.encoder(self._tokens(whole, ids, entities), whole.packing)  # H (T, d)
         at_targets = take_once(hidden, whole.targets).split(whole.sizes)
         return take_once(mean_branch(at_targets), whole.back)

@@ -49,6 +49,7 @@ class ComplEx(Model):
     name: ClassVar[str] = "complex"
     config_type: ClassVar[type[Config]] = Config
     objective: ClassVar[str] = "links"
+    any_length: ClassVar[bool] = False
     negation = False
 
     def __init__(self, config: Config, entities: int, relations: int) -> None:
