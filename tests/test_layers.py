@@ -16,7 +16,7 @@ PACKAGE = Path(pathformer.__file__).parent
 
 # Each imports only from those before it; names on one line do not import each other.
 LAYERS = (
-    ("errors", "toml", "words"),
+    ("errors", "loops", "toml", "words"),
     ("plugins", "config"),
     ("kg",),
     ("query",),

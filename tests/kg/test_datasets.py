@@ -10,7 +10,7 @@ from typing import Literal
 
 import pytest
 
-from pathformer.errors import DatasetError, GraphFileError
+from pathformer.errors import DatasetError, GraphFileError, InputError
 from pathformer.kg.archives import cache_folder, unpacked
 from pathformer.kg.datasets import datasets, load, locate
 
@@ -104,6 +104,16 @@ def test_a_path_is_a_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
     assert locate(Path("umls")) == Path("umls")
     with pytest.raises(DatasetError, match="neither --data nor"):
         load("umls")
+
+
+def test_a_user_without_a_home_is_told_what_to_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    def none() -> Path:
+        raise RuntimeError("Could not determine home directory.")
+
+    monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
+    monkeypatch.setattr(Path, "home", none)
+    with pytest.raises(InputError, match="has no home folder to keep files in: name another in XDG_CACHE_HOME"):
+        cache_folder()
 
 
 def test_an_archive_is_unpacked_once(tmp_path: Path, own_cache: Path) -> None:

@@ -10,7 +10,7 @@ import zlib
 from pathlib import Path
 from typing import Any
 
-from pathformer.errors import GraphFileError
+from pathformer.errors import GraphFileError, InputError
 from pathformer.kg.atomic import new_folder
 
 __all__ = ["ARCHIVE_SUFFIXES", "cache_folder", "unpacked"]
@@ -24,7 +24,10 @@ _DAMAGE = (tarfile.TarError, EOFError, OSError, ValueError, lzma.LZMAError, zlib
 def cache_folder() -> Path:
     """Where unpacked archives are kept: $XDG_CACHE_HOME/pathformer, else ~/.cache/pathformer."""
     given = os.environ.get("XDG_CACHE_HOME")
-    return (Path(given) if given else Path.home() / ".cache") / "pathformer"
+    try:
+        return (Path(given) if given else Path.home() / ".cache") / "pathformer"
+    except RuntimeError as error:
+        raise InputError("the user has no home folder to keep files in: name another in XDG_CACHE_HOME") from error
 
 
 def unpacked(archive: Path) -> Path:

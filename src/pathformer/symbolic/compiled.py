@@ -15,4 +15,5 @@ def is_compiled() -> bool:
     compiled: Any = draw
     if not hasattr(compiled, "stats"):  # a plain function: numba was told to leave it so
         return True
-    return bool(compiled.signatures) or any(Path(compiled.stats.cache_path).glob("walk.draw-*.nbi"))
+    kept = compiled.stats.cache_path if not compiled.signatures else None  # None, too, where nothing can be kept
+    return bool(compiled.signatures) or (kept is not None and any(Path(kept).glob("walk.draw-*.nbi")))

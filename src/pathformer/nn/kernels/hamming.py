@@ -11,12 +11,12 @@ from __future__ import annotations
 
 from typing import Any
 
-import numba
 import numpy as np
 import torch
 from numba import types
 from numba.extending import intrinsic
 
+from pathformer.loops import compiled
 from pathformer.nn.kernels.threads import share
 
 __all__ = ["candidates", "differences", "pack", "threshold_codes"]
@@ -71,7 +71,7 @@ def _bit_count(typing, word):
 _ones: Any = intrinsic(_bit_count)
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def _encode(rows, dimensions, thresholds, first, last, codes):
     for n in range(first, last):
         row = rows[n]
@@ -83,7 +83,7 @@ def _encode(rows, dimensions, thresholds, first, last, codes):
             codes[n, word] = bits
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def _count(codes, blocks, first, last, counts):
     count, size = counts.shape[1], blocks.shape[2]
     sums = np.empty(size, np.uint64)
@@ -100,7 +100,7 @@ def _count(codes, blocks, first, last, counts):
                 counts[row, start + n] = sums[n]
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def _choose(counts, keep, bits, first, last, chosen):
     wanted = chosen.shape[1]
     for row in range(first, last):

@@ -10,11 +10,11 @@ the preparation of the tables for 16 queries included; lines of torch take 136 a
 
 from __future__ import annotations
 
-import numba
 import numpy as np
 import torch
 from torch import Tensor
 
+from pathformer.loops import compiled
 from pathformer.nn.kernels.rank_numba import laid_out
 from pathformer.nn.kernels.threads import share
 
@@ -44,7 +44,7 @@ def cone_distances(queries: Tensor, angles: Tensor) -> Tensor:
     return torch.from_numpy(out)
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def _box_rows(queries, blocks, out, first, last):
     count = out.shape[1]
     width, size = blocks.shape[1], blocks.shape[2]
@@ -64,7 +64,7 @@ def _box_rows(queries, blocks, out, first, last):
             out[row, start : start + used] = sums[:used]
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def _cone_rows(sines, cosines, rims, gaps, entity_sines, entity_cosines, out, first, last):
     count = out.shape[1]
     width, size = entity_sines.shape[1], entity_sines.shape[2]

@@ -12,10 +12,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
-import numba
 import numpy as np
 import torch
 from torch import Tensor
+
+from pathformer.loops import compiled
 
 __all__ = ["count_below", "l1_distances", "laid_out"]
 
@@ -67,7 +68,7 @@ def _share(work: Callable[[slice], None], rows: int, multiple: int) -> None:
         list(pool.map(work, parts))
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def _l1_rows(points, blocks, out):
     rows, count = out.shape
     width = points.shape[1]
@@ -91,7 +92,7 @@ def _l1_rows(points, blocks, out):
             out[row : row + 4, start : start + used] = sums[:, :used]
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def _count_rows(distances, thresholds, bounds, first, last, closer, tied):
     """Plain comparison: vectorised, 0.08 ns a pair, it beats a search in sorted thresholds up to hundreds of them."""
     for row in range(first, last):

@@ -9,10 +9,10 @@ numbers in bf16 in 0.2 ms, three times as fast as adding term by term.
 
 from __future__ import annotations
 
-import numba
 import numpy as np
 import torch
 
+from pathformer.loops import compiled
 from pathformer.nn.kernels.scan import merged
 from pathformer.nn.kernels.stored import wide
 from pathformer.nn.kernels.threads import share
@@ -37,7 +37,7 @@ def nearest_of(
     return np.pad(ids, missing, constant_values=-1), np.pad(found, missing, constant_values=np.inf)
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def _measure(points, rows, candidates, dot, factors, first, last, distances):
     """The pairs first to last of points and candidates, counted row by row."""
     count = candidates.shape[1]
@@ -56,7 +56,7 @@ def _measure(points, rows, candidates, dot, factors, first, last, distances):
         pair += group
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def _fill(point, entity, dot, terms):
     if dot:
         for k in range(len(point)):
@@ -66,7 +66,7 @@ def _fill(point, entity, dot, terms):
             terms[k] = abs(point[k] - wide(entity[k]))
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def _added(terms):
     """Eight sums at a time: each waits for its own last addition, not for the others'."""
     a = b = c = d = e = f = g = h = np.float32(0)

@@ -7,11 +7,13 @@ file said when it was compiled. So the cache of these files lies in a folder nam
 from __future__ import annotations
 
 import hashlib
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import numba
 
+from pathformer.errors import InputError
 from pathformer.kg.archives import cache_folder
 from pathformer.symbolic import program, stack
 
@@ -27,7 +29,8 @@ def _digest() -> str:
 
 _config: Any = numba.config  # its settings are made at run time
 _given = _config.CACHE_DIR
-_config.CACHE_DIR = str((Path(_given) if _given else cache_folder() / "numba") / _digest())
+with suppress(InputError):  # a user without a home has numba's own place, or none (`loops`)
+    _config.CACHE_DIR = str((Path(_given) if _given else cache_folder() / "numba") / _digest())
 try:
     from pathformer.symbolic.kernels import bulk, evaluate, walk  # decorated, and so given a place, while this is set
 finally:

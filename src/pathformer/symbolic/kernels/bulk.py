@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import numba
 import numpy as np
 
+from pathformer.loops import compiled
 from pathformer.symbolic.kernels.evaluate import evaluate
 from pathformer.symbolic.stack import BOTH, ENDLESS, LARGE, SMALL
 
 __all__ = ["answer_rows"]
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def answer_rows(answer, rows, begin, edges, space, easy, hard, easy_ends, hard_ends):
     """Answer rows from `begin` on until they are done or the output is full; returns the first row not done.
 
@@ -40,7 +40,7 @@ def answer_rows(answer, rows, begin, edges, space, easy, hard, easy_ends, hard_e
     return len(rows)
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def _spell_out(space, count, entities):
     """Turn a complement into a plain set of all entities; returns its size."""
     membership = np.full(entities, BOTH, np.uint8)

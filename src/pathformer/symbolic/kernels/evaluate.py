@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import numba
 import numpy as np
 
+from pathformer.loops import compiled
 from pathformer.symbolic.kernels.sets import exclude, find_pair, flip, intersect, narrow, project
 from pathformer.symbolic.program import ANCHOR, EXCLUDE, INTERSECT, NARROW, NEGATE, PROJECT
 from pathformer.symbolic.stack import BOTH, ENDLESS
@@ -12,7 +12,7 @@ from pathformer.symbolic.stack import BOTH, ENDLESS
 __all__ = ["evaluate"]
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def evaluate(answer, row, edges, space, capped, cap):
     """Run an answer program on a row of ids; the set is left at 0:n of the stack. Returns n and its rest.
 
@@ -49,7 +49,7 @@ def evaluate(answer, row, edges, space, capped, cap):
     return end, rest[0]
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def _linked(answer, step, row, edges):
     """How many entities the links that are excluded after a step hold."""
     count = np.int64(0)
@@ -62,7 +62,7 @@ def _linked(answer, step, row, edges):
     return count
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def _join(space, operation, top, end):
     """Intersect or unite the two topmost sets; returns the end of the result."""
     start, rest = space.start, space.rest

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import numba
 import numpy as np
 
+from pathformer.loops import compiled
 from pathformer.symbolic.stack import BOTH
 
 __all__ = ["exclude", "find_pair", "flip", "intersect", "narrow", "project"]
@@ -12,7 +12,7 @@ __all__ = ["exclude", "find_pair", "flip", "intersect", "narrow", "project"]
 _SCAN = 16  # a step of a scan over a relation's heads costs about a sixteenth of a search in one head's relations
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def find_pair(head_ptr, pair_relation, head, relation):
     """The index of (head, relation) among the pairs, or -1."""
     low, end = head_ptr[head], head_ptr[head + 1]
@@ -28,7 +28,7 @@ def find_pair(head_ptr, pair_relation, head, relation):
     return np.int64(-1)
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def _spread(tails, edge_bits, begin, end, membership, ids, bits, seen, first, last, most):
     """Add the tails of edges begin:end to the segment first:last, as far as `membership` carries; returns its new end.
 
@@ -51,14 +51,14 @@ def _spread(tails, edge_bits, begin, end, membership, ids, bits, seen, first, la
     return last
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def _register(where, ids, first, last):
     """Make the segment first:last the one that `where` describes."""
     for place in range(first, last):
         where[ids[place]] = place
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def _move(space, first, last, to):
     """Shift the segment first:last down to `to`; returns its new end."""
     if to != first:
@@ -68,7 +68,7 @@ def _move(space, first, last, to):
     return to + last - first
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def _copy(edges, space, pair, membership, first):
     """Write the tails of a pair from `first` on, unseen: they are distinct. Returns the end."""
     ids, bits = space.ids, space.bits
@@ -79,7 +79,7 @@ def _copy(edges, space, pair, membership, first):
     return first
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def project(edges, space, first, last, rest, relation, most):
     """Replace the segment first:last by its tails under `relation`; returns the new end, or -1 past `most` tails."""
     if last - first == 1 and not rest:  # a set of one, as every anchor is
@@ -93,7 +93,7 @@ def project(edges, space, first, last, rest, relation, most):
     return np.int64(-1) if out - last > most else _move(space, last, out, first)
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def _project_by_search(edges, space, first, last, relation, most):
     """Look every entity's relations up; writes from `last` on and returns the end."""
     head_ptr, pair_relation, pair_ptr = edges.head_ptr, edges.pair_relation, edges.pair_ptr
@@ -110,7 +110,7 @@ def _project_by_search(edges, space, first, last, relation, most):
     return out
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def _project_by_scan(edges, space, first, last, rest, relation, most):
     """Look every head of the relation up in the set; writes from `last` on and returns the end.
 
@@ -133,7 +133,7 @@ def _project_by_scan(edges, space, first, last, rest, relation, most):
     return out
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def exclude(edges, space, first, last, head, relation):
     """Take the tails of (head, relation) out of the segment first:last, no complement; returns the new end."""
     pair = find_pair(edges.head_ptr, edges.pair_relation, head, relation)
@@ -160,7 +160,7 @@ def exclude(edges, space, first, last, head, relation):
     return out
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def narrow(edges, space, first, last, head, relation):
     """Intersect the segment first:last, no complement, with the tails of (head, relation); returns the new end."""
     pair = find_pair(edges.head_ptr, edges.pair_relation, head, relation)
@@ -187,7 +187,7 @@ def narrow(edges, space, first, last, head, relation):
     return _move(space, last, out, first)
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def intersect(space, first, middle, last, rest_one, rest_two):
     """Intersect the segments first:middle and middle:last in place; returns the new end."""
     ids, bits, where = space.ids, space.bits, space.where
@@ -220,7 +220,7 @@ def intersect(space, first, middle, last, rest_one, rest_two):
     return _move(space, walk_from, out, first)
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def flip(space, first, last):
     """Complement the listed memberships."""
     for place in range(first, last):

@@ -5,9 +5,9 @@ Every draw has its own generator state, seeded by the caller, so the result depe
 
 from __future__ import annotations
 
-import numba
 import numpy as np
 
+from pathformer.loops import compiled
 from pathformer.symbolic.kernels.evaluate import evaluate
 from pathformer.symbolic.program import ANCHOR, KEEP, RETURN, STEP
 from pathformer.symbolic.stack import ENDLESS, LARGE, SMALL
@@ -18,7 +18,7 @@ _TRIES = 40  # relations tried at a hop before the walk is given up, as in the r
 ACCEPTED, BROKEN, EMPTY, NO_HARD, NO_VANISHED, OVER_LIMIT = range(6)  # what became of an attempt
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def _next_random(state):
     """The next 64 bits of a SplitMix64 stream (Steele, Lea and Flood 2014)."""
     state[0] += np.uint64(0x9E3779B97F4A7C15)
@@ -28,13 +28,13 @@ def _next_random(state):
     return z ^ (z >> np.uint64(31))
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def _below(state, bound):
     """A uniform integer in 0 .. bound - 1, for bounds under 2^31."""
     return np.int64(((_next_random(state) >> np.uint64(33)) * np.uint64(bound)) >> np.uint64(31))
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def _hop(edges, state, entity, barred):
     """A random pair of `entity` whose relation is not `barred`; -1 when none was found."""
     first, last = edges.head_ptr[entity], edges.head_ptr[entity + 1]
@@ -47,14 +47,14 @@ def _hop(edges, state, entity, barred):
     return np.int64(-1)
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def _random_tail(edges, state, pair):
     """A uniform tail of a pair."""
     first, last = edges.pair_ptr[pair], edges.pair_ptr[pair + 1]
     return edges.tails[first + _below(state, last - first)]
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def _walk_backward(walk, edges, state, entity, row, kept):
     """Fill `row` so that `entity` satisfies every branch, negations read as if they were not there.
 
@@ -86,7 +86,7 @@ def _walk_backward(walk, edges, state, entity, row, kept):
     return True
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def _walk_forward(edges, state, entity, row):
     """Fill the row of a chain from its anchor on; False when the walk ran dry."""
     row[0] = entity
@@ -101,7 +101,7 @@ def _walk_forward(edges, state, entity, row):
     return True
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def _has_twins(twins, row):
     """Whether two sibling branches of one shape hold the same ids."""
     for pair in range(len(twins)):
@@ -116,7 +116,7 @@ def _has_twins(twins, row):
     return False
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def _judge(answer, capped, row, edges, space, pair_of_graphs, negated, limit):
     """What becomes of a query: on two graphs it needs hard answers and, if negated, vanished ones, neither too many.
 
@@ -146,7 +146,7 @@ def _judge(answer, capped, row, edges, space, pair_of_graphs, negated, limit):
     return ACCEPTED
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def _hash_row(row):
     """64 well-mixed bits of a row, never 0: that is what an unused place holds."""
     key = np.uint64(0x2545F4914F6CDD1D)
@@ -156,7 +156,7 @@ def _hash_row(row):
     return key | np.uint64(1)
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def draw(
     answer, capped, walk, twins, forward, starts, begin, edges, space, seed,
     judged, pair_of_graphs, negated, limit, keys, fates, rows, tally,
