@@ -150,7 +150,18 @@ def test_a_line_at_the_border_of_two_blocks(tmp_path: Path) -> None:
         ("subject\tpredicate\tobject\n", {}, "x.tsv: the file holds no triples"),
         ("a\tr\n", {}, "x.tsv:1: 2 columns, expected 3 with '\\t' between them"),
         (
-            "a r b\n",
+            "a - b\n",
+            {"delimiter": ","},
+            "x.tsv:1: 1 column, expected 3 with ',' between them; with ' ' there are 3: --delimiter (delimiter=...)",
+        ),
+        (
+            "New York;in;USA\n",
+            {},
+            "x.tsv:1: 1 column, expected 3 with '\\t' between them; with ';' there are 3: --delimiter (delimiter=...)"
+            " says which it is",
+        ),
+        (
+            "a-r-b\n",
             {},
             f"x.tsv:1: 1 column, expected 3 with '\\t' between them; is the delimiter another one?{WAY_ON}",
         ),

@@ -33,7 +33,9 @@ def file_format(path: Path, name: str | None = None) -> FileFormat:
             return candidate
     endings = ", ".join(ending for candidate in known.values() for ending in candidate.suffixes)
     found = f"the ending {suffix!r} names no format" if suffix else "the name has no ending that names a format"
-    raise GraphFileError(f"{found} ({endings}): say which it is, one of {', '.join(known)}", path)
+    raise GraphFileError(
+        f"{found} ({endings}): say which it is with --format (format=...), one of {', '.join(known)}", path
+    )
 
 
 def folder_format(folder: Path) -> FolderFormat | None:

@@ -19,9 +19,11 @@ __all__ = ["Layout", "above_header", "choose_columns", "layout", "rows", "triple
 # No single letters: a small graph may have a triple (s, p, o), and no line should be lost in silence.
 _WELL_KNOWN: tuple[frozenset[str], ...] = (
     frozenset({"head", "subject", "source", "src", "from", "start"}),
-    frozenset({"relation", "predicate", "property", "rel", "edge", "type"}),
+    frozenset({"relation", "predicate", "property", "rel", "relationship", "edge", "type"}),
     frozenset({"tail", "object", "target", "dst", "to", "end"}),
 )
+
+_DELIMITERS = "\t;,| "  # what a line of one column may have between its words, the likeliest first
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,6 +161,9 @@ def _wrong_width(cells: list[str], expected: int, delimiter: str, open_quote: st
     if cells[0].startswith("#"):
         return f"{message}; is the line a comment?{way_on}"
     if len(cells) == 1 and expected == 3:
+        other = next((sign for sign in _DELIMITERS if cells[0].count(sign) == 2), None)
+        if other is not None:
+            return f"{message}; with {other!r} there are 3: --delimiter (delimiter=...) says which it is"
         return f"{message}; is the delimiter another one?{way_on}"
     more = "; choose three of them by name or number with --columns (columns=...)"
     more = more if len(cells) > 3 and expected == 3 else ""
