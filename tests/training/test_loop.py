@@ -223,8 +223,6 @@ def test_composition_of_a_step() -> None:
     names = ("1p", "2p", "2i")
     assert Training(batch=8).composition(names) == {"1p": 8, "2p": 8, "2i": 8}
     assert Training(batch=8, share="step").composition(names) == {"1p": 3, "2p": 3, "2i": 2}
-    with pytest.raises(ValueError, match="batch 2 does not go round 3 structures"):
-        Training(batch=2, share="step").composition(names)
     mixed = Training(batch=80, share="step", mix={"1p": 6, "2i": 0.5}).composition(names)
     assert sum(mixed.values()) == 80
     assert mixed == {"1p": 63, "2p": 11, "2i": 6}

@@ -55,5 +55,11 @@ class StepConfig:
     capture: bool = True  # record a CUDA graph, where there is a CUDA device
 
     def __post_init__(self) -> None:
+        if self.negatives < 1:
+            raise ValueError(f"negatives {self.negatives} leaves a query nothing to tell its answers from")
+        if min(self.rate, self.table_rate, self.token_rate, self.decay) < 0.0:
+            raise ValueError("rate, table_rate, token_rate and decay are 0 or more")
+        if not all(0.0 <= beta < 1.0 for beta in self.betas) or not self.epsilon > 0.0:
+            raise ValueError(f"betas {self.betas} are in [0, 1), and epsilon {self.epsilon} is above 0")
         if not 0.0 <= self.ema < 1.0:
             raise ValueError(f"ema {self.ema} is not in [0, 1)")

@@ -9,8 +9,10 @@ from typing import Any, Literal
 
 from torch import Tensor
 
+from pathformer.errors import ConfigError
 from pathformer.evaluation.report import Report
 from pathformer.models import Model
+from pathformer.query.structures import STRUCTURES
 from pathformer.symbolic.queries import Queries
 from pathformer.training.data import TrainingSet
 from pathformer.training.options import StepConfig
@@ -51,8 +53,14 @@ class Training:
             raise ValueError(f"fresh {self.fresh} is a number of steps: 0 or more")
         if self.contested < 0:
             raise ValueError(f"contested {self.contested} is a number of entities: 0 or more")
+        if not 0.0 <= self.warmup < 1.0 or not 0.0 <= self.floor <= 1.0:
+            raise ValueError(f"warmup {self.warmup} and floor {self.floor} are shares, and something follows a warm-up")
+        if self.validations < 0:
+            raise ValueError(f"validations {self.validations} is how many there are: 0 or more")
         if self.minutes is not None and not 0 < self.minutes < float("inf"):
             raise ValueError(f"minutes {self.minutes} is no time at all, or no end of it")
+        if strange := [name for name in self.mix if name not in STRUCTURES]:
+            raise ValueError(f"mix names no structure with {', '.join(strange)}; there are: {', '.join(STRUCTURES)}")
         if any(part <= 0 for part in self.mix.values()):
             raise ValueError(f"every part of mix is above 0, not {dict(self.mix)}")
         if self.mix and self.share != "step":
@@ -63,7 +71,7 @@ class Training:
         if self.share == "structure":
             return dict.fromkeys(structures, self.batch)
         if self.batch < len(structures):
-            raise ValueError(f"batch {self.batch} does not go round {len(structures)} structures")
+            raise ConfigError(f"batch {self.batch} does not go round {len(structures)} structures")
         spare = self.batch - len(structures)  # each has one query at the least
         whole = sum(self.mix.get(name, 1.0) for name in structures)
         exact = {name: spare * self.mix.get(name, 1.0) / whole for name in structures}
