@@ -13,6 +13,7 @@ import pytest
 from pyarrow import parquet
 
 from pathformer.errors import GraphFileError, InputError
+from pathformer.kg.datasets import load
 from pathformer.kg.knowledge import KnowledgeGraph
 
 

@@ -120,6 +120,8 @@ def _split_files(folder: Path) -> dict[str, list[Path]]:
         if len(files) > 1:
             names = ", ".join(path.name for path in files)
             raise GraphFileError(f"several files could be {split}: {names}; name the files to read", folder)
+    if "train" not in found and is_saved(folder / "graph"):
+        raise GraphFileError(f"an engine and no graph: its graph lies in {folder / 'graph'}", folder)
     if "train" not in found:
         raise GraphFileError("not a saved graph, and no train file (train.txt, train.tsv, ...) in it", folder)
     return found
