@@ -142,3 +142,54 @@ def test_an_engine_answers_as_fast_as_recorded() -> None:
     }.items():
         shown = [f"{reduce(getitem, place, case):.{decimals}f}{unit}" for case in cases]
         assert table[words][:4] == shown, words
+
+
+def test_what_a_release_costs_is_what_was_recorded() -> None:
+    table = rows("release")
+    for file, lines in {
+        "release-fit": {
+            "`pathformer fit world --minutes 2`: from a ComplEx, d = 128": "world",
+            "`pathformer fit codex-s --minutes 4`: likewise, d = 256": "codex-s",
+            "`pathformer train umls-small`: L1, d = 64": "umls-small",
+        },
+        "release": {
+            "world, 2 minutes, an older `fit`: cosine, d = 64": "world",
+            "CoDEx-S, 4 minutes, likewise": "codex",
+        },
+    }.items():
+        found, commit = kept(file)
+        assert f"`{commit}`" in page("release")
+        for words, engine in lines.items():
+            costs = [found[engine][form]["cost"] for form in ("bf16", "int8")]
+            means = [sum(mrr.values()) / len(mrr) for mrr in (costs[0]["full"], *(cost["released"] for cost in costs))]
+            same = [f"{cost['shared']:.1f} %" for cost in costs]
+            assert table[words] == [*(f"{mean:.2f}" for mean in means), *same]
+            assert {*costs[0]["queries"].values(), *costs[1]["queries"].values()} == {200}
+            assert len(costs[0]["queries"]) == 14
+
+
+def test_what_a_release_saves_is_what_was_recorded() -> None:
+    table = rows("release")
+    for file, lines in {
+        "release": {
+            "`scratch-fb15k-237`, d = 800": "scratch-fb15k-237, untrained",
+            "`scratch-nell995`, d = 800": "scratch-nell995, untrained",
+            "`scratch-nell995`, d = 400": "scratch-nell995,model.dim=400, untrained",
+        },
+        "release-sizes": {
+            "`fast-nell995`, d = 2,000": "fast-nell995, untrained",
+            "`fast-nell995`, d = 400": "fast-nell995,model.dim=400, untrained",
+        },
+    }.items():
+        found, commit = kept(file)
+        assert f"`{commit}`" in page("release")
+        for words, engine in lines.items():
+            full, int8 = found[engine]["full"], found[engine]["int8"]
+            sizes = [found[engine][form]["bytes"]["all"] for form in ("full", "bf16", "int8")]
+            sizes.append(full["bytes"]["graph"])
+            search = int8["search_seconds"] / full["search_seconds"]
+            assert table[words] == [
+                *(f"{size / 1e6:,.1f}" for size in sizes),
+                f"{int8['open_seconds']:.2f} s",
+                f"{search:.2f}",
+            ]
