@@ -121,6 +121,15 @@ def test_what_cannot_be_read(tmp_path: Path) -> None:
         assert str(caught.value).removeprefix(f"{tmp_path}/") == message
 
 
+def test_the_graph_of_an_engine_is_named(tmp_path: Path) -> None:
+    graph = KnowledgeGraph.from_triples([("a", "r", "b")]).save(tmp_path / "engine" / "graph")
+    with pytest.raises(GraphFileError, match=f"engine: an engine and no graph: its graph lies in {graph}"):
+        KnowledgeGraph.read(graph.parent)
+    with pytest.raises(GraphFileError, match="engine: an engine and no graph: its graph lies in"):
+        load(str(graph.parent))
+    assert KnowledgeGraph.read(graph).triple_count == 1
+
+
 def test_the_second_file_is_named_when_it_is_bad(tmp_path: Path) -> None:
     write(tmp_path, one__tsv="a\tr\tb\n", two__tsv="a\tr\tb\nc\n")
     with pytest.raises(GraphFileError, match=r"two\.tsv:2: 1 column, expected 3"):
