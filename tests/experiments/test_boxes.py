@@ -219,6 +219,9 @@ def test_a_folder_of_train_becomes_a_record(folder: Path, tmp_path: Path, quiet:
     assert (again.machine, again.commit) == (kept.machine, kept.commit)  # its checkpoint says where it ran
     with pytest.raises(InputError, match=r"no run file is of .*: name it"):
         record_of(work)
+    (work / "log.jsonl").unlink()
+    with pytest.raises(InputError, match=r"no log\.jsonl, or nothing in it: what the run took is not known"):
+        record_of(work, run=str(folder / "gqe.toml"))
     for name in ("nell995-efol-cone", "fast-fb15k-237-efol", "fb15k-237-layers-2"):
         assert run_of(read_run(name, ["training.minutes=3"])) == name
 

@@ -14,7 +14,7 @@ from rich.console import Console
 
 from pathformer.training.display import Display, duration
 from pathformer.training.interrupt import Interrupt
-from pathformer.training.logs import JsonLines, TensorBoard, open_logs
+from pathformer.training.logs import JsonLines, TensorBoard, open_logs, read_log
 
 
 def lines(path: Path) -> list[dict[str, float]]:
@@ -33,6 +33,31 @@ def test_lines_after_the_checkpoint_are_taken_back(tmp_path: Path) -> None:
     log.write(25, {"loss": 0.5})
     log.close()
     assert [line["step"] for line in lines(path)] == [10, 20, 25]
+
+
+def test_a_kill_while_lines_are_taken_back_leaves_the_log_as_it_was(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "log.jsonl"
+    path.write_text('{"step": 1}\n{"step": 2}\n')
+
+    def killed(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "replace", killed)
+        with pytest.raises(KeyboardInterrupt):
+            JsonLines(path, 1)
+    assert read_log(path) == [{"step": 1}, {"step": 2}]
+    JsonLines(path, 1).close()
+    assert read_log(path) == [{"step": 1}]
+    assert [file.name for file in tmp_path.iterdir()] == ["log.jsonl"]
+
+
+def test_a_log_is_read_as_far_as_it_is_whole(tmp_path: Path) -> None:
+    assert read_log(tmp_path / "log.jsonl") == []
+    (tmp_path / "log.jsonl").write_text('{"step": 1}\n{"st')
+    assert read_log(tmp_path / "log.jsonl") == [{"step": 1}]
 
 
 def test_a_fresh_run_starts_a_fresh_log(tmp_path: Path) -> None:

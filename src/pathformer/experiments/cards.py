@@ -18,6 +18,7 @@ from pathformer.experiments.settings import Run, read_run, run_names
 from pathformer.kg.datasets import datasets
 from pathformer.models import build, find
 from pathformer.training import checkpoint
+from pathformer.training.logs import LOG, read_log
 
 __all__ = ["card_of_record", "card_of_run", "paper_figures", "run_facts"]
 
@@ -33,7 +34,7 @@ def run_facts(file: Path) -> dict[str, Any]:
     """What a checkpoint, the log and the reports beside it say for a card, in plain values."""
     facts = checkpoint.read_facts(file)
     run, stored = read_run(base=facts["settings"]), plain_settings(facts["settings"])
-    log = _lines(file.parent / "log.jsonl")
+    log = read_log(file.parent / LOG)
     machine = facts.get("machine", {})
     steps = max((line["step"] for line in log), default=facts["step"])
     return {
@@ -169,7 +170,3 @@ def _machine(machine: Mapping[str, Any]) -> str:
         return ""
     versions = ", ".join(f"{name} {machine[name]}" for name in ("python", "torch") if name in machine)
     return f"{machine['device']}; {machine.get('cores', '?')} cores, {machine.get('memory_gb', '?')} GB; {versions}"
-
-
-def _lines(log: Path) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in log.read_text(encoding="utf-8").splitlines()] if log.is_file() else []

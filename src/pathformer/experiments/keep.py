@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import statistics
 import tomllib
 from collections.abc import Mapping, Sequence
@@ -22,6 +21,7 @@ from pathformer.experiments.records import Record
 from pathformer.experiments.settings import Run, flat, read_run, run_names
 from pathformer.models import build, find
 from pathformer.training import checkpoint
+from pathformer.training.logs import LOG, read_log
 
 __all__ = [
     "changes_of",
@@ -54,10 +54,12 @@ def record_of(
     reports = {name: Report.from_json(path.read_text(encoding="utf-8")) for name, path in _reports(folder).items()}
     if not reports:
         raise InputError(f"{folder}: no test-last.json or test-best.json; has the run finished, with its test?")
+    log = read_log(folder / LOG)
+    if not log:
+        raise InputError(f"{folder}: no {LOG}, or nothing in it: what the run took is not known")
     settings = read_run(folder / "settings.toml")
     stored = plain_settings(tomllib.loads((folder / "settings.toml").read_text(encoding="utf-8")))
     file = run or run_of(settings)
-    log = [json.loads(line) for line in (folder / "log.jsonl").read_text(encoding="utf-8").splitlines()]
     rates = [line["queries_per_second"] for line in log if "queries_per_second" in line]
     facts = _facts(folder / "last.safetensors")
     told = facts or {}

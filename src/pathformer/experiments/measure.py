@@ -11,10 +11,10 @@ from pathformer.evaluation.evaluate import Answers, ModelRanker, evaluate
 from pathformer.evaluation.metrics import TIES, Ties
 from pathformer.evaluation.report import Report
 from pathformer.experiments.queries import query_sets
-from pathformer.experiments.run import choose_device
 from pathformer.kg.datasets import load
 from pathformer.plan import UnionWay
 from pathformer.training import checkpoint
+from pathformer.training.device import choose_device
 
 __all__ = ["find_checkpoint", "measure"]
 

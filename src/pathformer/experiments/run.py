@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -33,6 +33,7 @@ from pathformer.training.device import choose_device
 from pathformer.training.display import Display
 from pathformer.training.fresh import ROOM
 from pathformer.training.lock import alone
+from pathformer.training.logs import LOG
 from pathformer.training.loop import Result, Task, train
 from pathformer.training.start import start_tables
 
@@ -42,7 +43,6 @@ __all__ = [
     "check_graph",
     "check_method",
     "check_settings",
-    "choose_device",
     "gather",
     "new_model",
     "start_anew",
@@ -171,7 +171,7 @@ def start_anew(folder: Path) -> None:
     if not folder.is_dir():
         return
     with alone(folder):
-        for name in ("last.safetensors", "best.safetensors", "log.jsonl", CARD):
+        for name in ("last.safetensors", "best.safetensors", LOG, CARD):
             (folder / name).unlink(missing_ok=True)
         for pattern in ("tensorboard/events.out.tfevents.*", "test-*.json", "test-*.md"):
             for file in folder.glob(pattern):
@@ -236,7 +236,7 @@ def _facts(run: Run, kg: KnowledgeGraph, sets: QuerySets) -> dict[str, Any]:
     }
 
 
-def _validation(run: Run, model: Model, sets: QuerySets) -> Any:
+def _validation(run: Run, model: Model, sets: QuerySets) -> Callable[[], Report]:
     asked = {name: queries.spread(run.valid_queries) for name, queries in sets["valid"].items()}
     return lambda: evaluate(ModelRanker(model), asked)
 

@@ -2,25 +2,20 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
 from pathformer.training.display import duration
+from pathformer.training.logs import LOG, read_log
 
 __all__ = ["standing"]
 
 
 def standing(folder: Path) -> str:
     """A run's step, speed and last validation in a line, from the log in its folder."""
-    log = folder / "log.jsonl"
-    lines = log.read_text(encoding="utf-8").splitlines() if log.is_file() else []
     figures: dict[str, Any] = {}
-    for line in lines:
-        try:
-            figures |= json.loads(line)
-        except ValueError:  # the last one, while it is written
-            break
+    for line in read_log(folder / LOG):
+        figures |= line
     if "step" not in figures:
         return "getting ready"
     rate = f", {figures['queries_per_second']:,.0f} queries/s" if "queries_per_second" in figures else ""

@@ -12,7 +12,9 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Protocol
 
-__all__ = ["JsonLines", "Log", "TensorBoard", "open_logs"]
+__all__ = ["LOG", "JsonLines", "Log", "TensorBoard", "open_logs", "read_log"]
+
+LOG = "log.jsonl"
 
 
 class Log(Protocol):
@@ -27,7 +29,7 @@ class Log(Protocol):
 
 def open_logs(folder: Path, step: int) -> list[Log]:
     """The logs of a run that has made `step` steps."""
-    logs: list[Log] = [JsonLines(folder / "log.jsonl", step)]
+    logs: list[Log] = [JsonLines(folder / LOG, step)]
     if find_spec("tensorboard") is not None:
         logs.append(TensorBoard(folder / "tensorboard", step))
     return logs
@@ -37,9 +39,11 @@ class JsonLines:
     """One JSON object a line, flushed as it is written."""
 
     def __init__(self, path: Path, step: int) -> None:
-        kept = [line for line in _lines(path) if line["step"] <= step] if step else []
+        kept = [line for line in read_log(path) if line["step"] <= step] if step else []
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text("".join(json.dumps(line) + "\n" for line in kept), encoding="utf-8")
+        part = path.with_suffix(".part")  # a kill leaves the log as it was
+        part.write_text("".join(json.dumps(line) + "\n" for line in kept), encoding="utf-8")
+        part.replace(path)
         self._file = path.open("a", encoding="utf-8")
 
     def write(self, step: int, figures: Mapping[str, float]) -> None:
@@ -70,8 +74,8 @@ class TensorBoard:
         self._writer.close()
 
 
-def _lines(path: Path) -> list[dict[str, Any]]:
-    """The whole lines of a log; a kill may have cut the last one short."""
+def read_log(path: Path) -> list[dict[str, Any]]:
+    """The whole lines of a log, if it is there: a kill may have cut the last one short."""
     found = []
     for text in path.read_text(encoding="utf-8").splitlines() if path.is_file() else []:
         try:
