@@ -1,7 +1,8 @@
 """Many runs in boxes of time, one after the other or side by side; what is done is kept, what was cut goes on.
 
 Every run has its folder under `work`, where a cut one is continued by the next call, and leaves a record under `out` as
-soon as it is ranked. A run that has its record is not run again. Graphs and queries are read once for all runs.
+soon as it is ranked; a caller who wants none twice leaves out those that have one. Graphs and queries are read once for
+all runs.
 """
 
 from __future__ import annotations

@@ -1,11 +1,10 @@
 """Which queries a run trains on and is measured by, put together from what the data folder has.
 
     betae    the BetaE set. If the dataset's folder holds its released pickles, those. If not: training queries as
-    released
-             by Query2box, which are BetaE's too, where they are there; the rest of the training queries (FB15k-237
-             3i, all negation) and any evaluation split without a file drawn by the protocol, seed 0; evaluation
-             queries from the protocol's draws of the data folder. `origin` says of every part which it is: figures on
-             drawn queries are not figures on the released ones.
+             released by Query2box, which are BetaE's too, where they are there; the rest of the training queries
+             (FB15k-237 3i, all negation) and any evaluation split without a file drawn by the protocol, seed 0;
+             evaluation queries from the protocol's draws of the data folder. `origin` says of every part which it is:
+             figures on drawn queries are not figures on the released ones.
     q2b      the Query2box set as released; what it lacks of training queries is drawn.
     drawn    everything drawn by the protocol, for any graph.
     else     a folder of queries in any layout; training queries are drawn if it has none.

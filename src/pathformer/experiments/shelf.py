@@ -41,16 +41,4 @@ class Shelf:
             self._sets[key] = query_sets(
                 kg, run.queries, trained=tuple(trained), evaluated=tuple(evaluated), data=self._data
             )
-        return Material(kg, _restricted(self._sets[key], run))
-
-
-def _restricted(sets: QuerySets, run: Run) -> QuerySets:
-    """Without the structures that only other runs want."""
-
-    def own(split: str) -> tuple[str, ...]:
-        return run.trained_structures if split == "train" else run.evaluated_structures
-
-    return QuerySets(
-        {split: {name: queries[name] for name in own(split)} for split, queries in sets.splits.items()},
-        {part: words for part, words in sets.origin.items() if part.partition(" ")[2] in own(part.partition(" ")[0])},
-    )
+        return Material(kg, self._sets[key].only(train=run.trained_structures, other=run.evaluated_structures))

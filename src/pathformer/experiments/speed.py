@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import dataclasses
 import gc
-import platform
 import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
@@ -19,7 +18,7 @@ from typing import Any
 import torch
 
 from pathformer.experiments.machine import commit as commit_here
-from pathformer.experiments.machine import machine
+from pathformer.experiments.machine import device_facts
 from pathformer.experiments.settings import Run, read_run
 from pathformer.experiments.tables.catalogue import CASES
 from pathformer.models import Model, build
@@ -89,14 +88,12 @@ def measure_speed(
                 told(name, kind, figures)
             del model
             gc.collect()
-    on_cuda = device.type == "cuda"
-    about = {"device": torch.cuda.get_device_name(device) if on_cuda else machine()["cpu"], **machine()}
     return {
         "about": size.words,
         "of_the_papers_size": not size.at_most,
         "date": datetime.now(UTC).date().isoformat(),
         "commit": commit or commit_here(),
-        "machine": {**about, "python": platform.python_version(), "torch": str(torch.__version__)},
+        "machine": device_facts(device),
         "methods": methods,
     }
 

@@ -80,7 +80,7 @@ def made_up(structures: Sequence[str], entities: int, relations: int, queries: i
         columns = [
             some(queries) if letter == "e" else rng.integers(relations, size=queries) for letter in shape.columns
         ]
-        sizes = 1 + rng.geometric(1.0 / MEAN_ANSWERS.get(name, 20.0), size=queries) - 1
+        sizes = rng.geometric(1.0 / MEAN_ANSWERS.get(name, 20.0), size=queries)
         owners = np.repeat(np.arange(queries), sizes)
         keys = np.unique(owners * entities + some(len(owners)))
         ptr = np.searchsorted(keys, np.arange(queries + 1) * entities)
