@@ -17,15 +17,23 @@ def test_auto_is_a_card_where_there_is_one(monkeypatch: pytest.MonkeyPatch) -> N
     assert choose_device().type == "cpu"
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
     assert choose_device() == torch.device("cuda")
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
     assert choose_device("cuda:1") == torch.device("cuda:1")
 
 
 def test_what_is_not_there_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(InputError, match=r"no device is called 'cud': there are auto, cpu, cuda, and cuda:1"):
         choose_device("cud")
+    for other in ("meta", "mps", ""):  # known to torch, and nothing to train on
+        with pytest.raises(InputError, match=rf"no device is called '{other}': there are auto, cpu, cuda"):
+            choose_device(other)
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
     with pytest.raises(InputError, match="no CUDA device is there: take cpu or auto"):
         choose_device("cuda")
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
+    with pytest.raises(InputError, match="device 'cuda:2' was asked for, and the last CUDA device is cuda:1"):
+        choose_device("cuda:2")
 
 
 class Machine:

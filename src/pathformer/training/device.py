@@ -24,15 +24,22 @@ def choose_device(name: str = "auto") -> torch.device:
     cuda = torch.cuda.is_available()
     if name == "auto":
         name = "cuda" if cuda else "cpu"
-    try:
-        device = torch.device(name)
-    except RuntimeError:
-        raise InputError(
-            f"no device is called {name!r}: there are auto, cpu, cuda, and cuda:1 for a second card"
-        ) from None
+    device = _device(name)
+    if device is None or device.type not in ("cpu", "cuda"):  # of others torch knows, none has been tried
+        raise InputError(f"no device is called {name!r}: there are auto, cpu, cuda, and cuda:1 for a second card")
     if device.type == "cuda" and not cuda:
         raise InputError(f"device {name!r} was asked for, and no CUDA device is there: take cpu or auto")
+    if device.type == "cuda" and device.index is not None and device.index >= (cards := torch.cuda.device_count()):
+        raise InputError(f"device {name!r} was asked for, and the last CUDA device is cuda:{cards - 1}")
     return device
+
+
+def _device(name: str) -> torch.device | None:
+    """As torch knows it."""
+    try:
+        return torch.device(name)
+    except RuntimeError:
+        return None
 
 
 @contextmanager
