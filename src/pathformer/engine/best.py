@@ -19,7 +19,6 @@ def train_best(task: Task, settings: Training, folder: Path, display: Display) -
     result = train(task, settings, folder, display)
     if not result.finished:
         raise KeyboardInterrupt
-    weights = result.best or result.last
-    if weights.is_file():  # none where the time was too short for a single step
-        task.model.load_state_dict(checkpoint.read(weights, task.model.entities.weight.device).weights())
+    weights = checkpoint.read(result.best or result.last, task.model.entities.weight.device).weights()
+    task.model.load_state_dict(weights)
     return result
