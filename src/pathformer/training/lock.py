@@ -50,9 +50,10 @@ def alone(folder: Path) -> Iterator[None]:
         _MINE.folders.remove(real)
         with suppress(OSError):
             (folder / FILE).unlink()  # while it is held: nobody else's is taken away
-            if made:
-                folder.rmdir()
         os.close(lock)
+        if made:
+            with suppress(OSError):  # it holds something
+                folder.rmdir()
 
 
 def open_lock(file: Path) -> int | None:
