@@ -6,17 +6,21 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from pathformer.engine.calibrate import Calibration
 from pathformer.engine.contradiction import contradicts_itself
 from pathformer.engine.empty import why_empty
 from pathformer.engine.engine import Engine
 from pathformer.engine.kinds import Kinds
 from pathformer.engine.proof import Sets
 from pathformer.engine.spell import Speller
+from pathformer.index import build as build_index
 from pathformer.kg.graph import Graph
 from pathformer.kg.knowledge import KnowledgeGraph
+from pathformer.models import build
 from pathformer.query.computation import Anchor, Intersection, Negation, Projection, Tree, Union
 from pathformer.symbolic.answer import answer
 
@@ -92,9 +96,12 @@ def test_what_the_graph_has_is_never_doubted(triples: list[tuple[int, int, int]]
     tree: Tree = Anchor(start)
     for relation in chain:
         tree = Projection(relation, tree)
-    for entity in answer(tree, graph).tolist():
-        assert kinds.stray(tree) is None
-        assert kinds.fits(entity, tree)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("pathformer.engine.kinds._SEVERAL", 1)
+        for entity in answer(tree, graph).tolist():
+            assert kinds.stray(tree) is None
+            assert kinds.unheard(tree) is None
+            assert kinds.fits(entity, tree)
 
 
 @given(TRIPLES, st.integers(0, ENTITIES - 1), st.integers(0, RELATIONS - 1), st.integers(1, 4))
@@ -111,6 +118,83 @@ def test_alike_is_what_shares_the_most_common_relations(
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("pathformer.engine.kinds._SEVERAL", several)
         assert Kinds(graph).alike(entity, relation) == (len(alike), sum(relation in held[e] for e in alike))
+
+
+@given(TRIPLES, st.integers(0, 3))
+def test_what_leads_from_nothing_to_itself(triples: list[tuple[int, int, int]], several: int) -> None:
+    graph = graph_of(triples)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("pathformer.engine.kinds._SEVERAL", several)
+        kinds = Kinds(graph)
+        for relation in [*range(RELATIONS), *range(RELATIONS)]:
+            leaving = [e for e in range(ENTITIES) if relation in relations_of(graph, e)]
+            itself = any(graph.has(e, relation, e) for e in leaving)
+            assert kinds.leads_back(relation) is (itself or len(leaving) < several)
+
+
+@pytest.fixture(scope="module")
+def world() -> Engine:
+    """Twelve countries in a ring, each with a city, half of the cities capitals; all in one time zone; untrained."""
+    triples = [(f"land {n}", "borders", f"land {(n + 1) % 12}") for n in range(12)]
+    triples += [(f"city {n}", "in", f"land {n}") for n in range(12)]
+    triples += [(f"city {n}", "capital_of", f"land {n}") for n in range(6)]
+    triples += [(f"{kind} {n}", "has_zone", "UTC") for kind in ("land", "city") for n in range(12)]
+    kg = KnowledgeGraph.from_triples(triples)
+    torch.manual_seed(0)
+    model = build("pathformer", {"dim": 8, "layers": 1, "heads": 2}, entities=25, relations=8)
+    calibration = replace(Calibration.none(), predictions=100)
+    return Engine(kg, model, build_index("exact", model.entities.weight.detach(), model.space), calibration)
+
+
+@pytest.mark.parametrize(
+    ("question", "itself"),
+    [
+        ("?x : borders(land 0, ?x)", True),
+        ("?x : borders(?x, land 0)", True),
+        ("?x : borders(land 0, ?x) & in(city 3, ?x)", True),
+        ("?x : borders(land 0, ?x) | borders(land 1, ?x)", False),
+        ("?x : borders(land 0, ?y) & borders(?y, ?x)", False),
+        ("?x : borders(land 1, ?x) & !borders(land 0, ?x)", False),
+    ],
+)
+def test_nothing_is_predicted_in_a_relation_to_itself_that_nothing_has_to_itself(
+    world: Engine, question: str, itself: bool
+) -> None:
+    asked = question.replace("land 0", '"land 0"').replace("land 1", '"land 1"').replace("city 3", '"city 3"')
+    answers = world.ask(asked, top=25, why=False)
+    assert ("land 0" in {a.entity for a in answers.predicted}) is not itself
+    assert ("land 0" in {a.entity for a in answers.held_back}) is itself
+    shown = next(a for a in world.ask(asked, top=25, why=False, any_kind=True) if a.entity == "land 0")
+    assert shown.calibrated is not itself
+
+
+@pytest.mark.parametrize(
+    ("question", "doubt", "note"),
+    [
+        (
+            '?x : capital_of("land 0", ?x)',
+            "nothing like land 0 is the subject of capital_of: probabilities were hardly measured on such a question",
+            "land 0 is the subject of no capital_of, nor are the 11 others like it",
+        ),
+        (
+            '?x : capital_of(?x, "city 7")',
+            "nothing like city 7 is the object of capital_of: probabilities were hardly measured on such a question",
+            "city 7 is the object of no capital_of, nor are the 11 others like it",
+        ),
+        (
+            '?x : capital_of("city 7", ?x)',
+            "",
+            "city 7 is the subject of no capital_of, while 6 of 11 others like it are; probabilities hold if there is",
+        ),
+        ('?x : has_zone(?x, UTC) & !capital_of("land 0", ?x)', "", ""),
+        ('?x : capital_of("city 1", ?x)', "", ""),
+    ],
+)
+def test_a_link_that_nothing_like_it_has_is_doubted(world: Engine, question: str, doubt: str, note: str) -> None:
+    answers = world.ask(question, top=3, why=False)
+    assert answers.doubt == doubt
+    assert note in answers.note
+    assert all(a.calibrated is not bool(doubt) for a in answers.predicted)
 
 
 def test_an_empty_question_is_told_beside_what_others_have() -> None:

@@ -15,7 +15,7 @@ from pathformer.engine.contradiction import contradicts_itself
 from pathformer.engine.empty import why_empty
 from pathformer.engine.encode import Encoder
 from pathformer.engine.guess import Guesser
-from pathformer.engine.kinds import Kinds, say_stray
+from pathformer.engine.kinds import Kinds, say_stray, say_unheard
 from pathformer.engine.proof import Reason, Sets, prove, say
 from pathformer.engine.question import Asked
 from pathformer.engine.search import search
@@ -95,10 +95,11 @@ def _doubt(asked: Asked, service: Service) -> str:
     """Why no held-out question stands behind the probabilities, where none does."""
     if not service.calibration.fitted:
         return "probabilities are a mere habit: too little was held out to measure them by"
-    link = service.kinds.stray(asked.tree)
-    if link is None:
-        return ""
-    return f"{say_stray(link, service.vocabulary)}: probabilities were not measured on such a question"
+    if link := service.kinds.stray(asked.tree):
+        return f"{say_stray(link, service.vocabulary)}: probabilities were not measured on such a question"
+    if link := service.kinds.unheard(asked.tree):
+        return f"{say_unheard(link, service.vocabulary)}: probabilities were hardly measured on such a question"
+    return ""
 
 
 def _reasons(found: Candidates, places: list[int], sets: Sets, service: Service) -> dict[int, Reason]:

@@ -58,6 +58,8 @@ class _Search:
         if self.kinds is None or not isinstance(source, Anchor):
             return ""
         alike, having = self.kinds.alike(source.entity, relation)
+        if alike and not having:
+            return f", nor are the {alike:,} others like it"
         return f", while {having:,} of {alike:,} others like it are" if alike else ""
 
     def _fork(self, branches: tuple[Tree, ...], place: Place) -> str:

@@ -6,7 +6,10 @@ itself among them. An entity that has nothing of that company never stands where
 nothing that does: a link from there was not among the held-out questions that probabilities were measured on, nor was
 such an answer ever right there.
 
-The test is exact and one-sided: it never doubts an edge that the graph has.
+Two more signs are taken off the graph: whether a relation leads from anything to itself, and whether anything that is
+like an entity has a relation which that entity has not.
+
+All tests are exact and one-sided: they never doubt an edge that the graph has.
 """
 
 from __future__ import annotations
@@ -21,7 +24,7 @@ from pathformer.kg.graph import Graph
 from pathformer.kg.vocab import Vocabulary
 from pathformer.query.computation import Anchor, Intersection, Negation, Projection, Tree, Union, children
 
-__all__ = ["Kinds", "say_stray"]
+__all__ = ["Kinds", "say_stray", "say_unheard"]
 
 _SEVERAL = 10  # entities that are enough to speak of
 _SCANNED = 64  # relations that are looked for one by one; beyond that all are sorted once
@@ -37,6 +40,7 @@ class Kinds:
         self.graph = graph
         self._companies: dict[int, npt.NDArray[np.bool_]] = {}
         self._starts: dict[int, npt.NDArray[np.int32]] = {}
+        self._back: dict[int, bool] = {}
 
     def company(self, relation: int) -> npt.NDArray[np.bool_]:
         """(R,) the relations of the entities that a directed relation leaves."""
@@ -75,9 +79,24 @@ class Kinds:
             others = fewer
         return len(others), int(np.isin(others, self.starts(relation)).sum())
 
+    def leads_back(self, relation: int) -> bool:
+        """Whether a directed relation leads from anything to itself, or from too few things to tell."""
+        if relation not in self._back:
+            pairs = np.flatnonzero(self.graph.pair_relation == relation)
+            first, counts = self.graph.pair_ptr[pairs], self.graph.pair_ptr[pairs + 1] - self.graph.pair_ptr[pairs]
+            tails = self.graph.tails[_places(first, counts)]
+            itself = bool((tails == np.repeat(self.graph.heads_of(pairs), counts)).any())
+            self._back[relation] = itself or len(pairs) < _SEVERAL
+        return self._back[relation]
+
     def fits(self, entity: int, tree: Tree) -> bool:
-        """Whether an entity has any relation of those that stand where the last links of a tree end."""
+        """Whether an entity has any relation of those that stand where the last links of a tree end.
+
+        Nor does it fit where it would stand in a relation to itself that nothing stands in to itself.
+        """
         match tree:
+            case Projection(relation, Anchor(start)) if start == entity and not self.leads_back(relation):
+                return False
             case Projection(relation, _):
                 return bool(self.company(relation ^ 1)[self.graph.relations_of(entity)].any())
             case Intersection(branches):
@@ -109,6 +128,18 @@ class Kinds:
                     return tree.relation, source
         return None
 
+    def unheard(self, tree: Tree) -> Link | None:
+        """The first link of a tree, negated parts apart, that an entity has not, nor has anything that is like it."""
+        match tree:
+            case Negation():
+                return None
+            case Projection(relation, Anchor(entity) as source):
+                if len(self.graph.tails_of(entity, relation)):
+                    return None
+                alike, having = self.alike(entity, relation)
+                return (relation, source) if alike and not having else None
+        return next(filter(None, map(self.unheard, children(tree))), None)
+
     def _relations(self, source: Anchor | Projection) -> npt.NDArray[np.int32] | npt.NDArray[np.bool_]:
         """The relations of an entity, or of all entities that a relation ends in."""
         if isinstance(source, Anchor):
@@ -124,6 +155,14 @@ def say_stray(link: Link, vocabulary: Vocabulary) -> str:
     else:
         other = f"of what {_end(source.relation ^ 1, vocabulary)}"
     return f"nothing that {_end(relation, vocabulary)} has any relation {other}"
+
+
+def say_unheard(link: Link, vocabulary: Vocabulary) -> str:
+    """A link from an entity none of whose like has one, in a sentence."""
+    relation, source = link
+    assert isinstance(source, Anchor)
+    role = "subject" if relation % 2 == 0 else "object"
+    return f"nothing like {vocabulary.label(source.entity)} is the {role} of {vocabulary.relation_label(relation)}"
 
 
 def _end(relation: int, vocabulary: Vocabulary) -> str:
@@ -143,7 +182,12 @@ def _sources(tree: Tree) -> list[Anchor | Projection]:
 
 def _company(graph: Graph, heads: npt.NDArray[np.int32]) -> npt.NDArray[np.bool_]:
     first, counts = graph.head_ptr[heads], graph.head_ptr[heads + 1] - graph.head_ptr[heads]
-    places = np.repeat(first - (np.cumsum(counts) - counts), counts) + np.arange(counts.sum())
     company = np.zeros(graph.relations, np.bool_)
-    company[graph.pair_relation[places]] = True
+    company[graph.pair_relation[_places(first, counts)]] = True
     return company
+
+
+def _places(first: npt.NDArray[np.integer], counts: npt.NDArray[np.integer]) -> npt.NDArray[np.int64]:
+    """Runs of so many numbers from each first one on, one behind the other."""
+    places: npt.NDArray[np.int64] = np.repeat(first - (np.cumsum(counts) - counts), counts) + np.arange(counts.sum())
+    return places
