@@ -82,7 +82,7 @@ def test_what_is_chosen_fits_and_more_of_anything_is_no_less(entities: int, minu
 def test_a_card_has_the_recipe_itself() -> None:
     recipe = fast(negation=True)
     card = scale_for(entities=14_505, triples=310_116, cuda=True, memory=80 * GIB)
-    assert card.model == recipe.model
+    assert card.model == {**recipe.model, "negate": "token"}
     assert card.training.update == recipe.training.update
     assert card.training.batch == 10 * recipe.training.batch  # ten structures in one update
     assert len({part for name, part in card.training.mix.items() if name != "1p"}) == 1
@@ -90,7 +90,7 @@ def test_a_card_has_the_recipe_itself() -> None:
     assert 2 * card.links.model["rank"] == card.model["dim"]
     smaller = scale_for(entities=14_505, triples=310_116, minutes=5.0)
     different = {name for name, value in smaller.model.items() if recipe.model.get(name) != value}
-    assert different == {"dim", "hidden"}
+    assert different == {"dim", "hidden", "negate"}
     assert smaller.training.update.softmax == recipe.training.update.softmax
     assert (smaller.training.update.power, smaller.training.update.table_rate) == (0.25, 0.0)
     assert smaller.training.update.rate * smaller.training.update.token_rate == pytest.approx(2e-2)  # of the domains
@@ -100,7 +100,8 @@ def test_a_card_has_the_recipe_itself() -> None:
 def test_many_entities_are_read_more_sharply_on_a_card(entities: int, many: bool) -> None:
     recipe = fast(negation=True, many_entities=many)
     scale = scale_for(entities=entities, triples=10 * entities, minutes=5.0, cuda=True, memory=80 * GIB)
-    assert scale.model == recipe.model
+    assert scale.model == {**recipe.model, "negate": "token"}
+    assert not scale.training.backward
     assert scale.model["domains"]
     assert scale.model["sharpness"] == (2.0 if many else 1.6)
     assert scale.training.update == recipe.training.update
