@@ -134,6 +134,28 @@ def test_routes_have_no_order(order: list[int]) -> None:
     torch.testing.assert_close(one, other, rtol=1e-4, atol=1e-5)
 
 
+def test_which_relation_leads_to_which_anchor_is_not_told() -> None:
+    """As published: positions restart in every route, and all tokens attend to all. Said on the method's page."""
+    made, rows = make(), np.array([[1, 2, 3, 4], [1, 4, 3, 2], [1, 2, 3, 5]])  # the second: relations changed places
+    plan = build_plan([(STRUCTURES["2i"], rows)])
+    one, swapped, other = made.encode(Batch.of(plan.layout), torch.from_numpy(plan.ids))
+    torch.testing.assert_close(swapped, one, rtol=1e-4, atol=1e-5)
+    assert not torch.allclose(other, one, atol=1e-3)
+    longer = np.array([[1, 2, 3, 4, 5], [1, 2, 5, 4, 3], [4, 2, 3, 1, 5]])  # last relations, then anchors
+    plan = build_plan([(STRUCTURES["pi"], longer)])
+    one, swapped, other = made.encode(Batch.of(plan.layout), torch.from_numpy(plan.ids))
+    torch.testing.assert_close(swapped, one, rtol=1e-4, atol=1e-5)
+    assert not torch.allclose(other, one, atol=1e-3)  # where places differ, they tell
+
+
+@torch.no_grad()
+def test_targets_of_one_query_read_alike() -> None:
+    made, tree = make(), STRUCTURES["3i"].tree([1, 2, 3, 4, 5, 6])
+    first, *others = read(made, tree)
+    for other in others:
+        torch.testing.assert_close(other, first, rtol=1e-4, atol=1e-5)
+
+
 def test_every_token_counts() -> None:
     made = make()
     row = [1, 2, 3, 4, 5]
