@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["MEAN_ANSWERS", "QUERY_COUNTS", "RUNNING_TIME", "STATISTICS"]
+__all__ = ["MEAN_ANSWERS", "QUERY_COUNTS", "RUNNING_TIME", "STATISTICS", "TIMED_ON"]
 
 STATISTICS: dict[str, dict[str, int]] = {  # Table 9
     "fb15k-237": {
