@@ -37,6 +37,7 @@ def test_a_curve_is_the_mean_over_the_structures_of_its_group(record: Record) ->
     assert len(points) == len(record.curve) == 20
     assert points[0][0] == record.curve[0]["seconds"]
     assert points[-1][1] == pytest.approx(sum(record.curve[-1][name] for name in EPFO) / 9)
+    assert curve_of_record(record, "theirs").test == record.figures("best")["avg"]
     late = curve_of_record(replace(record, before=90.0), "theirs").points
     assert late[0] == (points[0][0] + 90.0, points[0][1])
     negated = Record.read(PACKAGED / "fb15k-237-efol@9min.json")
@@ -44,13 +45,18 @@ def test_a_curve_is_the_mean_over_the_structures_of_its_group(record: Record) ->
 
 
 def test_a_race_draws_every_look_and_the_papers_line() -> None:
-    curves = [Curve("a < b", [(1.0, 5.0), (100.0, 20.0)]), Curve("c", [(10.0, 9.0), (20.0, 12.0), (40.0, 18.0)])]
+    rising = [(10.0, 9.0), (20.0, 12.0), (40.0, 18.0)]
+    curves = [Curve("a < b", [(1.0, 5.0), (100.0, 20.0)]), Curve("c", rising, test=16.0)]
     picture = ElementTree.fromstring(race(curves, paper=24.2))
     assert len(picture.findall(f"{SVG}circle")) == 5
     lines = picture.findall(f"{SVG}polyline")
     assert [len(line.attrib["points"].split()) for line in lines] == [2, 3]
     words = [text.text for text in picture.findall(f"{SVG}text")]
-    assert {"a < b: 20.0", "c: 18.0", "the paper, test: 24.2", "1 s", "10 s", "30 s", "1 min"} <= set(words)
+    ends = {"— a < b: 20.0 at the end", "— c: 18.0 at the end, on the test 16.0"}
+    assert ends | {"the paper, test: 24.2", "1 s", "10 s", "30 s", "1 min"} <= set(words)
+    axis = max(float(text.attrib["y"]) for text in picture.findall(f"{SVG}text") if text.text == "1 min")
+    legend = [float(text.attrib["y"]) for text in picture.findall(f"{SVG}text") if text.text in ends]
+    assert axis < min(legend) < max(legend) < float(picture.attrib["height"])  # where no curve passes
     assert "the paper" not in race(curves)
 
 

@@ -30,6 +30,7 @@ class Curve:
 
     label: str
     points: Points
+    test: float | None = None  # mean test MRR of its best weights, where those were ranked
 
 
 def group_of(record: Record) -> tuple[str, tuple[str, ...]]:
@@ -39,8 +40,9 @@ def group_of(record: Record) -> tuple[str, tuple[str, ...]]:
 
 def curve_of_record(record: Record, label: str) -> Curve:
     """The mean over the structures of its group; what its tables started from is part of the time."""
-    structures, before = group_of(record)[1], record.before or 0.0
-    return Curve(label, [(before + look["seconds"], _mean(look, structures)) for look in record.curve])
+    (average, structures), before = group_of(record), record.before or 0.0
+    points = [(before + look["seconds"], _mean(look, structures)) for look in record.curve]
+    return Curve(label, points, record.figures(record.kind("best")).get(average))
 
 
 def race(curves: Sequence[Curve], paper: float | None = None) -> str:
@@ -70,10 +72,11 @@ def race(curves: Sequence[Curve], paper: float | None = None) -> str:
         line = " ".join(f"{x(s)},{y(v)}" for s, v in curve.points)
         parts.append(f'<polyline points="{line}" fill="none" stroke="{colour}" stroke-width="1.8"/>')
         parts.extend(f'<circle cx="{x(s)}" cy="{y(v)}" r="2.5" fill="{colour}"/>' for s, v in curve.points)
-        below = top + high - 10 - 16 * (len(curves) - 1 - place)  # where a curve that rises leaves room
-        words = f"{escape(curve.label)}: {curve.points[-1][1]:.1f}"
-        parts.append(f'<text x="{left + wide - 8}" y="{below}" fill="{colour}" text-anchor="end">{words}</text>')
-    return _svg(left + wide + 20, top + high + 26, parts)
+        below = top + high + 34 + 16 * place  # under the picture, where no curve passes
+        tested = "" if curve.test is None else f", on the test {curve.test:.1f}"
+        words = f"— {escape(curve.label)}: {curve.points[-1][1]:.1f} at the end{tested}"
+        parts.append(f'<text x="{left}" y="{below}" fill="{colour}">{words}</text>')
+    return _svg(left + wide + 20, top + high + 30 + 16 * len(curves), parts)
 
 
 def panels(record: Record, paper: Mapping[str, float]) -> str:
