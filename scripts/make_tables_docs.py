@@ -1,8 +1,8 @@
 """Write what was measured into `docs/tables.md` and the methods' pages, and its pictures into `docs/images`.
 
 It all comes from the results that are in the package, and a test keeps it current: in `docs/tables.md` the tables below
-the last marker, and between pairs of others what its budget bought each row, both tries of rows that have two, and how
-far the order of the methods is the paper's; on the page of a method its rows. Everything else is written by hand.
+the last marker, and between pairs of others what its budget bought each row, all tries of each row, and how far the
+order of the methods is the paper's; on the page of a method its rows. Everything else is written by hand.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from pathformer.experiments.tables.measured import grid
 from pathformer.experiments.tables.render import to_markdown
 from pathformer.experiments.tables.rows import bought, of_methods
 from pathformer.experiments.tables.timed import running_time, speeds, speeds_of_runs
-from pathformer.experiments.tables.tries import tries
+from pathformer.experiments.tables.tries import read_tries, tries
 from pathformer.experiments.tables.view import Grid
 
 DOCS = Path(__file__).parents[1] / "docs"
@@ -61,7 +61,7 @@ def page() -> str:
     """The whole page."""
     records = read_records()
     head = PAGE.read_text(encoding="utf-8").partition(MARKER)[0]
-    made = {"Rows": bought(records), "Order": agreement(records), "Tries": tries(records, read_records([NOT_KEPT]))}
+    made = {"Rows": bought(records), "Order": agreement(records), "Tries": tries(records, read_tries(NOT_KEPT))}
     for name, text in made.items():
         head = _between(head, name, text)
     empty = [number for number in MEASURED if not _results(number, records)]

@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 import torch
 
-from pathformer.experiments.records import PACKAGED, read_records
+from pathformer.experiments.records import read_records
+from pathformer.experiments.tables.tries import read_tries
 from pathformer.models import build, find
 from pathformer.query.structures import EPFO
 
@@ -106,8 +107,9 @@ def test_the_comparison_on_codex_is_the_one_that_is_stored() -> None:
 
 
 def test_what_was_tried_on_a_card_is_what_was_recorded() -> None:
-    folders = [PACKAGED, *(ROOT / "benchmarks" / "runs" / name for name in ("rows-not-kept", "fb15k-237-rows-75s"))]
-    records = {(one.updates, one.budget, one.beside): one for folder in folders for one in read_records([folder])}
+    folder = ROOT / "benchmarks" / "runs"
+    tried = [*read_records(), *read_tries(folder / "rows-not-kept"), *read_records([folder / "fb15k-237-rows-75s"])]
+    records = {(one.updates, one.budget, one.beside): one for one in tried}
     count = 0
     for name in ("betae", "mlp-mixer", "gammae"):
         for line in rows(page(name), "time, runs on the card"):

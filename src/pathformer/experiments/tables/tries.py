@@ -1,40 +1,36 @@
-"""Rows that were measured twice with other settings: both tries beside each other, and which one is kept.
+"""Rows that were measured several times: which try a row shows, and all of them beside each other.
 
-The one is kept whose last validation has the higher mean over all structures of the run; test figures have no part in
-it. The other lies apart, so that what was tried can be read.
+Only tries that had an equal share of the card are compared: ten runs on it. Of those the one is shown whose last
+validation has the higher mean over all structures of the run; test figures have no part in it. The others lie apart,
+a folder for each measurement, so that what was tried can be read.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from pathlib import Path
 
-from pathformer.experiments.records import Record
-from pathformer.experiments.tables.captions import changed
+from pathformer.experiments.records import Record, read_records
+from pathformer.experiments.tables.captions import changed, setting_words
 from pathformer.experiments.tables.progress import Progress, progress
 from pathformer.words import markdown_table
 
-__all__ = ["last_validation", "tries"]
+__all__ = ["SHARING", "last_validation", "read_tries", "to_show", "tries"]
 
-_TRY = ("runs on the card", "updates", "validation")
-_HEADER = ("row", *(f"first: {_TRY[0]}", *_TRY[1:]), *(f"second: {_TRY[0]}", *_TRY[1:]), "what it changed", "kept")
-_RULE = ("---", *["--:"] * 6, "---", "---")
+SHARING = 10  # runs on the card, the row itself among them
+_HEADER = ("row", "shown", "other tries")
+_RULE = ("---", "---", "---")
 _NEGATION = 3  # the table whose rows are trained with negation
 
 
-def tries(kept: Sequence[Record], others: Sequence[Record]) -> str:
-    """A line for each training that has two records, as Markdown; others: those that were not kept.
+def read_tries(folder: Path) -> list[Record]:
+    """The records of all measurements in a folder, each in one of its own."""
+    return [record for inner in sorted(folder.iterdir()) for record in read_records([inner])]
 
-    A training that serves two tables is told once, with the names of both.
-    """
-    lost = {record.file_name: record for record in others}
-    rows: dict[str, list[Progress]] = {}
-    for row in progress(kept):
-        if row.record.file_name in lost:
-            rows.setdefault(str(row.record.curve), []).append(row)
-    if not rows:
-        return "No row was measured twice."
-    lines = (_cells(same, lost[same[0].record.file_name]) for same in rows.values())
-    return "\n".join(markdown_table(_HEADER, lines, _RULE))
+
+def to_show(records: Iterable[Record]) -> Record | None:
+    """Of all tries of a row the one that it shows; none: no try had that share of the card."""
+    return max((one for one in records if one.beside == SHARING), key=last_validation, default=None)
 
 
 def last_validation(record: Record) -> float:
@@ -43,28 +39,41 @@ def last_validation(record: Record) -> float:
     return sum(look.values()) / len(look)
 
 
-def _cells(rows: Sequence[Progress], other: Record) -> tuple[str, ...]:
-    record = rows[0].record
-    first, second = sorted((record, other), key=lambda one: one.date)
-    datasets = " and ".join(row.dataset for row in rows)
-    return (
-        f"{rows[0].model}, {datasets}{', negation' if rows[0].table == _NEGATION else ''}",
-        *_figures(first),
-        *_figures(second),
-        ", ".join(_change(key, first, second) for key in _differing(first, second)),
-        "first" if record is first else "second",
-    )
+def tries(shown: Sequence[Record], others: Sequence[Record]) -> str:
+    """A line for each training that has several records, as Markdown; others: those that are not shown.
+
+    A training that serves two tables is told once, with the names of both.
+    """
+    rows: dict[str, list[Progress]] = {}
+    for row in progress(shown):
+        rows.setdefault(str(row.record.curve), []).append(row)
+    lines = [_cells(same, apart) for same in rows.values() if (apart := _same_row(same[0].record, others))]
+    return "\n".join(markdown_table(_HEADER, lines, _RULE)) if lines else "No row was measured twice."
 
 
-def _figures(record: Record) -> tuple[str, str, str]:
-    return str(record.beside), f"{record.updates or 0:,}", f"{last_validation(record):.1f}"
+def _same_row(record: Record, others: Sequence[Record]) -> list[Record]:
+    """The other tries of its row, the newest first."""
+    found = [other for other in others if other.file_name == record.file_name]
+    return sorted(found, key=lambda other: other.date, reverse=True)
 
 
-def _differing(first: Record, second: Record) -> list[str]:
-    """Settings that one of two changed and that are not alike."""
-    keys = sorted({*changed(first), *changed(second)})
-    return [key for key in keys if first.settings.get(key) != second.settings.get(key)]
+def _cells(rows: Sequence[Progress], others: Sequence[Record]) -> tuple[str, ...]:
+    shown, datasets = rows[0].record, " and ".join(row.dataset for row in rows)
+    name = f"{rows[0].model}, {datasets}{', negation' if rows[0].table == _NEGATION else ''}"
+    return name, _words(shown, shown), "; ".join(_words(other, shown) for other in others)
 
 
-def _change(key: str, first: Record, second: Record) -> str:
-    return f"`{key.removeprefix('training.')}` {first.settings.get(key)} → {second.settings.get(key)}"
+def _words(record: Record, shown: Record) -> str:
+    """A try: its validation, then updates, commit, runs on the card and settings, both only where they are others."""
+    keys = sorted({*changed(record), *changed(shown)})
+    told = [
+        f"{record.updates or 0:,}",
+        f"`{record.commit}`",
+        *([f"{record.beside} runs"] if record.beside != SHARING else []),
+        *(_setting(key, record) for key in keys if record.settings.get(key) != shown.settings.get(key)),
+    ]
+    return f"{last_validation(record):.1f} ({', '.join(told)})"
+
+
+def _setting(key: str, record: Record) -> str:
+    return f"`{setting_words(key.removeprefix('training.'), record.settings.get(key))}`"
