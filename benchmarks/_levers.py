@@ -159,8 +159,8 @@ LEVERS = {  # what was expected: the words of those who proposed them, before an
     ),
     "domains-slow": Lever((f"{UPDATE}token_rate=0.2",), "domains at a lower rate: less of the same", on="fast"),
     "domains-fast": Lever((f"{UPDATE}token_rate=16.0",), "domains at a higher rate: learned by heart", on="fast"),
-    "backward": Lever(
-        ("training.backward=true",), "paths drawn as those that are asked: NELL995 2p 0.5, 3p 0.8 more", on="fast"
+    "forward": Lever(
+        ("training.backward=false",), "paths walked from the anchor: NELL995 2p 0.5, 3p 0.8 less", on="fast"
     ),
     "fast-both": Lever(
         ("model.fork=both", "model.fork_dropout=0.3"), "a network at forks, on NELL995: 2i 1.4, 3i 1.0 more", on="fast"
@@ -210,9 +210,11 @@ LEVERS = {  # what was expected: the words of those who proposed them, before an
         "training queries whose negations take as much away as the benchmark's: 1 more on negation",
     ),
     "exclude": Lever(("model.exclude=3.0",), "negated branches as points of their own: half as much again"),
-    "kept-temperature": Lever(("model.learn_temperature=false",), "a learned one gains"),
-    "warm": Lever(("model.temperature=0.1",), "learned from 0.1, for 0.05: CoDEx-S gained 1.3"),
-    "kept-warm": Lever(("model.temperature=0.1", "model.learn_temperature=false"), "0.1, kept: less than learned"),
+    "learned-temperature": Lever(("model.learn_temperature=true",), "a learned one gains"),
+    "warm": Lever(
+        ("model.temperature=0.1", "model.learn_temperature=true"), "learned from 0.1, for 0.05: CoDEx-S gained 1.3"
+    ),
+    "kept-warm": Lever(("model.temperature=0.1",), "0.1, kept: less than learned"),
     "smoothing": Lever((f"{UPDATE}softmax.smoothing=0.1",), "0.3 with dropout 0.2 changed nothing"),
 }
 
