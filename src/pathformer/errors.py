@@ -165,7 +165,7 @@ class UnknownNameError(QueryError):
     def __init__(self, kind: str, name: str, closest: Sequence[str]) -> None:
         self.kind, self.name, self.closest = kind, name, tuple(closest)
         hint = f"closest: {', '.join(repr(c) for c in closest)}" if closest else "no name or label is close to it"
-        super().__init__(f"no {kind} {name!r}; {hint}{_stranger(name)}")
+        super().__init__(f"no {kind} {_shortened(name)!r}; {hint}{_stranger(name)}")
 
 
 class AmbiguousNameError(UnknownNameError):
@@ -220,6 +220,10 @@ def _several(kind: str, name: str, candidates: Sequence[str]) -> str:
     shown = ", ".join(repr(candidate) for candidate in candidates[:5])
     more = f" and {len(candidates) - 5} more" if len(candidates) > 5 else ""
     return f"{name!r} means {len(candidates)} {_plural(kind)}: {shown}{more}; write the exact name of one"
+
+
+def _shortened(name: str) -> str:
+    return name if len(name) <= 2 * _SHOWN else f"{name[:_SHOWN]}...{name[-_SHOWN:]}"
 
 
 def _plural(kind: str) -> str:

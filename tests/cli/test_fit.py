@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import inspect
+import shlex
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -188,3 +190,25 @@ def test_a_place_and_a_seed_are_refused_before_the_graph_is_read(
     done = CliRunner().invoke(app, ["fit", "triples.tsv", *options])
     assert isinstance(done.exception, InputError)
     assert str(done.exception).startswith(message)
+
+
+def test_what_to_type_next_can_be_typed(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """Whatever the folder is called, with the first names that are not too long for a line, and whole."""
+    monkeypatch.setattr("pathformer.engine.report.FitReport.from_json", lambda text: SimpleNamespace(scores=None))
+    long = "x" * 5000
+    triples = [(long, "likes", "b"), ("Zoë O'Hara", "likes", "wine\x1b[31m"), ("Zed", "likes", "Zed")]
+    engine = SimpleNamespace(kg=KnowledgeGraph.from_triples(triples), files={"report.json": b""})
+    fit._tell(engine, Path("my very long folder of the engines that I made of my films", "and others"))
+    first, *questions = capsys.readouterr().out.splitlines()
+    assert first.endswith("and others/report.md). Ask it:")
+    typed = [shlex.split(question) for question in questions]
+    assert {tuple(words[:3]) for words in typed} == {
+        ("pathformer", "ask", "my very long folder of the engines that I made of my films/and others")
+    }
+    assert [words[3] for words in typed] == [
+        '?x : likes("Zoë O\'Hara", ?x)',
+        '?x : likes(?x, "wine\\u001B[31m")',
+    ]
+    alone = SimpleNamespace(kg=KnowledgeGraph.from_triples(triples[:1]), files={"report.json": b""})
+    fit._tell(alone, Path("films"))
+    assert f"likes({long}, ?x)" in capsys.readouterr().out

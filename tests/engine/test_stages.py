@@ -109,3 +109,10 @@ def test_what_drawing_waits_for_is_told_where_it_must(compiled: bool, monkeypatc
     work, written = stages()
     work.say_compiling()
     assert written.getvalue() == ("" if compiled else "compiling the sampler, once on this machine\n")
+
+
+@pytest.mark.parametrize("terminal", [False, True])
+def test_a_line_is_folded_on_a_terminal_alone(terminal: bool) -> None:
+    out = io.StringIO()
+    Stages(Console(file=out, width=40, force_terminal=terminal)).say("word " * 20 + "end")
+    assert len(out.getvalue().splitlines()) == (3 if terminal else 1)

@@ -79,6 +79,14 @@ def test_an_unknown_name_gives_the_closest(vocabulary: Vocabulary) -> None:
         vocabulary.entity_id("")
 
 
+def test_an_unknown_name_of_megabytes_is_shortened(vocabulary: Vocabulary) -> None:
+    name = "a" * 100 + "b" * 1_000_000 + "c" * 100
+    with pytest.raises(UnknownNameError) as caught:
+        vocabulary.entity_id(name)
+    assert str(caught.value) == f"no entity '{'a' * 100}...{'c' * 100}'; no name or label is close to it"
+    assert caught.value.name == name
+
+
 @given(st.lists(st.text("abÆ", max_size=6), max_size=12), st.text("abÆ", min_size=1, max_size=3))
 def test_the_names_that_hold_a_piece_are_found_in_one_scan(names: list[str], piece: str) -> None:
     """All of them but where pieces overlap across the end of a name, and no other."""

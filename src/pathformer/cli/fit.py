@@ -193,11 +193,15 @@ def _tell(engine: Engine, folder: Path | None) -> None:
 
     from pathformer.engine.examples import example_questions
     from pathformer.engine.report import FitReport
+    from pathformer.words import visible
 
     console = Console(highlight=False)
     report = FitReport.from_json(engine.files["report.json"].decode())
     if report.scores is not None:
         console.print(report.table())
-    console.print(f"The engine is in {folder}, with its report ({folder}/report.md). Ask it:", markup=False)
+    console.print(
+        f"The engine is in {folder}, with its report ({folder}/report.md). Ask it:", markup=False, soft_wrap=True
+    )
     for formula in example_questions(engine.kg):
-        console.print(f"  pathformer ask {folder} {shlex.quote(formula)}", markup=False, soft_wrap=True)
+        asked = visible(f"  pathformer ask {shlex.quote(str(folder))} {shlex.quote(formula)}")
+        console.print(asked, markup=False, soft_wrap=True)

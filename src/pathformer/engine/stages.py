@@ -109,8 +109,9 @@ class Stages:
             self.say("compiling the sampler, once on this machine")
 
     def say(self, text: str) -> None:
-        """A line that stays."""
-        self.console.print("\n".join(map(visible, text.split("\n"))), highlight=False, markup=False)
+        """A line that stays; what is no terminal has it whole."""
+        told, whole = "\n".join(map(visible, text.split("\n"))), not self.console.is_terminal
+        self.console.print(told, highlight=False, markup=False, soft_wrap=whole)
 
 
 def _read_times(file: Path) -> dict[str, float] | None:
