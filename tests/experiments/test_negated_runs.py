@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import io
 from pathlib import Path
 
 import numpy as np
 import pytest
 import training_toy as toy
-from rich.console import Console
 
 from pathformer.engine.storage import CARD
 from pathformer.experiments.keep import trained_on
@@ -21,7 +19,6 @@ from pathformer.symbolic.queries import Queries
 from pathformer.symbolic.sample import Rules, sample
 from pathformer.training import checkpoint
 from pathformer.training.data import TrainingSet
-from pathformer.training.display import Display
 from pathformer.training.task import Training
 
 SETTINGS = [
@@ -62,8 +59,7 @@ def sets_seen(graph: Path, folder: Path, monkeypatch: pytest.MonkeyPatch, *setti
 
     monkeypatch.setattr(TrainingSet, "of", begun)
     monkeypatch.setattr(TrainingSet, "refill", refilled)
-    display = Display(Console(file=io.StringIO()))
-    assert train_run(run, folder, material=gather(run), test=False, display=display).result.finished
+    assert train_run(run, folder, material=gather(run), test=False, display=toy.quiet()).result.finished
     return seen
 
 

@@ -47,7 +47,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def train(folder: Path, out: Path, *settings: str, display: Display | None = None) -> Outcome:
     run = read_run(None, [f"dataset={folder / 'graph'}", *SETTINGS, *settings])
-    return train_run(run, out, device="cpu", test=False, display=display or Display(Console(file=io.StringIO())))
+    return train_run(run, out, device="cpu", test=False, display=display or toy.quiet())
 
 
 def tables(path: Path) -> torch.Tensor:
@@ -72,6 +72,12 @@ def test_a_link_predictor_is_trained_first_and_its_tables_taken_over(folder: Pat
     assert torch.equal(tables(tmp_path / "again/last.safetensors"), ours)
     assert not (tmp_path / "again/start").exists()
 
+    (tmp_path / "run/start/best.safetensors").unlink()  # as of a run without validation
+    assert train(folder, tmp_path / "last", f"start={tmp_path / 'run/start'}").result.finished
+    (tmp_path / "engine.json").touch()
+    with pytest.raises(CheckpointError, match="is an engine, not a run of `pathformer train`"):
+        train(folder, tmp_path / "none", f"start={tmp_path}")
+
     start_anew(tmp_path / "run")
     assert not list((tmp_path / "run").rglob("*.safetensors"))
 
@@ -83,8 +89,7 @@ def test_another_graph_is_no_start(folder: Path, tmp_path: Path) -> None:
         ConfigError, match=r"a run on '.*graph' cannot start from '.*other\.toml', which is on '.*other'"
     ):
         train(folder, tmp_path / "run", f"start={tmp_path / 'other.toml'}")
-    quiet = Display(Console(file=io.StringIO()))
-    train_run(read_run(tmp_path / "other.toml"), tmp_path / "links", device="cpu", test=False, display=quiet)
+    train_run(read_run(tmp_path / "other.toml"), tmp_path / "links", device="cpu", test=False, display=toy.quiet())
     with pytest.raises(CheckpointError, match="was trained on another graph"):
         train(folder, tmp_path / "run", f"start={tmp_path / 'links'}")
 

@@ -19,6 +19,7 @@ from pathformer.experiments.cards import card_of_run
 from pathformer.experiments.drawn import first_set, fresh_set, with_origins
 from pathformer.experiments.keep import plain_settings
 from pathformer.experiments.machine import commit, device_facts
+from pathformer.experiments.measure import find_checkpoint
 from pathformer.experiments.queries import QuerySets, query_sets
 from pathformer.experiments.settings import Run, read_run
 from pathformer.kg import KnowledgeGraph
@@ -127,9 +128,9 @@ def _first(run: Run, folder: Path, material: Material, device: str, display: Dis
     """What a run starts from: a checkpoint that is there, or a run of one method that is trained first, in `folder`."""
     found = Path(run.start)
     if found.exists() and found.suffix != ".toml":
-        best = found / "best.safetensors" if found.is_dir() else found
-        facts = checkpoint.read_facts(best)
-        return Result(finished=True, step=facts["step"], seconds=0.0, last=best, best=best, best_mrr=None)
+        file = find_checkpoint(found)
+        facts = checkpoint.read_facts(file)
+        return Result(finished=True, step=facts["step"], seconds=0.0, last=file, best=file, best_mrr=None)
     before = read_run(run.start, [f"training.seed={run.training.seed}"])
     if before.dataset != run.dataset:
         raise ConfigError(f"a run on {run.dataset!r} cannot start from {run.start!r}, which is on {before.dataset!r}")
