@@ -120,6 +120,11 @@ def test_the_page_says_truly_that_the_order_is_that_of_what_was_seen() -> None:
         < first.figures["GQE"][1]
     )
     assert min(orders["NELL995"].figures.values(), key=lambda two: two[1]) == orders["NELL995"].figures["Pathformer"]
+    short = {one.run: one.figures("last")["avg"] for one in read_records() if one.variant == "short"}
+    assert (
+        f"one layer has {short['fb15k-237-layers-1']:.1f} on FB15k-237 and six have {short['fb15k-237-epfo']:.1f}"
+        in text
+    )
     third = next(order for number, order in compared_orders(read_records()) if number == 3)
     assert f"{len(third.turns) - len(third.wide)} of the {len(third.turns)} pairs that are turned" in text
 
