@@ -17,6 +17,7 @@ RUNS = ROOT / "benchmarks" / "runs"
 PAGE = (ROOT / "docs" / "recipe.md").read_text(encoding="utf-8")
 DRAWN, NEGATED, Q2B = ("avg", *EPFO), ("avg negation", *NEGATION_STRUCTURES), "Query2box test queries"
 SCRATCH, AGAIN = "fb15k-237-scratch-3min", "fb15k-237-scratch-3min-2"
+KEPT, SHARES = "fb15k-237-temperature-168s", "fb15k-237-efol-180s"
 NELL, NELL_BEFORE = "nell995-base-150s-2", "nell995-base-150s"
 FB, FB_BEFORE, NEGATION = "fb15k-237-base-150s-2", "fb15k-237-base-150s", "fb15k-237-efol-150s"
 
@@ -54,12 +55,13 @@ def looks(folder: str, name: str) -> dict[int, dict[str, float]]:
 @pytest.mark.parametrize(
     ("first", "name", "folder"),
     [
-        ("`fast-fb15k-237`, seed 0", "fast-fb15k-237@4min.json", PACKAGED),
+        ("`fast-fb15k-237`, 48 + 48 s", "fast-fb15k-237@48s-alone.json", PACKAGED),
+        ("3 + 4 minutes, seed 0", "fast-fb15k-237@4min.json", PACKAGED),
         ("seed 1", "fast-fb15k-237@4min-seed1.json", PACKAGED),
         ("seed 2", "fast-fb15k-237@4min-seed2.json", PACKAGED),
         ("`fast-fb15k-237-efol`", "fast-fb15k-237-efol@4min.json", PACKAGED),
-        ("`fast-nell995`", "fast-nell995@4min.json", PACKAGED),
-        ("the weights of `fast-nell995-q2b`", "fast-nell995@4min.json", RUNS / "fast-4min"),
+        ("`fast-nell995`, 48 + 36 s", "fast-nell995@36s-alone.json", PACKAGED),
+        ("`fast-nell995`, 3 + 4 minutes", "fast-nell995@4min.json", PACKAGED),
         ("`fast-nell995-efol`", "fast-nell995-efol@4min.json", PACKAGED),
     ],
 )
@@ -78,7 +80,7 @@ def test_the_mean_of_three_seeds_is_their_mean() -> None:
 @pytest.mark.parametrize("dataset", ["fb15k-237", "nell995"])
 def test_negation_is_as_recorded(dataset: str) -> None:
     figures = record_of(f"fast-{dataset}-efol@4min.json").figures("best")
-    told = row("| test | negation |", "Of the three runs", f"`fast-{dataset}-efol`")
+    told = row("| test | negation |", "**What a card", f"`fast-{dataset}-efol`")
     assert told == [f"{figures[structure]:.1f}" for structure in NEGATED]
 
 
@@ -87,7 +89,7 @@ def test_negation_is_as_recorded(dataset: str) -> None:
     [
         ("`fast-fb15k-237-q2b`", "fast-fb15k-237-q2b@4min.json", PACKAGED),
         ("`fast-nell995-q2b`", "fast-nell995-q2b@4min.json", PACKAGED),
-        ("the weights of `fast-nell995`", "fast-nell995-q2b@4min-both.json", RUNS / "nell995-both-4min"),
+        ("before: the weights of `fast-nell995`", "fast-nell995-q2b@4min-both.json", RUNS / "nell995-both-4min"),
     ],
 )
 def test_the_query2box_queries_are_as_recorded(first: str, name: str, folder: Path) -> None:
@@ -99,14 +101,32 @@ def test_what_chose_the_run_of_nell995_is_as_recorded() -> None:
     def curve(record: Record) -> list[str]:
         return [f"{sum(look[structure] for structure in EPFO) / len(EPFO):.2f}" for look in record.curve]
 
-    ours, before = record_of("fast-nell995@4min.json"), record_of("fast-nell995@4min.json", RUNS / "fast-4min")
-    best = [max(curve(record)) for record in (ours, before, record_of("fast-nell995-efol@4min.json"))]
+    ours, alone = record_of("fast-nell995@4min.json"), record_of("fast-nell995@36s-alone.json")
+    ten = record_of("fast-nell995-efol@4min.json")
+    whole = [sum(value for name, value in look.items() if name != "seconds") for look in ten.curve]
     words = " ".join(PAGE.split())
-    assert f"best on validation: {best[0]}, against {best[1]} and {best[2]}." in words
-    assert f"step {ours.weights['best']:,} of {ours.weights['last']:,}, after two minutes" in words
+    best = curve(ten)[whole.index(max(whole))]
+    assert f"{best} with ten structures learned, {max(curve(alone))} with five and the card to itself" in words
+    assert f"{max(curve(ours))} beside others." in words
+    assert f"step {ours.weights['best']:,} of {ours.weights['last']:,}; the last ones have" in words
     assert f"the last ones have {ours.figures('last')['avg']:.1f} on test" in words
-    first = curve(ours)
-    assert f"NELL995 {', '.join(first[:3])} and {first[3]}." in words
+    for name, record in {"FB15k-237, seed 0, has": record_of("fast-fb15k-237@4min.json"), "NELL995": ours}.items():
+        *some, last = curve(record)
+        assert f"{name} {', '.join(some)} and {last}" in words
+
+
+def test_the_goals_are_judged_by_what_was_recorded() -> None:
+    alone = record_of("fast-fb15k-237@48s-alone.json").figures("best")["avg"]
+    seeds = [record_of(f"fast-fb15k-237@4min{seed}.json").figures("best")["avg"] for seed in ("", "-seed1", "-seed2")]
+    assert min(alone, *seeds) >= 26.5
+    reached = {line[0]: line[1] for line in section("| goal | reached |", "**Why NELL995")[2:]}
+    assert reached["FB15k-237 without negation, 26.5"] == f"{alone:.1f}, {sum(seeds) / 3:.1f}"
+    for dataset, title in (("fb15k-237", "FB15k-237"), ("nell995", "NELL995")):
+        figures = record_of(f"fast-{dataset}-efol@4min.json").figures("best")
+        assert figures["avg negation"] >= 8.5
+        assert reached[f"{title} with negation, 8.5"] == f"{figures['avg negation']:.1f}"
+    assert reached["NELL995 without negation, 32.0"] == f"{figures['avg']:.1f}"
+    assert f"**missed by {32.0 - round(figures['avg'], 1):.1f}**" in PAGE
 
 
 LEVERS = {  # how lines of the list begin -> of each, the folder, and the lever without and with it
@@ -121,6 +141,8 @@ LEVERS = {  # how lines of the list begin -> of each, the folder, and the lever 
     "linear decay": [(SCRATCH, "cosine-decay", "recipe")],
     "relative positions": [(SCRATCH, "recipe", "relative")],
     "averaged weights": [(SCRATCH, "no-average", "recipe")],
+    "a temperature kept": [(KEPT, "recipe", "kept-temperature")],
+    "kept at 0.1": [(KEPT, "warm", "kept-warm")],
     "ComplEx of rank 400": [("fb15k-237-base-1", "recipe", "hops-weighed")],
     "tables tuned": [("fb15k-237-base-1", "hops-operators", "hops-tuned")],
     "rank 1,000 and one layer": [("fb15k-237-base-2", "roots-own", "roots-wide")],
@@ -196,20 +218,23 @@ def test_the_levers_of_nell995_are_those_recorded(first: str, name: str) -> None
 
 
 @pytest.mark.parametrize(
-    ("first", "name"),
+    ("first", "folder", "name"),
     [
-        ("the recipe", "recipe"),
-        ("without `contested`", "walked"),
-        ("without `removed`", "uncounted"),
-        ("without both", "plain"),
-        ("one weighted mean", "mix"),
-        ("a branch denied in the fork", "denied"),
+        ("the recipe", NEGATION, "recipe"),
+        ("without `contested`", NEGATION, "walked"),
+        ("without `removed`", NEGATION, "uncounted"),
+        ("without both", NEGATION, "plain"),
+        ("one weighted mean", NEGATION, "mix"),
+        ("a branch denied in the fork", NEGATION, "denied"),
+        ("the same", SHARES, "denied"),
+        ("besides, negated", SHARES, "denied+mix-negation"),
+        ("besides, 1p", SHARES, "denied+mix-epfo"),
     ],
 )
-def test_the_levers_of_negation_are_those_recorded(first: str, name: str) -> None:
+def test_the_levers_of_negation_are_those_recorded(first: str, folder: str, name: str) -> None:
     _, *told, then = row("| lever | expected | updates | negation |", "`contested` gives", first)
-    lever = lever_of(NEGATION, name)
+    lever = lever_of(folder, name)
     assert told == [f"{lever['steps']:,}", *(f"{lever[key]:.1f}" for key in ("negation", *NEGATION_STRUCTURES, "EPFO"))]
     average, step = then.rstrip(")").split(" (")
-    look = looks(NEGATION, name)[int(step)]
+    look = looks(folder, name)[int(step)]
     assert average == f"{sum(look[structure] for structure in NEGATION_STRUCTURES) / 5:.1f}"
