@@ -1,8 +1,9 @@
 """Take results into the package and write what the docs say of them: `python scripts/take_results.py [FOLDER ...]`.
 
 A FOLDER is what `benchmarks/boxes.py` or `pathformer tables --run` has left: its `RUN@BUDGET.json`. A result of the
-same run, budget and variant is replaced. One of another budget stays and is named, since tables show the budget that
-most rows have: take it away where it was only an earlier try. Without a FOLDER only the docs are written.
+same run, budget and variant is replaced; of a row that compares methods only if the rule of `tables/tries.py` says so,
+and the other try is laid apart. One of another budget stays and is named, since tables show the budget that most rows
+have: take it away where it was only an earlier try. Without a FOLDER only the docs are written.
 """
 
 from __future__ import annotations
@@ -15,18 +16,31 @@ from pathlib import Path
 from pathformer.experiments.curves import group_of
 from pathformer.experiments.records import PACKAGED, Record, read_records
 from pathformer.experiments.settings import run_names
+from pathformer.experiments.tables.catalogue import COMPARED, MEASURED
+from pathformer.experiments.tables.tries import to_show
 
+APART = Path(__file__).parents[1] / "benchmarks" / "runs" / "rows-not-kept"
+ROWS = {place.run for number in COMPARED for place in MEASURED[number].places}
 SCRIPTS = ("make_tables_docs.py", "draw_results.py", "make_model_cards.py")
 
 
-def take(folders: Iterable[Path], into: Path = PACKAGED) -> Iterator[str]:
+def take(folders: Iterable[Path], into: Path = PACKAGED, apart: Path = APART) -> Iterator[str]:
     """Copy the results of some folders; a line for each says what it replaced, and what else there is of its run."""
     for record in [record for folder in folders for record in _checked(folder)]:  # all are looked at before the first
         there = [old for old in read_records([into]) if (old.run, old.variant) == (record.run, record.variant)]
         before = next((old for old in there if old.minutes == record.minutes), None)
         others = ", ".join(old.budget for old in there if old.minutes != record.minutes)
-        record.write(into)
-        yield f"{record.file_name}: {_words(record, before)}{f'; also there: {others}' if others else ''}"
+        shown, other = _tried(record, before)
+        shown.write(into)
+        if other is not None:
+            other.write(apart / other.commit)
+        yield f"{record.file_name}: {_words(record, before, shown)}{f'; also there: {others}' if others else ''}"
+
+
+def _tried(record: Record, before: Record | None) -> tuple[Record, Record | None]:
+    """Which of two results of a name is shown, and which one is laid apart; none: it is no row, or neither can be."""
+    shown = to_show([before, record]) if before is not None and record.run in ROWS and not record.variant else None
+    return (record, None) if shown is None else (shown, before if shown is record else record)
 
 
 def _checked(folder: Path) -> list[Record]:
@@ -42,9 +56,12 @@ def _checked(folder: Path) -> list[Record]:
     return found
 
 
-def _words(record: Record, before: Record | None) -> str:
+def _words(record: Record, before: Record | None, shown: Record) -> str:
     told = f"{_average(record)} at {record.commit}"
-    return f"new, {told}" if before is None else f"{_average(before)} at {before.commit}, now {told}"
+    if before is None:
+        return f"new, {told}"
+    old = f"{_average(before)} at {before.commit}"
+    return f"{old}, now {told}" if shown is record else f"{old} stays, laid apart: {told}"
 
 
 def _average(record: Record) -> str:

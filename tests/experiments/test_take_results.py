@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import runpy
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -12,7 +13,7 @@ from pathformer.experiments.records import Record, read_records
 from pathformer.query.structures import EPFO
 
 SCRIPT = Path(__file__).parents[2] / "scripts" / "take_results.py"
-Take = Callable[[Iterable[Path], Path], Iterator[str]]
+Take = Callable[[Iterable[Path], Path, Path], Iterator[str]]
 
 
 @pytest.fixture(scope="module")
@@ -36,7 +37,7 @@ def test_a_result_takes_the_place_of_the_one_of_its_budget(take: Take, tmp_path:
     made("fb15k-237-epfo", 9.0, commit="c", variant="wide").write(old)
     made("fb15k-237-epfo", 12.0).write(new)
     made("nell995-epfo-gqe", 7.0, minutes=1.5).write(new)
-    assert list(take([new], old)) == [
+    assert list(take([new], old, tmp_path / "apart")) == [
         "fb15k-237-epfo@5min.json: avg 10.0 at a, now avg 12.0 at new; also there: 17 min",
         "nell995-epfo-gqe@90s.json: new, avg 7.0 at new",
     ]
@@ -47,6 +48,29 @@ def test_a_result_takes_the_place_of_the_one_of_its_budget(take: Take, tmp_path:
         ("fb15k-237-epfo@5min-wide.json", "c"),
         ("nell995-epfo-gqe@90s.json", "new"),
     }
+    assert not (tmp_path / "apart").exists()
+
+
+@pytest.mark.parametrize(
+    ("run", "validation", "beside", "shown", "words"),
+    [
+        ("fb15k-237-epfo-mlp", 6.0, 10, "new", "avg 9.0 at old, now avg 7.0 at new"),  # test figures do not count
+        ("fb15k-237-epfo-mlp", 4.0, 10, "old", "avg 9.0 at old stays, laid apart: avg 7.0 at new"),
+        ("fb15k-237-epfo-mlp", 6.0, 11, "old", "avg 9.0 at old stays, laid apart: avg 7.0 at new"),
+        ("fast-fb15k-237", 4.0, 10, "new", "avg 9.0 at old, now avg 7.0 at new"),  # no row that compares methods
+    ],
+)
+def test_of_two_tries_of_a_row_the_one_is_shown_that_the_rule_names(
+    take: Take, tmp_path: Path, run: str, validation: float, beside: int, shown: str, words: str
+) -> None:
+    old, new, apart = (tmp_path / name for name in ("old", "new", "apart"))
+    replace(made(run, 9.0, commit="old"), beside=10, curve=[{"seconds": 1.0, "1p": 5.0}]).write(old)
+    replace(made(run, 7.0), beside=beside, curve=[{"seconds": 1.0, "1p": validation}]).write(new)
+    assert list(take([new], old, apart)) == [f"{run}@5min.json: {words}"]
+    assert [record.commit for record in read_records([old])] == [shown]
+    other = {"old": "new", "new": "old"}[shown]
+    laid = set() if run.startswith("fast-") else {f"{other}/{run}@5min.json"}
+    assert {path.relative_to(apart).as_posix() for path in apart.rglob("*.json")} == laid
 
 
 @pytest.mark.parametrize(
@@ -62,13 +86,13 @@ def test_what_no_table_could_show_is_refused_before_anything_is_taken(
     made("fb15k-237-epfo", 12.0).write(tmp_path / "new")
     wrong.write(tmp_path / "new")
     with pytest.raises(SystemExit, match=words):
-        list(take([tmp_path / "new"], tmp_path / "old"))
+        list(take([tmp_path / "new"], tmp_path / "old", tmp_path / "apart"))
     assert not (tmp_path / "old").exists()
 
 
 def test_a_folder_without_results_is_refused(take: Take, tmp_path: Path) -> None:
     with pytest.raises(SystemExit, match=r"no results there \(RUN@BUDGET\.json\)"):
-        list(take([tmp_path], tmp_path / "old"))
+        list(take([tmp_path], tmp_path / "old", tmp_path / "apart"))
 
 
 def test_the_scripts_that_write_the_docs_are_there() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 from statistics import median
 
@@ -30,7 +31,9 @@ def test_of_tries_with_ten_on_the_card_the_one_ahead_on_validation_is_shown() ->
     for tried in ([low, high], [high, low], [more, low, high, fewer]):
         assert to_show(tried) is high
     assert to_show([more, low]) is low
-    assert to_show([more, fewer]) is to_show([]) is None
+    blind = replace(high, curve=[])
+    assert to_show([blind, low]) is low
+    assert to_show([more, fewer, blind]) is to_show([]) is None
 
 
 def test_each_row_shows_the_try_that_the_rule_names() -> None:

@@ -29,8 +29,9 @@ def read_tries(folder: Path) -> list[Record]:
 
 
 def to_show(records: Iterable[Record]) -> Record | None:
-    """Of all tries of a row the one that it shows; none: no try had that share of the card."""
-    return max((one for one in records if one.beside == SHARING), key=last_validation, default=None)
+    """Of all tries of a row the one that it shows; none: no try had that share of the card and was validated."""
+    candidates = (one for one in records if one.beside == SHARING and one.curve)
+    return max(candidates, key=last_validation, default=None)
 
 
 def last_validation(record: Record) -> float:
