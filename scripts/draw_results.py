@@ -1,8 +1,8 @@
 """Draw the learning curves of recorded runs into docs/images: `python scripts/draw_results.py`. A test compares them.
 
 `RUN.svg`: the longest record of a run below, a panel a structure. `recipe-race*.svg`: on each dataset the paper's
-recipe and ours, with and without negation, where there are records of both, and ours with a card to itself. A picture that is
-no longer made is deleted; new records need nothing but this command.
+recipe and ours, with and without negation, where there are records of both, and ours with a card to itself. A picture
+that is no longer made is deleted; new records need nothing but this command.
 """
 
 from __future__ import annotations
