@@ -89,7 +89,7 @@ def test_negation_is_as_recorded(dataset: str) -> None:
     [
         ("`fast-fb15k-237-q2b`", "fast-fb15k-237-q2b@4min.json", PACKAGED),
         ("`fast-nell995-q2b`", "fast-nell995-q2b@4min.json", PACKAGED),
-        ("before: the weights of `fast-nell995`", "fast-nell995-q2b@4min-both.json", RUNS / "nell995-both-4min"),
+        ("the weights of `fast-nell995`", "fast-nell995-q2b@4min-both.json", RUNS / "nell995-both-4min"),
     ],
 )
 def test_the_query2box_queries_are_as_recorded(first: str, name: str, folder: Path) -> None:
