@@ -63,6 +63,20 @@ def test_the_fourteen_structures(text, expected):
     assert shape_of(text) == expected
 
 
+@pytest.mark.parametrize(
+    ("text", "same_as"),
+    [
+        ("?x : r(a, ?x) | r(a, ?x)", "?x : r(a, ?x)"),
+        ("?x : r(a, ?x) | (s(b, ?x) | r(a, ?x))", "?x : r(a, ?x) | s(b, ?x)"),
+        ("?x : (r(a, ?v) | r(a, ?v)) & s(?v, ?x)", "?x : r(a, ?v) & s(?v, ?x)"),
+        ("?x : r(a, ?x) & !(s(b, ?x) | s(b, ?x))", "?x : r(a, ?x) & !s(b, ?x)"),
+        ("?x : r(a, ?x) & r(a, ?x)", "?x : r(a, ?x)"),
+    ],
+)
+def test_what_is_said_twice_counts_once(text, same_as):
+    assert tree_of(text) == tree_of(same_as)
+
+
 def test_a_relation_is_read_in_either_direction():
     query = parse("?x : won(?f, Oscar) & stars(?f, ?x)")
     vocabulary = Vocabulary.of(["Oscar"], ["won", "stars"])

@@ -2,7 +2,7 @@
 
 The set of values of one variable, the root, for which a formula holds, is
 
-    f | g | ...                        the union of their sets
+    f | g | ...                        the union of their sets, each of them once
     !f                                 the complement of its set
     r(a, ?x)  r(?x, a)                 the projection of {a} along r, or against it
     r(?v, ?x) & (the rest, of ?v)      the projection, along r, of the set of ?v
@@ -24,7 +24,7 @@ from pathformer.kg.vocab import Vocabulary
 from pathformer.query.apart import Apart, as_written, shared_variables
 from pathformer.query.ast import And, Atom, Constant, Formula, Not, Or, Query, Variable, all_of, check_depth, variables
 from pathformer.query.bind import unbind
-from pathformer.query.computation import Anchor, Negation, Projection, Tree, depth, unite
+from pathformer.query.computation import Anchor, Negation, Projection, Tree, Union, depth, unite
 from pathformer.query.conjunction import Conjunction
 from pathformer.query.from_tree import to_query
 from pathformer.query.safety import positive, unsafe_part
@@ -75,7 +75,7 @@ class _Compiler:
         """The values of `root` for which the formula holds; its other variables are its own."""
         match formula:
             case Or(parts):
-                return unite(tuple(self.compile(part, root) for part in parts))
+                return _once(unite(tuple(self.compile(part, root) for part in parts)))
             case Not(part):
                 return Negation(self.compile(part, root))
             case And() | Atom():
@@ -115,3 +115,8 @@ class _Compiler:
                 )
             case _:
                 raise TypeError("to_tree takes a bound query: bind it to a vocabulary first")
+
+
+def _once(tree: Tree) -> Tree:
+    """A union without branches that stand in it before: an engine would measure it as a question of another shape."""
+    return unite(tuple(dict.fromkeys(tree.branches))) if isinstance(tree, Union) else tree
