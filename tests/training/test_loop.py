@@ -134,6 +134,31 @@ def test_a_killed_run_continues_to_the_same_bits(tmp_path: Path) -> None:
         assert same(tmp_path / f"whole/{name}.safetensors", tmp_path / f"cut/{name}.safetensors")
 
 
+def test_a_run_killed_between_its_last_update_and_its_last_validation_makes_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings = {"steps": 20, "validations": 2, "save_minutes": 0.0}
+    toy.run(tmp_path / "whole", toy.quiet(), **settings)
+
+    def killed(*_: object, **__: object) -> None:
+        raise MemoryError
+
+    with monkeypatch.context() as patch:
+        patch.setattr(loop._Run, "pause", killed)
+        with pytest.raises(MemoryError):
+            toy.run(tmp_path / "cut", toy.quiet(), **settings)
+    left = checkpoint.read_facts(tmp_path / "cut/last.safetensors")
+    assert (left["step"], left["validated"]) == (20, 1)  # saved for the time that had gone by
+    said = io.StringIO()
+    again = toy.run(tmp_path / "cut", Display(Console(file=said, width=1000)), **settings)
+    assert again.finished
+    assert f"continues at step 20 of {tmp_path / 'cut'}" in said.getvalue()
+    for name in ("last", "best"):
+        assert same(tmp_path / f"whole/{name}.safetensors", tmp_path / f"cut/{name}.safetensors")
+    steps = [line["step"] for line in figures(tmp_path / "cut") if "valid/mrr" in line]
+    assert steps == [10, 20]
+
+
 def test_the_rate_follows_the_reference_and_moments_start_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     rates, resets = [], []
     update = TrainingStep.update

@@ -47,7 +47,7 @@ def train(task: Task, config: Training, folder: Path, display: Display | None = 
 
 def _train(run: _Run) -> Result:
     run.resume()
-    if run.clock.done and run.last.is_file():  # a box may be over before the first update, and still leaves weights
+    if run.over and run.last.is_file():  # a box may be over before the first update, and still leaves weights
         run.close()
         return run.result()
     with run.display, run.interrupt, _freed_memory(run.step.device):
@@ -86,6 +86,12 @@ class _Run:
     def last(self) -> Path:
         return self.folder / "last.safetensors"
 
+    @property
+    def over(self) -> bool:
+        """Whether all is done, the last validation too: a kill may come between the last update and that."""
+        ranked = self.validated >= self.config.validations or self.clock.step == self._ranked
+        return self.clock.done and ranked
+
     def resume(self) -> None:
         """Take up the last checkpoint, if there is one."""
         if self.last.is_file():
@@ -103,7 +109,7 @@ class _Run:
             self._ranked = facts.get("ranked", -1)  # a run from before it was written down has none
             at = f"at step {self.clock.step:,}"
             done = f"{self.folder} had finished, {at}: nothing is left to train"
-            self.display.say(done if self.clock.done else f"continues {at} of {self.folder}")
+            self.display.say(done if self.over else f"continues {at} of {self.folder}")
         self._saved = self._looked = self.clock.seconds
         self.logs = open_logs(self.folder, self.clock.step)
 
@@ -131,7 +137,7 @@ class _Run:
     def pause(self, *, finished: bool) -> None:
         """End this sitting; what was not yet saved is."""
         self._look()
-        if finished and self.validated < self.config.validations and self.clock.step != self._ranked:
+        if finished and not self.over:
             self._validate()
         self.save()
         if not finished:
