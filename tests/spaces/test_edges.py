@@ -19,7 +19,7 @@ from pathformer.spaces import Space
 from pathformer.spaces.beta import Beta
 from pathformer.spaces.box import Box
 from pathformer.spaces.cone import Cone
-from pathformer.spaces.fuzzy import Fuzzy
+from pathformer.spaces.fuzzy import CONJUNCTIONS, Fuzzy, LogicName
 from pathformer.spaces.gamma import Gamma
 from pathformer.spaces.point import Point
 
@@ -131,6 +131,18 @@ def test_an_empty_fuzzy_set_is_as_far_from_all(regularizer: str) -> None:
     assert found[0].tolist() == [20.0] * 3
     assert found[1, 1].item() == pytest.approx(0.0, abs=1e-4)
     assert (found <= 20.0).all()
+
+
+@pytest.mark.parametrize("logic", CONJUNCTIONS)
+def test_fuzzy_sets_that_have_nothing_in_common_pull_at_nothing(logic: LogicName) -> None:
+    """The way from an empty set is steep without bound (1 / |x|), but no weight that made it empty is on it."""
+    space, raw = Fuzzy(3, 20.0, "clamp"), torch.tensor([[-1.0, 0.4, -0.2], [0.4, -1.0, -0.3]], requires_grad=True)
+    one, other = space.regularize(raw)
+    met = CONJUNCTIONS[logic](one, other)
+    assert met.tolist() == [0.0] * 3
+    space.distance(met, torch.tensor([[0.2, 0.7, 0.1]])).sum().backward()
+    assert raw.grad is not None
+    assert raw.grad.abs().max() == 0.0
 
 
 def test_sums_over_few_bits_are_not_of_few_bits() -> None:
