@@ -123,6 +123,18 @@ def test_a_file_of_questions_may_start_with_a_mark_of_its_encoding(films: str, t
     assert ask(films, "--file", str(file), "--known").output == ask(films, TWO_HOPS, "--known").output
 
 
+def test_a_query_of_several_lines_is_one_question(films: str, tmp_path: Path) -> None:
+    query = "# which films?\nPREFIX : <urn:pathformer:films:>\nselect ?x\nwhere { :Fellini :directed ?x }\n"
+    (tmp_path / "films.RQ").write_text("\ufeff" + query)
+    options = ("--known", "--no-why")
+    expected = ask(films, "?x : directed(Fellini, ?x)", *options).output
+    assert "Amarcord" in expected
+    assert ask(films, "--file", "-", *options, text="\ufeff" + query).output == expected
+    assert ask(films, "--file", str(tmp_path / "films.RQ"), *options).output == expected
+    line = "SELECT ?x { :Fellini :directed ?x }\n"
+    assert ask(films, "--file", "-", *options, text=2 * line).output.count(expected) == 2
+
+
 def test_predicted_alone_and_cuts(films: str) -> None:
     assert "known" not in ask(films, TWO_HOPS, "--predicted", "--no-why").output
     for cut, told in (
@@ -230,6 +242,7 @@ def test_errors_are_sentences(films: str, tmp_path: Path) -> None:
         ((films,), "no question: write one after the engine"),
         ((films, TWO_HOPS, "--known", "--predicted"), "--known and --predicted exclude each other"),
         ((films, TWO_HOPS, "--json", "--csv"), "--json and --csv exclude each other"),
+        ((films, TWO_HOPS, "--json", "--explain"), "--explain goes with the table of answers: leave --json and --csv"),
         ((films, "--file", str(tmp_path / "none.txt")), "none.txt cannot be read: No such file"),
     ):
         assert message in str(ask(*arguments, error=InputError).exception)

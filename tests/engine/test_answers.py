@@ -117,6 +117,16 @@ def test_json_has_the_fields_that_are_promised(answers: Answers) -> None:
     assert "\n" not in answers.to_json(indent=None)
 
 
+def test_an_answer_is_found_among_them_by_name_and_by_label(answers: Answers) -> None:
+    first = answers[0]
+    labelled = replace(answers, items=(replace(first, label="Ada Lovelace"), *answers[1:]))
+    assert all(name in labelled for name in ("ada", "Ada Lovelace", "bob"))
+    assert "zed" not in labelled
+    assert "Ada Lovelace" not in answers
+    assert first in answers
+    assert first not in answers[1:]
+
+
 def test_answers_can_be_members_of_a_set(answers: Answers) -> None:
     assert {*answers, *answers[:2]} == set(answers.items)
     assert len({answers, answers[:], answers[:2]}) == 2

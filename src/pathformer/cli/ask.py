@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -26,7 +27,7 @@ def command(
     file: Annotated[
         Path | None,
         typer.Option(
-            "--file", "-f", help="A file of questions, one a line (.rq, .sparql: one in all); - for the input."
+            "--file", "-f", help="A file of questions, one a line, or one SPARQL query in all; - for the input."
         ),
     ] = None,
     top: Annotated[int, typer.Option(help="How many predicted answers; known ones are all shown.")] = 10,
@@ -68,6 +69,8 @@ def command(
         raise InputError("--known and --predicted exclude each other: leave both out to see all answers")
     if json and csv:
         raise InputError("--json and --csv exclude each other")
+    if explain and (json or csv):
+        raise InputError("--explain goes with the table of answers: leave --json and --csv out, or ask twice")
     asked = {f"question {number}": text for number, text in enumerate(questions or (), 1)}
     asked |= read_questions(file) if file is not None else {}
     if not asked:
@@ -89,9 +92,10 @@ def command(
 
 
 def read_questions(file: Path) -> dict[str, str]:
-    """The questions of a file, or of the input, by place: one a line, or all of it where it is SPARQL by its ending.
+    """The questions of a file, or of the input, by place: one a line, or all of it where it is one SPARQL query.
 
-    Empty lines and those that start with # are left out.
+    That is told by its ending (.rq, .sparql), or by a first line that begins a query and does not end it. Empty lines
+    and those that start with # are left out.
     """
     from pathformer.errors import InputError
 
@@ -101,10 +105,18 @@ def read_questions(file: Path) -> dict[str, str]:
         raise InputError(f"{file} cannot be read: {error.strerror}") from error
     except UnicodeDecodeError as error:
         raise InputError(f"{file} is not UTF-8 text") from error
-    if file.suffix in (".rq", ".sparql"):
+    text = text.removeprefix("\ufeff")  # of the input, too
+    numbered = {f"{file}:{number}": line.strip() for number, line in enumerate(text.splitlines(), 1)}
+    lines = {place: line for place, line in numbered.items() if line and not line.startswith("#")}
+    if lines and (file.suffix.lower() in (".rq", ".sparql") or _begins_a_query(next(iter(lines.values())))):
         return {str(file): text}
-    lines = {f"{file}:{number}": line.strip() for number, line in enumerate(text.splitlines(), 1)}
-    return {place: line for place, line in lines.items() if line and not line.startswith("#")}
+    return lines
+
+
+def _begins_a_query(line: str) -> bool:
+    """Whether a line is the first of several of a SPARQL query."""
+    whole = line.count("{") == line.count("}") > 0
+    return not whole and re.match(r"(select|prefix|base)\b", line, re.IGNORECASE) is not None
 
 
 def _check(asked: dict[str, str], engine: Engine) -> None:

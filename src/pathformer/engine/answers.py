@@ -72,6 +72,12 @@ class Answers(Sequence[Answer]):
     def __iter__(self) -> Iterator[Answer]:
         return iter(self.items)
 
+    def __contains__(self, value: object) -> bool:
+        """Whether an answer is among them, or one of that name or label."""
+        if isinstance(value, str):
+            return any(value in (answer.entity, answer.label) for answer in self.items)
+        return value in self.items
+
     @overload
     def __getitem__(self, place: int) -> Answer: ...
     @overload
