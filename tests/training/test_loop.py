@@ -143,10 +143,12 @@ def test_a_run_killed_between_its_last_update_and_its_last_validation_makes_it(
     def killed(*_: object, **__: object) -> None:
         raise MemoryError
 
-    with monkeypatch.context() as patch:
-        patch.setattr(loop._Run, "pause", killed)
-        with pytest.raises(MemoryError):
-            toy.run(tmp_path / "cut", toy.quiet(), **settings)
+    for method, logged in (("pause", [10]), ("save", [10, 20])):  # before that validation, and between it and its save
+        with monkeypatch.context() as patch:
+            patch.setattr(loop._Run, method, killed)
+            with pytest.raises(MemoryError):
+                toy.run(tmp_path / "cut", toy.quiet(), **settings)
+        assert [line["step"] for line in figures(tmp_path / "cut") if "valid/mrr" in line] == logged
     left = checkpoint.read_facts(tmp_path / "cut/last.safetensors")
     assert (left["step"], left["validated"]) == (20, 1)  # saved for the time that had gone by
     said = io.StringIO()

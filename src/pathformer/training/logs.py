@@ -27,9 +27,9 @@ class Log(Protocol):
         """Nothing more will come."""
 
 
-def open_logs(folder: Path, step: int) -> list[Log]:
-    """The logs of a run that has made `step` steps."""
-    logs: list[Log] = [JsonLines(folder / LOG, step)]
+def open_logs(folder: Path, step: int, *, ranked: bool = True) -> list[Log]:
+    """The logs of a run that has made `step` steps; ranked: whether a validation of just these weights is behind it."""
+    logs: list[Log] = [JsonLines(folder / LOG, step, ranked=ranked)]
     if find_spec("tensorboard") is not None:
         logs.append(TensorBoard(folder / "tensorboard", step))
     return logs
@@ -38,8 +38,10 @@ def open_logs(folder: Path, step: int) -> list[Log]:
 class JsonLines:
     """One JSON object a line, flushed as it is written."""
 
-    def __init__(self, path: Path, step: int) -> None:
+    def __init__(self, path: Path, step: int, *, ranked: bool = True) -> None:
         kept = [line for line in read_log(path) if line["step"] <= step] if step else []
+        if not ranked:  # it will be made once more
+            kept = [line for line in kept if line["step"] < step or "valid/mrr" not in line]
         path.parent.mkdir(parents=True, exist_ok=True)
         part = path.with_suffix(".part")  # a kill leaves the log as it was
         part.write_text("".join(json.dumps(line) + "\n" for line in kept), encoding="utf-8")

@@ -111,7 +111,7 @@ class _Run:
             done = f"{self.folder} had finished, {at}: nothing is left to train"
             self.display.say(done if self.over else f"continues {at} of {self.folder}")
         self._saved = self._looked = self.clock.seconds
-        self.logs = open_logs(self.folder, self.clock.step)
+        self.logs = open_logs(self.folder, self.clock.step, ranked=self.over or not self.clock.done)
 
     def save(self) -> None:
         """Write `last.safetensors`; weights that are no numbers are never written."""
