@@ -68,6 +68,23 @@ def test_a_grown_model_says_the_same_of_what_it_knew(graph: KnowledgeGraph) -> N
         assert after.equal(before)
 
 
+def test_the_folder_one_is_in_is_refused_before_any_work(
+    graph: KnowledgeGraph, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It was found out after the training, which was lost."""
+    message = r"^\. would be replaced as a whole: go to another folder"
+    monkeypatch.chdir(folder)
+    before = sorted(folder.iterdir())
+    with pytest.raises(InputError, match=message):
+        update_engine(".", KnowledgeGraph.from_triples(NEW), minutes=0.01, progress=False)
+    assert sorted(folder.iterdir()) == before
+    (tmp_path / "empty").mkdir()
+    monkeypatch.chdir(tmp_path / "empty")
+    with pytest.raises(InputError, match=message):
+        fit(graph, out=".", minutes=0.01, progress=False)
+    assert not list((tmp_path / "empty").iterdir())
+
+
 def test_an_engine_that_another_command_changed_meanwhile_keeps_that_change(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -182,8 +182,11 @@ def test_a_folder_has_the_rights_that_the_user_gives_new_ones(tmp_path: Path) ->
 
 def test_the_folder_one_is_in_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(InputError, match=r"^\. exists and was not made by this command"):
-        graph().save(".")
+    for force in (False, True):
+        with pytest.raises(
+            InputError, match=r"^\. would be replaced as a whole: go to another folder and name it from"
+        ):
+            graph().save(".", force=force)
     assert list(tmp_path.iterdir()) == []
 
 

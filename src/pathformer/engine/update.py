@@ -31,12 +31,13 @@ from pathformer.engine.place import grow_model, place_new
 from pathformer.engine.reindex import reindex
 from pathformer.engine.scale import Scale
 from pathformer.engine.stages import Stages
-from pathformer.engine.storage import read_header, retell
+from pathformer.engine.storage import HEADER, read_header, retell
 from pathformer.engine.update_scale import focused, has_hops, row_rates, update_scale
 from pathformer.engine.workshop import workshop
 from pathformer.errors import InputError
 from pathformer.evaluation.evaluate import ModelRanker, evaluate
 from pathformer.evaluation.frequency import Frequency
+from pathformer.kg.atomic import check_target
 from pathformer.kg.grow import Grown, grow
 from pathformer.kg.holdout import check_seed
 from pathformer.kg.knowledge import KnowledgeGraph
@@ -72,6 +73,7 @@ def update_engine(
     header = read_header(Path(engine))
     old = Engine.open(engine, str(place))
     _refuse_release(old, engine)
+    check_target(target, HEADER, force=True)
     stages = Stages(Console(stderr=True, quiet=not progress), count=_STAGES)
     with stages.stage("joining the graphs"):
         grown = grow(old.kg, more, seed=seed)

@@ -44,7 +44,12 @@ def new_folder(target: Path, marker: str, *, force: bool = False) -> Iterator[Pa
 
 
 def check_target(target: Path, marker: str, *, force: bool = False) -> None:
-    """Refuse a place that must not be written to."""
+    """Refuse a place that must not be written to.
+
+    A folder is written beside its place and then put there, which that of one's own shell or program would not outlive.
+    """
+    if target.name in ("", ".."):
+        raise InputError(f"{target} would be replaced as a whole: go to another folder and name it from there")
     if not target.exists():
         return
     ours = target.is_dir() and ((target / marker).is_file() or not any(target.iterdir()))
