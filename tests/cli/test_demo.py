@@ -56,6 +56,7 @@ def test_it_learns_measures_asks_checks_and_draws() -> None:
     done = CliRunner().invoke(app, ["demo", "--seconds", "0.2"], env={"COLUMNS": "200"})
     assert done.exit_code == 0, done.exception
     output = done.output
+    assert "--any-kind" not in output  # an option of `ask` alone
     for question in QUESTIONS:
         assert question.words in output
         assert question.formula in output
