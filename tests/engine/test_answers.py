@@ -117,6 +117,17 @@ def test_json_has_the_fields_that_are_promised(answers: Answers) -> None:
     assert "\n" not in answers.to_json(indent=None)
 
 
+def test_answers_print_as_the_table_that_the_command_shows(answers: Answers) -> None:
+    lines = str(answers).splitlines()
+    assert lines[0].split() == ["1", "Ada", "(ada)", "known", "100", "%"]
+    assert f"     {REASON}" in lines
+    assert "\x1b" not in str(answers)
+    long = replace(answers[0], entity="e" * 500, label="e" * 500)
+    assert "e" * 500 in str(replace(answers, items=(long,)))
+    assert str(replace(answers[:0], note="the graph is small")) == "no answer: the graph is small"
+    assert str(answers[:0]) == "no answer is left"
+
+
 def test_an_answer_is_found_among_them_by_name_and_by_label(answers: Answers) -> None:
     first = answers[0]
     labelled = replace(answers, items=(replace(first, label="Ada Lovelace"), *answers[1:]))

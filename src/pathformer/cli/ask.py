@@ -15,8 +15,6 @@ if TYPE_CHECKING:
 
 __all__ = ["command", "read_questions"]
 
-_PIPED = 100_000  # columns of what is no terminal: lines are left whole, for what reads them
-
 
 def command(
     engine: Annotated[Path, typer.Argument(help="The folder that `pathformer fit` made.", show_default=False)],
@@ -152,7 +150,9 @@ def _print_csv(found: list[Answers]) -> None:
 def _print_tables(found: list[Answers], engine: Engine, *, why: bool, explain: bool) -> None:
     from rich.console import Console
 
-    console = Console(highlight=False, width=None if sys.stdout.isatty() else _PIPED)
+    from pathformer.engine.show import PIPED, nothing
+
+    console = Console(highlight=False, width=None if sys.stdout.isatty() else PIPED)
     for number, answers in enumerate(found):
         if number:
             console.print()
@@ -160,14 +160,7 @@ def _print_tables(found: list[Answers], engine: Engine, *, why: bool, explain: b
             _explain(answers.question, engine)
         elif len(found) > 1:
             console.print(answers.question, style="bold", markup=False)
-        console.print(answers.table(why=why) if len(answers) else _nothing(answers), markup=False)
-
-
-def _nothing(answers: Answers) -> str:
-    from pathformer.engine.show import notes
-
-    told = "; ".join(notes(answers).splitlines())
-    return f"no answer: {told}" if told else "no answer is left"
+        console.print(answers.table(why=why) if len(answers) else nothing(answers), markup=False)
 
 
 def _cut(answers: Answers, precision: float) -> Answers:

@@ -178,6 +178,11 @@ class Answers(Sequence[Answer]):
 
         return html_table(self)
 
+    def __str__(self) -> str:
+        from pathformer.engine.show import plain_text
+
+        return plain_text(self)
+
     def __repr__(self) -> str:
         known = len(self.known)
         held_back = f", {len(self.held_back):,} held back" if self.held_back else ""

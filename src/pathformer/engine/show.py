@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from html import escape
+from io import StringIO
 from typing import TYPE_CHECKING
 
 from pathformer.words import visible
@@ -14,9 +15,10 @@ if TYPE_CHECKING:
 
     from pathformer.engine.answers import Answer, Answers
 
-__all__ = ["KNOWN", "PREDICTED", "html_table", "notes", "percent", "terminal_lines"]
+__all__ = ["KNOWN", "PIPED", "PREDICTED", "html_table", "notes", "nothing", "percent", "plain_text", "terminal_lines"]
 
 KNOWN, PREDICTED = "green", "yellow"  # as the terminal calls them
+PIPED = 100_000  # columns of what is no terminal: lines are left whole, for what reads them
 _WIDEST = 60  # columns that names are given; a longer one pushes the rest of its line as far as there is room
 _NARROWEST = 12  # columns that a name has on the narrowest screen
 _KIND = 9  # columns of "predicted"
@@ -70,6 +72,23 @@ class _Lines:
                 yield Padding(Text(visible(str(answer.why)), "dim"), (0, 0, 0, first + 4), expand=False)
         if note := notes(self.answers):
             yield Text(note, "italic")
+
+
+def plain_text(answers: Answers) -> str:
+    """The same lines without colours, or why there is none."""
+    from rich.console import Console
+
+    if not len(answers):
+        return nothing(answers)
+    written = StringIO()
+    Console(file=written, width=PIPED, highlight=False, color_system=None).print(terminal_lines(answers))
+    return written.getvalue().rstrip("\n")
+
+
+def nothing(answers: Answers) -> str:
+    """What is said where there is no answer."""
+    told = "; ".join(notes(answers).splitlines())
+    return f"no answer: {told}" if told else "no answer is left"
 
 
 def html_table(answers: Answers) -> str:
