@@ -217,6 +217,7 @@ def test_a_line_at_the_border_of_two_blocks(tmp_path: Path) -> None:
         ("a\tr\tb\n", {"columns": [1, 1, 1]}, "x.tsv: column 1 is chosen as head and relation and tail: each needs a"),
         ("x\ty\tz\na\tr\tb\n", {"columns": ["x", "z", 3]}, "x.tsv: column 3 is chosen as relation and tail: each"),
         ("1\ta\tr\tb\n2\ta\tr\n", {"columns": [2, 3, 4]}, "x.tsv:2: 3 columns, expected 4 with '\\t' between them"),
+        ("a\tr\tb\n", {"delimiter": ""}, "x.tsv: a delimiter and a quote sign are one character each, not ''"),
         ("a\tr\tb\n", {"delimiter": "::"}, "x.tsv: a delimiter and a quote sign are one character each, not '::'"),
         ("a→r→b\n", {"delimiter": "→"}, f"x.tsv: {SIGNS}, not '→', ''"),
         ("a\tr\t→b→\n", {"quote": "→"}, f"x.tsv: {SIGNS}, not '\\t', '→'"),

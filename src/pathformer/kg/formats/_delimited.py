@@ -31,7 +31,8 @@ _ROWS = 1 << 16  # rows of the slow reader made into a batch
 
 def read_delimited(path: Path, options: ReadOptions, delimiter: str, quote: str) -> Iterator[Batch]:
     """The triples of a delimited file; the options overrule the format's delimiter and quote sign."""
-    shape = layout(path, options, options.delimiter or delimiter, quote if options.quote is None else options.quote)
+    delimiter = delimiter if options.delimiter is None else options.delimiter
+    shape = layout(path, options, delimiter, quote if options.quote is None else options.quote)
     if options.skip_bad and (comments := above_header(path, options, shape)):
         yield replace(_batch([]), skipped=len(comments), notes=(str(comments[0]),))
     done = 0
