@@ -121,6 +121,17 @@ def test_what_cannot_be_read(tmp_path: Path) -> None:
         assert str(caught.value).removeprefix(f"{tmp_path}/") == message
 
 
+def test_a_pipe_is_told_to_be_one(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe.tsv")
+    for path in (tmp_path / "pipe.tsv", "-"):
+        with pytest.raises(
+            GraphFileError, match="a pipe, and files are read more than once: write what comes out of it"
+        ):
+            KnowledgeGraph.read(path)
+    with pytest.raises(GraphFileError, match=r"none\.tsv: no such file"):
+        KnowledgeGraph.read(tmp_path / "none.tsv")
+
+
 def test_the_graph_of_an_engine_is_named(tmp_path: Path) -> None:
     graph = KnowledgeGraph.from_triples([("a", "r", "b")]).save(tmp_path / "engine" / "graph")
     with pytest.raises(GraphFileError, match=f"engine: an engine and no graph: its graph lies in {graph}"):

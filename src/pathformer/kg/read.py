@@ -65,8 +65,14 @@ def sources(paths: Paths) -> Sources:
         raise InputError("no file of triples to read")
     for path in (path for files in parts.values() for path in files):
         if not path.is_file():
-            raise GraphFileError("no such file" if not path.exists() else "is not a file", path)
+            raise GraphFileError(_no_file(path), path)
     return {split: parts[split] for split in SPLITS if split in parts}
+
+
+def _no_file(path: Path) -> str:
+    if path.is_fifo() or str(path) == "-":
+        return "a pipe, and files are read more than once: write what comes out of it to one, packed or not"
+    return "is not a file" if path.exists() else "no such file"
 
 
 def _read_folder(folder: Path, options: ReadOptions, name: str | None) -> KnowledgeGraph:
