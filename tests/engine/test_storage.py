@@ -77,6 +77,14 @@ def test_a_device_that_is_not_there_is_told(
     assert Engine.open(folder, "auto").encoder.device.type == "cpu"
 
 
+def test_an_engine_that_is_not_finished_is_told_to_be(tmp_path: Path) -> None:
+    (tmp_path / ".films.fit").mkdir()
+    with pytest.raises(EngineError, match="films is not fitted yet: the same `pathformer fit` goes on where it was"):
+        pf.load(tmp_path / "films")
+    with pytest.raises(EngineError, match=r"others does not exist: make one with"):
+        pf.load(tmp_path / "others")
+
+
 def test_reports_are_kept(engine: Engine, tmp_path: Path) -> None:
     with_report = Engine(engine.kg, engine.model, engine.index, files={"report.md": b"# films\n"})
     opened = pf.load(with_report.save(tmp_path / "films"))

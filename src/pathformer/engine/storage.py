@@ -51,6 +51,7 @@ __all__ = [
     "retell",
     "save_parts",
     "searched_rows",
+    "unfinished",
 ]
 
 CARD, RELEASE, NOTICES = "MODEL_CARD.md", "release.json", "LICENSES.md"
@@ -184,6 +185,11 @@ def _open_index(folder: Path, model: Model, form: str, device: torch.device | st
     return load(folder, space=model.space, device=device)
 
 
+def unfinished(folder: Path) -> Path:
+    """Where the work in progress lies of a fit that is to be written to a folder."""
+    return folder.parent / f".{folder.name}.fit"
+
+
 def read_header(folder: Path) -> dict[str, Any]:
     """What an engine says of itself; a folder that holds none is told what it is instead."""
     if not is_engine(folder):
@@ -195,6 +201,8 @@ def read_header(folder: Path) -> dict[str, Any]:
             raise EngineError(
                 f"{folder} is a run of `pathformer train`: make an engine of it with `pathformer release {folder} DIR`"
             )
+        if unfinished(folder).is_dir():
+            raise EngineError(f"{folder} is not fitted yet: the same `pathformer fit` goes on where it was stopped")
         if folder.is_dir():
             raise EngineError(f"{folder} holds no engine: make one with `pathformer fit TRIPLES --out DIR`")
         raise EngineError(f"{folder} does not exist: make one with `pathformer fit TRIPLES --out {folder}`")

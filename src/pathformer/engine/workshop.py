@@ -19,6 +19,7 @@ from typing import Any
 
 from pathformer.config import changed
 from pathformer.engine.scale import Scale
+from pathformer.engine.storage import unfinished
 from pathformer.errors import InputError
 from pathformer.kg.knowledge import KnowledgeGraph
 from pathformer.training.checkpoint import as_stored
@@ -47,7 +48,7 @@ def workshop(
         with tempfile.TemporaryDirectory(prefix="pathformer-fit-") as temporary:
             yield Path(temporary)
         return
-    folder = target.parent / f".{target.name}.fit"
+    folder = unfinished(target)
     facts = as_stored({"fingerprint": kg.fingerprint(), "scale": asdict(scale)})
     with _locked(folder, target):
         check()
