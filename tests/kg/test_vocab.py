@@ -79,6 +79,20 @@ def test_an_unknown_name_gives_the_closest(vocabulary: Vocabulary) -> None:
         vocabulary.entity_id("")
 
 
+def test_the_iris_that_end_in_a_name_are_the_closest() -> None:
+    iris = ["http://x.org/Person", "http://y.org#person", "http://x.org/person/Bob", "ex:Knows", "Persons"]
+    vocabulary = Vocabulary.of(iris, ["http://x.org/knows", "http://x.org/knows_of"])
+    with pytest.raises(UnknownNameError) as caught:
+        vocabulary.entity_id("Person")
+    assert str(caught.value) == "no entity 'Person'; closest: 'http://x.org/Person', 'http://y.org#person'"
+    for name, found in (("knows", ("ex:Knows",)), ("Bob", ("http://x.org/person/Bob",)), ("Persona", ("Persons",))):
+        with pytest.raises(UnknownNameError) as caught:
+            vocabulary.entity_id(name)
+        assert caught.value.closest == found
+    with pytest.raises(UnknownNameError, match=r"no relation 'knows'; closest: 'http://x\.org/knows'$"):
+        vocabulary.relation_id("knows")
+
+
 def test_an_unknown_name_of_megabytes_is_shortened(vocabulary: Vocabulary) -> None:
     name = "a" * 100 + "b" * 1_000_000 + "c" * 100
     with pytest.raises(UnknownNameError) as caught:

@@ -17,6 +17,7 @@ __all__ = ["Lookup"]
 _ALL = 20_000  # up to so many names all are compared for a message (0.2 s); beyond it those that share a piece
 _SHARED = 2_000  # how many of those
 _PIECE = 4  # letters
+_TOLD = 3  # names that a message tells
 
 
 class Lookup:
@@ -49,7 +50,9 @@ class Lookup:
         return None
 
     def unknown(self, name: str) -> UnknownNameError:
-        """The error that says so, with the closest names and labels."""
+        """The error that says so, with the closest names and labels; of IRIs those that end in the name."""
+        if local := list(islice(_local(name, self.names, self._folded_names), _TOLD)):
+            return UnknownNameError(self.kind, name, local)
         candidates = _candidates(name, self.names, self._folded_names)
         if self.labels is not None:
             candidates = chain(candidates, _candidates(name, self.labels, self._folded_labels))
@@ -62,6 +65,14 @@ class Lookup:
     @cached_property
     def _folded_labels(self) -> Names:
         return Names.of(()) if self.labels is None else self.labels.folded()
+
+
+def _local(name: str, names: Names, folded: Names) -> Iterator[str]:
+    """The names that end in this one behind a slash, a hash or a colon, as IRIs do, whatever their case."""
+    text = fold(name)
+    for ending in (f"{sign}{text}" for sign in ("/", "#", ":") if text):
+        places = islice(_holding(ending, folded), _SHARED)
+        yield from (names[place] for place in places if folded[place].endswith(ending))
 
 
 def _candidates(name: str, names: Names, folded: Names) -> Iterator[str]:
