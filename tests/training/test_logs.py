@@ -108,6 +108,13 @@ def test_on_a_terminal_a_bar() -> None:
     assert "a line that stays" in out.getvalue()
 
 
+@pytest.mark.parametrize("terminal", [False, True])
+def test_a_line_is_folded_on_a_terminal_alone(terminal: bool) -> None:
+    out = io.StringIO()
+    Display(Console(file=out, force_terminal=terminal, width=40, color_system=None)).say("word " * 20 + "end")
+    assert len(out.getvalue().splitlines()) == (3 if terminal else 1)
+
+
 def test_a_folder_is_named_as_it_is() -> None:
     out = io.StringIO()
     for terminal in (False, True):

@@ -59,8 +59,9 @@ class Display:
             self.console.print(f"{self._label}step {step:,}  {progress:.0%}  {text}", highlight=False)
 
     def say(self, text: str) -> None:
-        """A line that stays."""
-        self._bar.console.print(f"{self._label}{text}", highlight=False, markup=False)
+        """A line that stays; what is no terminal has it whole."""
+        console = self._bar.console
+        console.print(f"{self._label}{text}", highlight=False, markup=False, soft_wrap=not console.is_terminal)
 
     def labelled(self, label: str) -> Display:
         """Another one for a part of the same work."""
