@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import runpy
 import sys
 from pathlib import Path
@@ -50,3 +51,16 @@ def test_training_queries_are_asked_for_their_own_answers(case: dict[str, Any]) 
 def test_cases_are_rows_of_the_other_benchmark(case: dict[str, Any]) -> None:
     rows = runpy.run_path(str(BENCHMARKS / "methods.py"))["METHODS"]
     assert all(row in rows and times >= 1 and updates % 4 == 0 for row, times, updates in case["CASES"].values())
+
+
+def test_the_page_shows_what_is_recorded() -> None:
+    stored = BENCHMARKS / "results" / "floor-codex-s.json"
+    figures = json.loads(stored.read_text(encoding="utf-8"))["figures"]
+    page = (BENCHMARKS.parent / "docs" / "methods" / "index.md").read_text(encoding="utf-8")
+    assert len(figures) == 5
+    for case, quarters in figures.items():
+        last = quarters[-1]
+        trained, test = last["trained"], last["test"]
+        cells = (case.split()[-1], f"{last['updates']:,}", f"{last['at the floor']} %", trained["1p"], trained["2i"])
+        line = " | ".join(map(str, (*cells, test["1p"], test["2i"], test["avg"])))
+        assert f"| {line} |" in page, case
