@@ -118,6 +118,10 @@ def test_what_cannot_be_shown_is_said_in_a_sentence(graph: Path, tmp_path: Path)
     assert refused(1, 2, "--svg", tmp_path / "x.svg").startswith("--svg draws one table of MRR, found 2")
     assert refused(15, "--svg", tmp_path / "x.svg").startswith("--svg draws one table of MRR, found 0")
     assert refused("--run", 1) == "--run needs --minutes: the training time of each row"
+    assert (
+        refused("--run", 1, "--minutes", 1, "--total", 0.25, "--jobs", 2, "--variant", "new")
+        == "--total 0.25 starts nothing: 19 s of it are kept for saving"
+    )
     assert refused("--run", 9, "--minutes", 1).startswith("no table of 9 is made of runs")
     assert refused("--run", 1, "--minutes", 1, "--only", "BetaF").startswith(
         "no row 'BetaF' in these tables; closest: 'BetaE'"

@@ -201,9 +201,14 @@ def _lacking(
 def _run(
     boxes: Sequence[Box], results: Path, total: float | None, *, data: Path | None, device: str, jobs: int
 ) -> None:
+    from pathformer.errors import InputError
+    from pathformer.experiments.box import GRACE
     from pathformer.experiments.boxes import fill
 
     seconds = None if total is None else 60 * total
+    spare = GRACE + 2.0 * jobs
+    if seconds is not None and seconds <= spare:
+        raise InputError(f"--total {total:g} starts nothing: {spare:.0f} s of it are kept for saving")
     filled = fill(boxes, results, results / "work", seconds=seconds, data=data, device=device, jobs=jobs)
     for name, words in filled.failed.items():
         typer.secho(f"{name} failed: {words}", fg=typer.colors.RED, err=True)
