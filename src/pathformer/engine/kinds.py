@@ -73,11 +73,11 @@ class Kinds:
         own = sorted((self.starts(each) for each in self.graph.relations_of(entity).tolist()), key=len, reverse=True)
         others = np.empty(0, np.int32)
         for place, starts in enumerate(own):
-            fewer = np.setdiff1d(starts, [entity]) if not place else np.intersect1d(others, starts, assume_unique=True)
+            fewer = starts[np.isin(starts, others, kind="table")] if place else starts[starts != entity]
             if len(fewer) < _SEVERAL:
                 break
             others = fewer
-        return len(others), int(np.isin(others, self.starts(relation)).sum())
+        return len(others), int(np.isin(others, self.starts(relation), kind="table").sum())
 
     def leads_back(self, relation: int) -> bool:
         """Whether a directed relation leads from anything to itself, or from too few things to tell."""
