@@ -33,14 +33,28 @@ def take(folders: Iterable[Path], into: Path = PACKAGED, apart: Path = APART) ->
         shown, other = _tried(record, before)
         shown.write(into)
         if other is not None:
-            other.write(apart / other.commit)
+            other.write(_free(apart, other))
         yield f"{record.file_name}: {_words(record, before, shown)}{f'; also there: {others}' if others else ''}"
 
 
 def _tried(record: Record, before: Record | None) -> tuple[Record, Record | None]:
-    """Which of two results of a name is shown, and which one is laid apart; none: it is no row, or neither can be."""
-    shown = to_show([before, record]) if before is not None and record.run in ROWS and not record.variant else None
+    """Which of two results of a name is shown, and which one is laid apart.
+
+    None: it is no row, or neither can be, or they are the same.
+    """
+    if before is None or before == record or record.run not in ROWS or record.variant:
+        return record, None
+    shown = to_show([before, record])
     return (record, None) if shown is None else (shown, before if shown is record else record)
+
+
+def _free(apart: Path, record: Record) -> Path:
+    """The folder of its commit, or one more of that name where another try of the row lies there."""
+    folder, number = apart / record.commit, 1
+    while (file := folder / record.file_name).is_file() and Record.read(file) != record:
+        number += 1
+        folder = apart / f"{record.commit}-{number}"
+    return folder
 
 
 def _checked(folder: Path) -> list[Record]:
@@ -58,8 +72,8 @@ def _checked(folder: Path) -> list[Record]:
 
 def _words(record: Record, before: Record | None, shown: Record) -> str:
     told = f"{_average(record)} at {record.commit}"
-    if before is None:
-        return f"new, {told}"
+    if before is None or before == record:
+        return f"{'new' if before is None else 'there already'}, {told}"
     old = f"{_average(before)} at {before.commit}"
     return f"{old}, now {told}" if shown is record else f"{old} stays, laid apart: {told}"
 

@@ -73,6 +73,22 @@ def test_of_two_tries_of_a_row_the_one_is_shown_that_the_rule_names(
     assert {path.relative_to(apart).as_posix() for path in apart.rglob("*.json")} == laid
 
 
+def test_what_is_taken_twice_is_one_try(take: Take, tmp_path: Path) -> None:
+    """It was laid apart from itself, and the page told of a second try."""
+    old, new, apart = (tmp_path / name for name in ("old", "new", "apart"))
+    once = replace(made("fb15k-237-epfo-mlp", 9.0), beside=10, curve=[{"seconds": 1.0, "1p": 5.0}])
+    once.write(new)
+    assert list(take([new], old, apart)) == ["fb15k-237-epfo-mlp@5min.json: new, avg 9.0 at new"]
+    assert list(take([new], old, apart)) == ["fb15k-237-epfo-mlp@5min.json: there already, avg 9.0 at new"]
+    assert not apart.exists()
+    for seconds in (3.0, 2.0, 3.0):  # of the same commit, each kept once
+        replace(once, seconds=seconds, curve=[{"seconds": 1.0, "1p": 4.0}]).write(new)
+        list(take([new], old, apart))
+    laid = {path.parent.name: Record.read(path).seconds for path in apart.rglob("*.json")}
+    assert laid == {"new": 3.0, "new-2": 2.0}
+    assert [record.seconds for record in read_records([old])] == [1.0]
+
+
 @pytest.mark.parametrize(
     ("wrong", "words"),
     [
