@@ -24,7 +24,7 @@ import torch
 from pathformer.errors import DivergedError
 from pathformer.evaluation.report import Report
 from pathformer.nn.memory import keep_freed_memory
-from pathformer.training import checkpoint
+from pathformer.training import checkpoint, generators
 from pathformer.training.display import Display, duration
 from pathformer.training.fresh import Fresh
 from pathformer.training.interrupt import Interrupt
@@ -101,7 +101,7 @@ class _Run:
             self.step.load(saved.part("optimizer"), facts["step"])
             if self.step.average is not None:
                 self.step.average.load(saved.part("average"))
-            _set_generators(saved.part("generator"), self.step.device)
+            generators.restore(saved.part("generator"), self.step.device)
             self.clock = Clock(self.config.steps, self.config.minutes, step=facts["step"], seconds=facts["seconds"])
             self.phase, self.factor = facts["phase"], facts["factor"]
             self.step.adam.set_rate(self.config.update.rate * self.factor)
@@ -130,7 +130,7 @@ class _Run:
         tensors |= {f"optimizer.{name}": tensor for name, tensor in self.step.state().items()}
         if self.step.average is not None:
             tensors |= {f"average.{name}": tensor for name, tensor in self.step.average.state().items()}
-        tensors |= {f"generator.{name}": tensor for name, tensor in _generators(self.step.device).items()}
+        tensors |= {f"generator.{name}": tensor for name, tensor in generators.states(self.step.device).items()}
         checkpoint.write(self.last, facts, tensors)
         self._saved = self.clock.seconds
 
@@ -294,17 +294,3 @@ def _freed_memory(device: torch.device) -> AbstractContextManager[None]:
 def _memory(device: torch.device) -> dict[str, float]:
     """The most that tensors have held on a card so far, in GB; of a processor nobody keeps count."""
     return {"memory_gb": torch.cuda.max_memory_allocated(device) / 1e9} if device.type == "cuda" else {}
-
-
-def _generators(device: torch.device) -> dict[str, torch.Tensor]:
-    """The state of torch's generators: a run draws from that of its device, its first weights from the processor's."""
-    states = {"cpu": torch.get_rng_state()}
-    if device.type == "cuda":
-        states["cuda"] = torch.cuda.get_rng_state(device)
-    return states
-
-
-def _set_generators(states: Mapping[str, torch.Tensor], device: torch.device) -> None:
-    torch.set_rng_state(states["cpu"].cpu())
-    if device.type == "cuda" and "cuda" in states:
-        torch.cuda.set_rng_state(states["cuda"].cpu(), device)
