@@ -100,6 +100,7 @@ def test_an_engine_that_another_command_changed_meanwhile_keeps_that_change(
     with pytest.raises(InputError, match=f"another command changed {folder} meanwhile: update it again, with the same"):
         update_engine(folder, more, minutes=0.01, progress=False)
     monkeypatch.undo()
+    assert [path.name for path in folder.parent.iterdir()] == [folder.name]
     assert Engine.open(folder).about["note"] == "first"
     assert update_engine(folder, more, minutes=0.01, progress=False).kg.vocabulary.entity_count == 52
 

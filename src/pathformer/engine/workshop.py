@@ -42,7 +42,7 @@ def workshop(
 ) -> Iterator[Path]:
     """The folder to work in for `target`, locked; without a target a temporary one.
 
-    check: called when nobody else can be writing `target` any more.
+    check: called when nobody else can be writing `target` any more; what it refuses leaves no new folder.
     """
     if target is None:
         with tempfile.TemporaryDirectory(prefix="pathformer-fit-") as temporary:
@@ -51,7 +51,12 @@ def workshop(
     folder = unfinished(target)
     facts = as_stored({"fingerprint": kg.fingerprint(), "scale": asdict(scale)})
     with _locked(folder, target):
-        check()
+        try:
+            check()
+        except InputError:
+            if not (folder / _HEADER).is_file():
+                _remove(folder)
+            raise
         shutil.rmtree(_aside(folder), ignore_errors=True)  # of a fit that was stopped while it cleared up
         if fresh:
             _clear(folder)
