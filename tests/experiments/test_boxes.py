@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 import signal
 import time
 from pathlib import Path
@@ -126,7 +127,7 @@ def test_on_a_card_every_update_is_one_of_the_run(
     with pytest.raises(RankedError):
         one_box.run_box(asked, Shelf(asked.runs()), terms, Display(Console(file=said, width=1000)))
     assert made == [step for step in range(3) for _ in EPFO_TRAINED]
-    assert "kernels compiled in 0 s, before the clock started\n" in said.getvalue()
+    assert re.search(r"kernels compiled in \d+ s, before the clock started\n", said.getvalue())
 
 
 def test_a_run_that_fails_is_told_and_the_next_one_runs(

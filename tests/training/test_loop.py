@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import signal
 import subprocess
 import sys
 import time
@@ -124,6 +125,7 @@ def test_a_killed_run_continues_to_the_same_bits(tmp_path: Path) -> None:
     while not path.exists() or checkpoint.read_facts(path)["step"] < 20:
         assert process.poll() is None, "the run ended before it could be killed"
         time.sleep(0.01)
+    process.send_signal(signal.SIGSTOP)  # it must not end before it is killed, however busy the machine is
     with pytest.raises(InputError, match=rf"^process {process.pid} on .* is at work in .*cut: wait for it, or choose"):
         toy.run(tmp_path / "cut", toy.quiet(), steps=steps)
     process.kill()
