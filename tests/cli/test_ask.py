@@ -196,7 +196,7 @@ def test_predictions_that_the_options_hide_are_told(films: str) -> None:
 
 
 def test_predictions_of_another_kind_are_held_back_and_told(films: str) -> None:
-    told = "held back: nothing like them stands in that place in the graph (--any-kind or any_kind=True shows them)"
+    told = "held back: the graph has no link like them (--any-kind or any_kind=True shows them)"
     output = ask(films, TWO_HOPS, "--no-why").output.splitlines()
     assert [line.split()[1] for line in output[:2]] == ["Mastroianni", "[Fonda]"]
     assert output[2] == f"of the nearest predictions 5 are {told}"

@@ -259,7 +259,7 @@ def test_a_probability_that_was_not_measured_has_a_question_mark(answers: Answer
         "3  Cleo (cleo)  predicted    95 %?",
         "4  Dan (dan)    predicted     80 %",
     ]
-    assert "a probability with ? was not measured: nothing like it stands in that place in the graph" in text
+    assert "a probability with ? was not measured: the graph has no link like it" in text
     assert "?" not in printed(answers, why=False)
     assert "95 %?" in mixed._repr_html_()
     assert [row["calibrated"] for row in csv.DictReader(io.StringIO(mixed.to_csv()))] == ["True", "False", "True"]

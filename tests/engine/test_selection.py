@@ -101,7 +101,7 @@ def test_an_engine_that_measured_nothing_holds_back_all_the_same(engine: Engine)
     assert not any(a.calibrated for a in answers.predicted)
     assert notes(answers).splitlines() == [
         f"of the nearest predictions {len(answers.held_back)} are held back: "
-        "nothing like them stands in that place in the graph (--any-kind or any_kind=True shows them)",
+        "the graph has no link like them (--any-kind or any_kind=True shows them)",
         "probabilities are a mere habit: too little was held out to measure them by",
     ]
 
@@ -109,7 +109,7 @@ def test_an_engine_that_measured_nothing_holds_back_all_the_same(engine: Engine)
 def test_they_are_told_and_handed_on(measured: Engine) -> None:
     answers = measured.ask(DIRECTED, top=100)
     several = len(answers.held_back)
-    told = f"of the nearest predictions {several} are held back: nothing like them stands in that place in the graph"
+    told = f"of the nearest predictions {several} are held back: the graph has no link like them"
     assert told in notes(answers)
     assert told in html_table(answers)
     assert repr(answers) == f"<Answers: 4 known, 2 predicted, {several} held back; {DIRECTED}>"
@@ -118,7 +118,7 @@ def test_they_are_told_and_handed_on(measured: Engine) -> None:
     assert all(not one["calibrated"] and not one["known"] and one["why"] is None for one in read["held_back"])
     one = replace(answers, held_back=answers.held_back[:1])
     assert notes(one) == (
-        "of the nearest predictions one is held back: nothing like it stands in that place in the graph "
+        "of the nearest predictions one is held back: the graph has no link like it "
         "(--any-kind or any_kind=True shows it)"
     )
     assert notes(replace(answers, held_back=())) == ""

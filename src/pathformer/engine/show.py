@@ -120,7 +120,7 @@ def notes(answers: Answers) -> str:
     """What is to be said of the answers together, a line each."""
     doubt = answers.doubt
     if not doubt and any(not answer.calibrated for answer in answers):
-        doubt = "a probability with ? was not measured: nothing like it stands in that place in the graph"
+        doubt = "a probability with ? was not measured: the graph has no link like it"
     told = (answers.note, _held_back(len(answers.held_back)), doubt if answers.predicted else "")
     return "\n".join(map(visible, filter(None, told)))
 
@@ -130,6 +130,6 @@ def _held_back(count: int) -> str:
         return ""
     these, them = ("one is", "it") if count == 1 else (f"{count:,} are", "them")
     return (
-        f"of the nearest predictions {these} held back: nothing like {them} stands in that place in the graph "
+        f"of the nearest predictions {these} held back: the graph has no link like {them} "
         f"(--any-kind or any_kind=True shows {them})"
     )
