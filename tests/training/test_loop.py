@@ -166,6 +166,18 @@ def test_a_run_killed_between_its_last_update_and_its_last_validation_makes_it(
     assert steps == [10, 20]
 
 
+def test_a_validation_that_no_save_knows_of_is_logged_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In a box of time one may fall due at a step that is saved already, and a kill may come before the next save."""
+    toy.interrupt(monkeypatch, {12})
+    toy.run(tmp_path, toy.quiet(), validations=2)
+    saved = checkpoint.read(tmp_path / "last.safetensors")
+    assert (saved.facts["step"], saved.facts["ranked"]) == (12, 12)
+    before = {**saved.facts, "ranked": -1, "validated": 0, "best": None}
+    checkpoint.write(tmp_path / "last.safetensors", before, saved.tensors)
+    assert toy.run(tmp_path, toy.quiet(), validations=2).finished
+    assert [line["step"] for line in figures(tmp_path) if "valid/mrr" in line] == [12, 24]
+
+
 def test_the_rate_follows_the_reference_and_moments_start_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     rates, resets = [], []
     update = TrainingStep.update

@@ -94,6 +94,7 @@ class _Run:
 
     def resume(self) -> None:
         """Take up the last checkpoint, if there is one."""
+        ranked = True
         if self.last.is_file():
             saved = checkpoint.read(self.last, self.step.device)
             facts = saved.facts
@@ -107,11 +108,12 @@ class _Run:
             self.step.adam.set_rate(self.config.update.rate * self.factor)
             self.best, self.validated = facts["best"] and tuple(facts["best"]), facts["validated"]
             self._ranked = facts.get("ranked", -1)  # a run from before it was written down has none
+            ranked = "ranked" not in facts or self._ranked == self.clock.step
             at = f"at step {self.clock.step:,}"
             done = f"{self.folder} had finished, {at}: nothing is left to train"
             self.display.say(done if self.over else f"continues {at} of {self.folder}")
         self._saved = self._looked = self.clock.seconds
-        self.logs = open_logs(self.folder, self.clock.step, ranked=self.over or not self.clock.done)
+        self.logs = open_logs(self.folder, self.clock.step, ranked=ranked)
 
     def save(self) -> None:
         """Write `last.safetensors`; weights that are no numbers are never written."""
