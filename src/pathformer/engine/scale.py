@@ -30,7 +30,7 @@ _LOGITS = 1 << 25  # numbers of a batch's softmax over all entities, 128 MiB: be
 _RANKED = 1 << 28  # distances that ranking the held-out queries may take
 _MANY = 30_000  # entities from which on `fast` has its form for many: twice FB15k-237's, half of NELL995's
 _DOMAINS = 4.0  # of the rate, on a processor: on validation 0.2, 1 and 16 were all behind it (docs/fit.md)
-_NEGATED = {"negate": "token"}  # not "fork", as `fast` has it: on UMLS, on a processor, 70.5 against 67.5
+_NEGATED = {"negate": "token"}  # not "fork", as `fast` has it: UMLS then denies only what it saw (docs/fit.md)
 _KNOWN = 1e-3  # part of a step for links that the ComplEx has learned: in that form nothing that moves answers them
 
 
