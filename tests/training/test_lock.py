@@ -98,6 +98,30 @@ def test_network_folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number
             asked_elsewhere(tmp_path)
 
 
+def test_on_windows_an_open_file_is_taken_away_when_it_is_closed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    unlink, close = Path.unlink, os.close
+    closed: list[int] = []
+
+    def refused(path: Path, missing_ok: bool = False) -> None:
+        if not closed:
+            raise PermissionError(errno.EACCES, "used by another process")
+        unlink(path, missing_ok)
+
+    def noted(lock: int) -> None:
+        close(lock)
+        closed.append(lock)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(sys, "platform", "win32")
+        with alone(tmp_path / "run"):
+            patch.setattr(Path, "unlink", refused)
+            patch.setattr(os, "close", noted)
+    assert len(closed) == 1
+    assert not any(tmp_path.iterdir())
+
+
 def test_where_nothing_can_be_written_is_told(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with (

@@ -63,7 +63,7 @@ def write(path: Path, facts: Mapping[str, Any], tensors: Mapping[str, Tensor]) -
             whole = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
             save_file(whole, draft, {_KEY: json.dumps({"format": FORMAT, **facts})})
             draft.chmod(mode)
-            with draft.open("rb") as file:
+            with draft.open("r+b") as file:  # Windows flushes no file that is open for reading alone
                 os.fsync(file.fileno())
             draft.replace(path)
     except (OSError, SafetensorError) as error:

@@ -2,7 +2,7 @@
 
 The lock is the system's (`flock`): it is gone as soon as the process that holds it is, however that ended, and a file
 that a killed one has left holds nobody up. On a network folder it holds between machines, where the file system has
-such locks; where it has none, everybody can have it.
+such locks; where it has none, as on Windows, everybody can have it.
 """
 
 from __future__ import annotations
@@ -51,6 +51,9 @@ def alone(folder: Path) -> Iterator[None]:
         with suppress(OSError):
             (folder / FILE).unlink()  # while it is held: nobody else's is taken away
         os.close(lock)
+        if sys.platform == "win32":  # no open file can be taken away there, and none is held
+            with suppress(OSError):
+                (folder / FILE).unlink()
         if made:
             with suppress(OSError):  # it holds something
                 folder.rmdir()
