@@ -48,6 +48,24 @@ def test_what_is_interrupted_stays_and_what_is_done_goes(tmp_path: Path) -> None
     assert not any((tmp_path / "deep").iterdir())
 
 
+def test_a_folder_that_cannot_be_moved_is_left_with_its_lock_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As on Windows, where the lock is an open file: a fit that had written its engine ended in a traceback."""
+
+    def refused(*_: object) -> None:
+        raise PermissionError
+
+    with workshop(tmp_path / "engine", KG, settings()) as folder:
+        (folder / "training").mkdir()
+        monkeypatch.setattr(Path, "rename", refused)
+    assert [path.name for path in folder.iterdir()] == ["lock"]
+    monkeypatch.undo()
+    with workshop(tmp_path / "engine", KG, settings(2.0)):
+        pass
+    assert not any(tmp_path.iterdir())
+
+
 def test_what_a_fit_left_that_was_stopped_while_clearing_up_goes(tmp_path: Path) -> None:
     left = tmp_path / ".engine.done" / "training"
     left.mkdir(parents=True)

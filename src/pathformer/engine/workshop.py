@@ -115,10 +115,16 @@ def _clear(folder: Path) -> None:
 
 
 def _remove(folder: Path) -> None:
-    """In one step, so that a fit that begins meanwhile finds the folder or none."""
+    """In one step, so that a fit that begins meanwhile finds the folder or none.
+
+    Windows moves no folder in which a file is open: there it stays, and the lock in it alone.
+    """
     aside = _aside(folder)
     shutil.rmtree(aside, ignore_errors=True)
-    folder.rename(aside)
+    try:
+        folder.rename(aside)
+    except PermissionError:
+        _clear(folder)
     shutil.rmtree(aside, ignore_errors=True)
 
 
