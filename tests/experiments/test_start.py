@@ -82,6 +82,16 @@ def test_a_link_predictor_is_trained_first_and_its_tables_taken_over(folder: Pat
     assert not list((tmp_path / "run").rglob("*.safetensors"))
 
 
+def test_what_is_trained_first_may_have_a_time_of_its_own(folder: Path, tmp_path: Path) -> None:
+    links = f"start={folder / 'links.toml'}"
+    train(folder, tmp_path / "run", links, "start_minutes=0.01")
+    first, own = (checkpoint.read_facts(tmp_path / part / "last.safetensors") for part in ("run/start", "run"))
+    assert first["settings"]["training"]["minutes"] == 0.01
+    assert own["settings"]["training"]["minutes"] is None
+    with pytest.raises(ConfigError, match=r"start_minutes is for a run that is trained first; .*start is trained"):
+        train(folder, tmp_path / "again", f"start={tmp_path / 'run/start'}", "start_minutes=0.01")
+
+
 def test_another_graph_is_no_start(folder: Path, tmp_path: Path) -> None:
     other = LINKS.format(graph=folder / "other")
     (tmp_path / "other.toml").write_text(other)

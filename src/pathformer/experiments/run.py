@@ -128,10 +128,13 @@ def _first(run: Run, folder: Path, material: Material, device: str, display: Dis
     """What a run starts from: a checkpoint that is there, or a run of one method that is trained first, in `folder`."""
     found = Path(run.start)
     if found.exists() and found.suffix != ".toml":
+        if run.start_minutes is not None:
+            raise ConfigError(f"start_minutes is for a run that is trained first; {run.start} is trained already")
         file = find_checkpoint(found)
         facts = checkpoint.read_facts(file)
         return Result(finished=True, step=facts["step"], seconds=0.0, last=file, best=file, best_mrr=None)
-    before = read_run(run.start, [f"training.seed={run.training.seed}"])
+    box = [] if run.start_minutes is None else [f"training.minutes={run.start_minutes}"]
+    before = read_run(run.start, [f"training.seed={run.training.seed}", *box])
     if before.dataset != run.dataset:
         raise ConfigError(f"a run on {run.dataset!r} cannot start from {run.start!r}, which is on {before.dataset!r}")
     display.say(f"first {run.start}: the tables start from what it learns")

@@ -50,6 +50,7 @@ class Run:
     trained: Literal["links", "epfo", "efol"] = "epfo"  # "EPFO figures come from the EPFO-trained model" (section V-A)
     method: str = "pathformer"
     start: str = ""  # a checkpoint, or a run trained first, whose tables this one's start from; ours
+    start_minutes: float | None = None  # of a run that is trained first, in place of its own
     note: str = ""  # where the paper is silent
     valid_queries: int | None = 1000  # of a structure at each validation; none: all
     training: Training = field(default_factory=Training)
