@@ -12,9 +12,11 @@ import training_toy as toy
 from rich.console import Console
 
 from pathformer.errors import CheckpointError, ConfigError
+from pathformer.experiments.keep import seconds_before
 from pathformer.experiments.run import Outcome, start_anew, train_run
 from pathformer.experiments.settings import read_run
 from pathformer.models.complex import ComplEx
+from pathformer.spaces.hermitian import side_by_side
 from pathformer.training import checkpoint
 from pathformer.training.display import Display
 
@@ -90,6 +92,32 @@ def test_what_is_trained_first_may_have_a_time_of_its_own(folder: Path, tmp_path
     assert own["settings"]["training"]["minutes"] is None
     with pytest.raises(ConfigError, match=r"start_minutes is for a run that is trained first; .*start is trained"):
         train(folder, tmp_path / "again", f"start={tmp_path / 'run/start'}", "start_minutes=0.01")
+
+
+def test_several_of_other_seeds_may_be_trained_first_and_stand_side_by_side(folder: Path, tmp_path: Path) -> None:
+    base = ["model.dim=32", "model.space=hermitian", "model.base=expected", "training.update.table_rate=0.0"]
+    several = [*base, f"start={folder / 'links.toml'}", "start_members=2", "training.seed=3"]
+    shown = io.StringIO()
+    train(folder, tmp_path / "run", *several, display=Display(Console(file=shown, width=200)))
+    assert re.search(r"first .*links\.toml, 2 of 2: the tables start", shown.getvalue())
+    first = [tmp_path / "run" / name for name in ("start", "start-2")]
+    settings = [checkpoint.read_facts(place / "best.safetensors")["settings"] for place in first]
+    assert [each["training"]["seed"] for each in settings] == [6, 7]
+    ours = tables(tmp_path / "run/last.safetensors")
+    assert torch.equal(ours, side_by_side([tables(place / "best.safetensors") for place in first]))
+
+    named = f"start={first[0]},{first[1]}"
+    train(folder, tmp_path / "again", *base, named, "training.seed=3")
+    assert torch.equal(tables(tmp_path / "again/last.safetensors"), ours)
+    took = [seconds_before(tmp_path / run, start, members) for run, start, members in (
+        ("run", str(folder / "links.toml"), 2), ("again", named.removeprefix("start="), 1)
+    )]  # fmt: skip
+    assert took[0] == took[1]
+    assert took[0] is not None
+    with pytest.raises(ConfigError, match="start_members is for a run that is trained first"):
+        train(folder, tmp_path / "none", *base, named, "start_members=2")
+    start_anew(tmp_path / "run")
+    assert not list((tmp_path / "run").rglob("*.safetensors"))
 
 
 def test_another_graph_is_no_start(folder: Path, tmp_path: Path) -> None:

@@ -49,7 +49,7 @@ def encode(made: Pathformer, query: Path | Fork, root: bool = True) -> Tensor:
         start = expected(made, start, made.entities.weight, query.operators[0])
     seen = torch.zeros_like(seen) if made.config.read == "operators" else seen
     tokens = torch.stack([seen, *operators])  # E_in
-    read = made.widen(made.paths(tokens, Packing.of([len(tokens)])).mean(dim=0))  # E_pq
+    read = made.widen(made.paths(made.narrow(tokens), Packing.of([len(tokens)])).mean(dim=0))  # E_pq
     if made.product is None:
         return read
     base = product(made, start, query.operators)
@@ -104,6 +104,7 @@ RECURSIONS: list[dict[str, object]] = [
     {"base": "product", "alone": 2, "fork": "sum", **HERMITIAN},
     {"base": "product", "alone": 1, "adds": "roots", "tokens": "own", **HERMITIAN},
     {"base": "product", "tokens": "own", "width": 12, "variable": "expected", **HERMITIAN},
+    {"base": "expected", "width": 12, "variable": "expected", **HERMITIAN},
     {"base": "expected", "variable": "expected", **HERMITIAN},
     {"base": "expected", "alone": 9, "variable": "expected", **HERMITIAN},
     {"base": "expected", "read": "operators", "sharpness": 3.0, **HERMITIAN},
@@ -206,7 +207,7 @@ def test_settings_are_checked() -> None:
         from_mapping(Config, {"space": "sphere", "temperature": -0.1})
     with pytest.raises(ConfigError, match="width 12 does not divide into 8 heads"):
         from_mapping(Config, {"width": 12})
-    with pytest.raises(ConfigError, match="width 16: an encoder of its own width has own tokens and expected variab"):
+    with pytest.raises(ConfigError, match="width 16: an encoder of its own width has a base and expected variables"):
         from_mapping(Config, {"width": 16, "base": "product", "tokens": "own"})
     with pytest.raises(ConfigError, match="dim 15 is odd: complex numbers have two parts"):
         from_mapping(Config, {"dim": 15, "heads": 5, "space": "hermitian"})

@@ -51,7 +51,7 @@ def run_facts(file: Path) -> dict[str, Any]:
         "seed": run.training.seed,
         "steps": steps,
         "seconds": max((line["seconds"] for line in log), default=facts["seconds"]),
-        "before": seconds_before(file.parent, run.start),
+        "before": seconds_before(file.parent, run.start, run.start_members),
         "memory_gb": max((line["memory_gb"] for line in log if "memory_gb" in line), default=None),
         "machine": _machine(machine),
         "commit": facts.get("commit", ""),

@@ -24,6 +24,7 @@ from pathformer.training import checkpoint
 from pathformer.training.logs import LOG, read_log
 
 __all__ = [
+    "START",
     "changes_of",
     "curve_of",
     "figures_of",
@@ -31,9 +32,11 @@ __all__ = [
     "record_of",
     "run_of",
     "seconds_before",
+    "start_folders",
     "trained_on",
 ]
 
+START = "start"  # the folder of what a run trains first
 _MINUTES = "training.minutes"
 _VALID = "valid/"  # what a log calls the figures of a validation
 
@@ -69,7 +72,7 @@ def record_of(
         minutes=settings.training.minutes,
         steps=max(line["step"] for line in log),
         seconds=round(max(line["seconds"] for line in log), 1),
-        before=seconds_before(folder, settings.start),
+        before=seconds_before(folder, settings.start, settings.start_members),
         queries_per_second=round(statistics.median(rates)) if rates else None,
         queries=next(iter(reports.values())).about["queries"],
         trained_on="unknown" if facts is None else trained_on(facts),
@@ -112,13 +115,19 @@ def curve_of(log: Sequence[Mapping[str, float]]) -> list[dict[str, float]]:
     ]
 
 
-def seconds_before(folder: Path, start: str) -> float | None:
-    """How long the run was trained that this one's tables start from: in its own folder, or wherever `start` is."""
+def start_folders(folder: Path, members: int = 1) -> list[Path]:
+    """Where a run keeps those that it starts from: `start`, `start-2`, ..."""
+    return [folder / (START if number == 0 else f"{START}-{number + 1}") for number in range(members)]
+
+
+def seconds_before(folder: Path, start: str, members: int = 1) -> float | None:
+    """How long the runs were trained that this one's tables start from: in its own folder, or wherever `start` is."""
     if not start:
         return 0.0
-    for last in (folder / "start" / "last.safetensors", Path(start) / "last.safetensors", Path(start)):
-        if last.is_file() and last.suffix == ".safetensors":
-            return round(float(checkpoint.read_facts(last)["seconds"]), 1)
+    for places in (start_folders(folder, members), [Path(start)], [Path(part) for part in start.split(",")]):
+        files = [place if place.suffix == ".safetensors" else place / "last.safetensors" for place in places]
+        if all(file.is_file() for file in files):
+            return round(sum(float(checkpoint.read_facts(file)["seconds"]) for file in files), 1)
     return None
 
 

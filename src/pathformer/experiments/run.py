@@ -17,7 +17,7 @@ from pathformer.evaluation.evaluate import ModelRanker, evaluate
 from pathformer.evaluation.report import Report
 from pathformer.experiments.cards import card_of_run
 from pathformer.experiments.drawn import first_set, fresh_set, with_origins
-from pathformer.experiments.keep import plain_settings
+from pathformer.experiments.keep import START, plain_settings, start_folders
 from pathformer.experiments.machine import commit, device_facts
 from pathformer.experiments.measure import find_checkpoint
 from pathformer.experiments.queries import QuerySets, query_sets
@@ -36,7 +36,7 @@ from pathformer.training.fresh import ROOM
 from pathformer.training.lock import alone
 from pathformer.training.logs import LOG
 from pathformer.training.loop import Result, Task, train
-from pathformer.training.start import start_tables
+from pathformer.training.start import as_one, start_tables
 
 __all__ = [
     "Material",
@@ -106,10 +106,11 @@ def _train_alone(
     (folder / "settings.toml").write_text(to_toml(run), encoding="utf-8")
     model = new_model(run, kg, place)
     if run.start and not (folder / "last.safetensors").is_file():
-        first = _first(run, folder / "start", Material(kg, sets), str(place), display)
-        if not first.finished:
-            return Outcome(result=first, reports={})
-        start_tables(model, _source(first.best or first.last, kg, place), run.training.seed)
+        firsts = _firsts(run, folder, Material(kg, sets), str(place), display)
+        if not firsts[-1].finished:
+            return Outcome(result=firsts[-1], reports={})
+        sources = [_source(first.best or first.last, kg, place) for first in firsts]
+        start_tables(model, as_one(sources), run.training.seed)
     task = Task(
         model=model,
         data=training_set(run, Material(kg, sets), place),
@@ -124,20 +125,46 @@ def _train_alone(
     return Outcome(result=result, reports=reports)
 
 
-def _first(run: Run, folder: Path, material: Material, device: str, display: Display) -> Result:
-    """What a run starts from: a checkpoint that is there, or a run of one method that is trained first, in `folder`."""
-    found = Path(run.start)
-    if found.exists() and found.suffix != ".toml":
-        if run.start_minutes is not None:
-            raise ConfigError(f"start_minutes is for a run that is trained first; {run.start} is trained already")
-        file = find_checkpoint(found)
-        facts = checkpoint.read_facts(file)
-        return Result(finished=True, step=facts["step"], seconds=0.0, last=file, best=file, best_mrr=None)
+def _firsts(run: Run, folder: Path, material: Material, device: str, display: Display) -> list[Result]:
+    """What a run starts from: checkpoints that are there, or a run that is trained first, once or of several seeds,
+    beside it in `folder`; those after one that was cut are not begun."""
+    found = _checkpoints(run.start)
+    if found:
+        for name, usual in (("start_minutes", None), ("start_members", 1)):
+            if getattr(run, name) != usual:
+                raise ConfigError(f"{name} is for a run that is trained first; {run.start} is trained already")
+        return [_trained(path) for path in found]
+    results = []
+    for number, place in enumerate(start_folders(folder, run.start_members)):
+        results.append(_first(run, number, place, material, device, display))
+        if not results[-1].finished:
+            break
+    return results
+
+
+def _checkpoints(start: str) -> list[Path]:
+    """The folders or files that are meant, none where a run file is."""
+    several = [Path(part) for part in start.split(",")]
+    found = [Path(start)] if Path(start).exists() else several if all(path.exists() for path in several) else []
+    return [] if any(path.suffix == ".toml" for path in found) else found
+
+
+def _trained(path: Path) -> Result:
+    """How the run ended that left this folder or file."""
+    file = find_checkpoint(path)
+    facts = checkpoint.read_facts(file)
+    return Result(finished=True, step=facts["step"], seconds=0.0, last=file, best=file, best_mrr=None)
+
+
+def _first(run: Run, number: int, folder: Path, material: Material, device: str, display: Display) -> Result:
+    """Train one of those that a run starts from."""
     box = [] if run.start_minutes is None else [f"training.minutes={run.start_minutes}"]
-    before = read_run(run.start, [f"training.seed={run.training.seed}", *box])
+    seed = run.training.seed * run.start_members + number
+    before = read_run(run.start, [f"training.seed={seed}", *box])
     if before.dataset != run.dataset:
         raise ConfigError(f"a run on {run.dataset!r} cannot start from {run.start!r}, which is on {before.dataset!r}")
-    display.say(f"first {run.start}: the tables start from what it learns")
+    which = f", {number + 1} of {run.start_members}" if run.start_members > 1 else ""
+    display.say(f"first {run.start}{which}: the tables start from what it learns")
     sets = material.sets.only(train=before.trained_structures, other=before.evaluated_structures)
     return train_run(
         before, folder, device=device, test=False, display=display, material=Material(material.kg, sets)
@@ -180,7 +207,8 @@ def start_anew(folder: Path) -> None:
         for pattern in ("tensorboard/events.out.tfevents.*", "test-*.json", "test-*.md"):
             for file in folder.glob(pattern):
                 file.unlink()
-        start_anew(folder / "start")
+        for before in (folder / START, *folder.glob(f"{START}-*")):
+            start_anew(before)
 
 
 def check_graph(last: Path, kg: KnowledgeGraph) -> None:

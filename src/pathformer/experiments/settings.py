@@ -49,8 +49,9 @@ class Run:
     queries: str = "betae"
     trained: Literal["links", "epfo", "efol"] = "epfo"  # "EPFO figures come from the EPFO-trained model" (section V-A)
     method: str = "pathformer"
-    start: str = ""  # a checkpoint, or a run trained first, whose tables this one's start from; ours
+    start: str = ""  # a checkpoint (several: a,b), or a run trained first, whose tables this one's start from; ours
     start_minutes: float | None = None  # of a run that is trained first, in place of its own
+    start_members: int = 1  # so many of them, each of another seed, side by side as one
     note: str = ""  # where the paper is silent
     valid_queries: int | None = 1000  # of a structure at each validation; none: all
     training: Training = field(default_factory=Training)

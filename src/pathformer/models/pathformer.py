@@ -91,7 +91,7 @@ class Config:
     tokens: Literal["shared", "own"] = (
         "shared"  # the tables whose rows it reads: own ones are no part of the base; ours
     )
-    width: int = 0  # of the encoder and its own tables, where not d; ours
+    width: int = 0  # of the encoder, and of own tables, where not d: shared rows are mapped to it; ours
     adds: Literal["everywhere", "roots"] = "everywhere"  # whether to branches of forks too, or only to answers; ours
     variable: Variable = "vector"  # what starts a path from a variable: E_v, or a mean of entities
     sharpness: float = 1.0  # factor of -Dist where an entity is expected; ours, above 1 unlikely ones count less
@@ -115,8 +115,8 @@ class Config:
             raise ValueError(f"negate {self.negate!r} is of points: in {self.space!r} nothing is negated")
         if self.exclude < 0.0:
             raise ValueError(f"exclude {self.exclude} is a strength: 0 or more")
-        if self.width and (self.tokens, self.variable) != ("own", "expected"):
-            raise ValueError(f"width {self.width}: an encoder of its own width has own tokens and expected variables")
+        if self.width and (self.base == "none" or self.variable != "expected"):
+            raise ValueError(f"width {self.width}: an encoder of its own width has a base and expected variables")
         ours = {"alone": 0, "read": "path", "tokens": "shared", "adds": "everywhere"}
         changed = [name for name, usual in ours.items() if getattr(self, name) != usual]
         if self.base == "none" and changed:
@@ -157,6 +157,7 @@ class Pathformer(Model):
             width, reach = c.width or c.dim, self.space.range
             self.token_entities = Table(entities, width, -reach, reach)
             self.token_operators = Table(relations + 1, width, -reach, reach)
+        self.narrow = nn.Linear(c.dim, c.width, bias=False) if c.width and c.tokens == "shared" else nn.Identity()
         self.widen = nn.Linear(c.width, c.dim) if c.width else nn.Identity()
         encoders = [encoder_of(c, beside) for beside in self.space.beside_margin]
         self.paths: nn.Module = encoders[0] if len(encoders) == 1 else SideBySide(encoders)
@@ -264,7 +265,7 @@ class Pathformer(Model):
         tokens = tokens[: len(packing.positions)]
         if self.config.read == "operators":
             tokens = tokens * (packing.positions > 0)[:, None]
-        said = self.widen(mean_pool(self.paths(tokens, packing), packing))
+        said = self.widen(mean_pool(self.paths(self.narrow(tokens), packing), packing))
         if heard is not None:
             said = said * heard[:count, None]
         return torch.cat([base[:count] + said, base[count:]])
