@@ -2,8 +2,8 @@
 
 A FOLDER is what `benchmarks/boxes.py` or `pathformer tables --run` has left: its `RUN@BUDGET.json`. A result of the
 same run, budget and variant is replaced; of a row that compares methods only if the rule of `tables/tries.py` says so,
-and the other try is laid apart. One of another budget stays and is named, since tables show the budget that most rows
-have: take it away where it was only an earlier try. Without a FOLDER only the docs are written.
+or names neither, and the other try is laid apart. One of another budget stays and is named, since tables show the
+budget that most rows have: take it away where it was only an earlier try. Without a FOLDER only the docs are written.
 """
 
 from __future__ import annotations
@@ -31,21 +31,21 @@ def take(folders: Iterable[Path], into: Path = PACKAGED, apart: Path = APART) ->
         before = next((old for old in there if old.minutes == record.minutes), None)
         others = ", ".join(old.budget for old in there if old.minutes != record.minutes)
         shown, other = _tried(record, before)
-        shown.write(into)
-        if other is not None:
+        if other is not None:  # first: what is replaced is not lost, whenever this ends
             other.write(_free(apart, other))
+        shown.write(into)
         yield f"{record.file_name}: {_words(record, before, shown)}{f'; also there: {others}' if others else ''}"
 
 
 def _tried(record: Record, before: Record | None) -> tuple[Record, Record | None]:
     """Which of two results of a name is shown, and which one is laid apart.
 
-    None: it is no row, or neither can be, or they are the same.
+    None: it is no row, or they are the same. Where the rule names neither, the newer one is shown, and the older kept.
     """
     if before is None or before == record or record.run not in ROWS or record.variant:
         return record, None
-    shown = to_show([before, record])
-    return (record, None) if shown is None else (shown, before if shown is record else record)
+    shown = to_show([before, record]) or record
+    return shown, before if shown is record else record
 
 
 def _free(apart: Path, record: Record) -> Path:

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from pathformer.experiments.records import Record, read_records
+from pathformer.experiments.tables.tries import read_tries
 from pathformer.query.structures import EPFO
 
 SCRIPT = Path(__file__).parents[2] / "scripts" / "take_results.py"
@@ -32,20 +33,22 @@ def made(run: str, value: float, minutes: float = 5.0, commit: str = "new", vari
 
 def test_a_result_takes_the_place_of_the_one_of_its_budget(take: Take, tmp_path: Path) -> None:
     old, new = tmp_path / "old", tmp_path / "new"
-    made("fb15k-237-epfo", 10.0, commit="a").write(old)
-    made("fb15k-237-epfo", 21.0, minutes=17.0, commit="b").write(old)
-    made("fb15k-237-epfo", 9.0, commit="c", variant="wide").write(old)
-    made("fb15k-237-epfo", 12.0).write(new)
+    made("fb15k-237-layers-2", 10.0, commit="a").write(old)
+    made("fb15k-237-layers-2", 21.0, minutes=17.0, commit="b").write(old)
+    made("fb15k-237-epfo-mlp", 9.0, commit="c", variant="wide").write(old)
+    made("fb15k-237-layers-2", 12.0).write(new)
+    made("fb15k-237-epfo-mlp", 8.0, variant="wide").write(new)
     made("nell995-epfo-gqe", 7.0, minutes=1.5).write(new)
     assert list(take([new], old, tmp_path / "apart")) == [
-        "fb15k-237-epfo@5min.json: avg 10.0 at a, now avg 12.0 at new; also there: 17 min",
+        "fb15k-237-epfo-mlp@5min-wide.json: avg 9.0 at c, now avg 8.0 at new",
+        "fb15k-237-layers-2@5min.json: avg 10.0 at a, now avg 12.0 at new; also there: 17 min",
         "nell995-epfo-gqe@90s.json: new, avg 7.0 at new",
     ]
     kept = {(record.file_name, record.commit) for record in read_records([old])}
     assert kept == {
-        ("fb15k-237-epfo@5min.json", "new"),
-        ("fb15k-237-epfo@17min.json", "b"),
-        ("fb15k-237-epfo@5min-wide.json", "c"),
+        ("fb15k-237-layers-2@5min.json", "new"),
+        ("fb15k-237-layers-2@17min.json", "b"),
+        ("fb15k-237-epfo-mlp@5min-wide.json", "new"),
         ("nell995-epfo-gqe@90s.json", "new"),
     }
     assert not (tmp_path / "apart").exists()
@@ -71,6 +74,19 @@ def test_of_two_tries_of_a_row_the_one_is_shown_that_the_rule_names(
     other = {"old": "new", "new": "old"}[shown]
     laid = set() if run.startswith("fast-") else {f"{other}/{run}@5min.json"}
     assert {path.relative_to(apart).as_posix() for path in apart.rglob("*.json")} == laid
+
+
+@pytest.mark.parametrize(("beside", "curve"), [(11, [{"seconds": 1.0, "1p": 5.0}]), (10, [])])
+def test_of_two_tries_that_the_rule_does_not_name_the_older_is_kept_apart(
+    take: Take, tmp_path: Path, beside: int, curve: list[dict[str, float]]
+) -> None:
+    """The newer one took its place, and the older was lost."""
+    old, new, apart = (tmp_path / name for name in ("old", "new", "apart"))
+    replace(made("fb15k-237-epfo-mlp", 9.0, commit="old"), beside=beside, curve=curve).write(old)
+    replace(made("fb15k-237-epfo-mlp", 7.0), beside=beside, curve=curve).write(new)
+    assert list(take([new], old, apart)) == ["fb15k-237-epfo-mlp@5min.json: avg 9.0 at old, now avg 7.0 at new"]
+    assert [record.commit for record in read_records([old])] == ["new"]
+    assert [record.commit for record in read_tries(apart)] == ["old"]
 
 
 def test_what_is_taken_twice_is_one_try(take: Take, tmp_path: Path) -> None:

@@ -78,6 +78,20 @@ def test_all_tries_stand_beside_each_other() -> None:
     assert tries(shown, []) == "No row was measured twice."
 
 
+def test_a_try_without_a_validation_is_told_of_too() -> None:
+    """The page could not be written; rows without one, of different trainings, were one row of it."""
+    names = {"fb15k-237-epfo-gqe": 6.0, "fb15k-237-epfo-q2b": 8.0}
+    blind = [replace(one_try(name, 4.0), curve=[]) for name in names]
+    seen = [one_try(name, validation) for name, validation in names.items()]
+    assert tries(seen, blind[:1]).splitlines()[2:] == [
+        "| GQE, FB15k-237 | 7.0 (1,200, `c6`) | not validated (1,200, `c4`) |"
+    ]
+    assert tries(blind, seen).splitlines()[2:] == [
+        "| GQE, FB15k-237 | not validated (1,200, `c4`) | 7.0 (1,200, `c6`) |",
+        "| Q2B, FB15k-237 | not validated (1,200, `c4`) | 9.0 (1,200, `c8`) |",
+    ]
+
+
 def test_the_page_says_truly_how_far_two_tries_lie_apart() -> None:
     """Of rows measured twice with ten on the card and the same settings; MLP-Mixer has another start since."""
     text = " ".join((ROOT / "docs" / "tables.md").read_text(encoding="utf-8").split())

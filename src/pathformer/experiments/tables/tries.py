@@ -35,7 +35,7 @@ def to_show(records: Iterable[Record]) -> Record | None:
 
 
 def last_validation(record: Record) -> float:
-    """The mean over all structures that the last validation looked at, in percent."""
+    """The mean over all structures that the last validation looked at, in percent; the record has one."""
     look = {name: value for name, value in record.curve[-1].items() if name != "seconds"}
     return sum(look.values()) / len(look)
 
@@ -47,7 +47,7 @@ def tries(shown: Sequence[Record], others: Sequence[Record]) -> str:
     """
     rows: dict[str, list[Progress]] = {}
     for row in progress(shown):
-        rows.setdefault(str(row.record.curve), []).append(row)
+        rows.setdefault(str(row.record.curve or row.record.run), []).append(row)
     lines = [_cells(same, apart) for same in rows.values() if (apart := _same_row(same[0].record, others))]
     return "\n".join(markdown_table(_HEADER, lines, _RULE)) if lines else "No row was measured twice."
 
@@ -65,7 +65,7 @@ def _cells(rows: Sequence[Progress], others: Sequence[Record]) -> tuple[str, ...
 
 
 def _words(record: Record, shown: Record) -> str:
-    """A try: its validation, then updates, commit, runs on the card and settings, both only where they are others."""
+    """A try: its validation if any, then updates, commit, runs on the card and settings, both where they are others."""
     keys = sorted({*changed(record), *changed(shown)})
     told = [
         f"{record.updates or 0:,}",
@@ -73,7 +73,8 @@ def _words(record: Record, shown: Record) -> str:
         *([f"{record.beside} runs"] if record.beside != SHARING else []),
         *(_setting(key, record) for key in keys if record.settings.get(key) != shown.settings.get(key)),
     ]
-    return f"{last_validation(record):.1f} ({', '.join(told)})"
+    validated = f"{last_validation(record):.1f}" if record.curve else "not validated"
+    return f"{validated} ({', '.join(told)})"
 
 
 def _setting(key: str, record: Record) -> str:
