@@ -97,6 +97,7 @@ RECURSIONS: list[dict[str, object]] = [
     {"fork": "weighed", "dim": 15, "heads": 5},
     {"fork": "both", "dim": 15, "heads": 5},
     {"fork": "both"},
+    {"fork": "both", "fork_width": 10},
     {"variable": "expected"},
     {"variable": "expected", "space": "sphere", "sharpness": 0.5},
     {"base": "product", "space": "sphere"},
@@ -209,6 +210,8 @@ def test_settings_are_checked() -> None:
         from_mapping(Config, {"width": 12})
     with pytest.raises(ConfigError, match="width 16: an encoder of its own width has a base and expected variables"):
         from_mapping(Config, {"width": 16, "base": "product", "tokens": "own"})
+    with pytest.raises(ConfigError, match="fork_width 8 is of the networks 'set', 'sum' and 'both', not 'mlp'"):
+        from_mapping(Config, {"fork_width": 8})
     with pytest.raises(ConfigError, match="dim 15 is odd: complex numbers have two parts"):
         from_mapping(Config, {"dim": 15, "heads": 5, "space": "hermitian"})
     with pytest.raises(ConfigError, match="alone, adds: of paths with a base, and base is 'none'"):

@@ -68,10 +68,10 @@ def fork_of(config: Config) -> nn.Module:
         case "mixer":
             return LeftFold(Mixer(d))
         case "set":
-            return SetFold(d)
+            return SetFold(d, config.fork_width)
         case "sum":
-            return SumFold(d, config.fork_dropout)
+            return SumFold(d, config.fork_dropout, width=config.fork_width)
         case "weighed":
             return WeighedFold(d)
         case "both":
-            return SumFold(d, config.fork_dropout, weighed=True)
+            return SumFold(d, config.fork_dropout, weighed=True, width=config.fork_width)

@@ -85,6 +85,7 @@ class Config:
     )
     fork_hidden: tuple[int, ...] = (2, 1)  # hidden sizes / d of MLP_k2 (k_2 = 3): silent, fits Table 7 to 0.1 M
     fork_dropout: float = 0.0  # of what the network of "sum" and "both" reads
+    fork_width: int = 0  # of the network of "set", "sum" and "both", where not d
     base: Literal["none", "product", "expected"] = "none"  # what the encoder adds to, see `_compose`; ours
     alone: int = 0  # paths of so many operators at most are their base alone; ours
     read: Literal["path", "operators"] = "path"  # what the encoder sees of a path with a base; ours
@@ -106,6 +107,10 @@ class Config:
             raise ValueError(f"{name} {self.width or self.dim} does not divide into {self.heads} heads")
         if min(self.layers, self.heads, self.hidden, self.dim) < 1:
             raise ValueError("dim, layers, heads and hidden are at least 1")
+        if self.fork_width < 0 or (self.fork_width and self.fork not in ("set", "sum", "both")):
+            raise ValueError(
+                f"fork_width {self.fork_width} is of the networks 'set', 'sum' and 'both', not {self.fork!r}"
+            )
         for name in ("dropout", "fork_dropout"):
             if not 0.0 <= getattr(self, name) < 1.0:
                 raise ValueError(f"{name} {getattr(self, name)} is not in [0, 1)")

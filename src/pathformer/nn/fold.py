@@ -76,13 +76,16 @@ class MeanPair(nn.Module):
 class SetFold(nn.Module):
     """rho(mean_i phi(x_i) (+) max_i phi(x_i)): the same for every order of the branches, in one go for any number.
 
-    Ours; phi d > d with ReLU, rho 2d > 2d > d, which makes exactly as many weights as the paper's pairwise fork.
+    Ours; phi d > w with ReLU, rho 2w > 2w > d, which for w = d makes exactly as many weights as the paper's pairwise
+    fork.
     """
 
-    def __init__(self, dim: int) -> None:
+    def __init__(self, dim: int, width: int = 0) -> None:
+        """Width: w, d where it is 0."""
         super().__init__()
-        self.each = MLP(dim, dim)  # phi
-        self.all = MLP(2 * dim, 2 * dim, dim)  # rho
+        width = width or dim
+        self.each = MLP(dim, width)  # phi
+        self.all = MLP(2 * width, 2 * width, dim)  # rho
 
     def forward(self, branches: Sequence[Tensor]) -> Tensor:
         """(n_1, d), (n_2, d), ... -> (F, d)."""
@@ -127,11 +130,11 @@ class SumFold(nn.Module):
     branches longer than those it was trained on are not strange to it. Weighed, the sum is that of a `WeighedFold`.
     """
 
-    def __init__(self, dim: int, dropout: float = 0.0, weighed: bool = False) -> None:
+    def __init__(self, dim: int, dropout: float = 0.0, weighed: bool = False, width: int = 0) -> None:
         super().__init__()
         self.dropout = dropout
         self.sum = WeighedFold(dim) if weighed else None
-        self.more = SetFold(dim)  # g
+        self.more = SetFold(dim, width)  # g
         with torch.no_grad():
             for weight in self.more.all.linears[-1].parameters():
                 weight.mul_(0.1)

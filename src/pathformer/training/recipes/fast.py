@@ -36,9 +36,9 @@ def fast(*, minutes: float = 4.0, negation: bool = False, seed: int = 0, many_en
     """For graphs of 10,000 to 100,000 entities on a card; negation: whether ten structures are trained, not five.
 
     minutes: besides the three that the link predictor has. many_entities: as many as NELL995 has; what
-    stands between two links is then read more sharply, domains are learned at twice the rate, and forks have a network.
+    stands between two links is then read less sharply, domains are learned at twice the rate, and forks have a network.
     """
-    sharpness = {"sharpness": 2.0} if many_entities else {}
+    sharpness = {"sharpness": 1.5} if many_entities else {}
     return Recipe(
         method="pathformer",
         model={**MODEL, **(DENIED if negation else NETWORK if many_entities else {}), **sharpness},
