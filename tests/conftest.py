@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import importlib.util
 import os
-from collections.abc import Generator, Iterator
+import sys
+from collections.abc import Callable, Generator, Iterator
+from functools import cache
 from pathlib import Path
+from types import ModuleType
 
 import numpy as np
 import pytest
@@ -26,6 +30,26 @@ def data_dir() -> Path:
     if not folder.is_dir():
         pytest.skip(f"no benchmark data at {folder}; set PATHFORMER_DATA to a folder that has them")
     return folder
+
+
+@pytest.fixture(scope="session")
+def script() -> Callable[[str], ModuleType]:
+    """A file outside the package as a module, by its path from the root: `script("benchmarks/floor.py")`."""
+    return cache(_script)
+
+
+def _script(path: str) -> ModuleType:
+    """Read as it is run: it may import what lies beside it."""
+    file = ROOT / path
+    spec = importlib.util.spec_from_file_location(f"{file.parent.name}_{file.stem}", file)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module  # where its dataclasses look for it
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(str(file.parent))
+        spec.loader.exec_module(module)
+    return module
 
 
 @pytest.fixture(scope="module")

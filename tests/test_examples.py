@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import subprocess
 import sys
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import pytest
@@ -18,6 +19,7 @@ from pathformer.engine.scale import scale_for
 
 ROOT = Path(__file__).parents[1]
 EXAMPLES = ROOT / "examples"
+Script = Callable[[str], ModuleType]
 SCRIPTS = sorted(path.stem for path in EXAMPLES.glob("*.py") if path.stem != "notebook")
 
 
@@ -26,15 +28,6 @@ def quick_fit(kg: pf.KnowledgeGraph, minutes: float | None = None, **options: An
     scale = scale_for(entities=kg.vocabulary.entity_count, triples=kg.triple_count, minutes=0.02)
     small = replace(scale, drawn=200, asked=20, training=replace(scale.training, validations=0))
     return fit(kg, scale=small, **{**options, "progress": False})
-
-
-def module(path: Path) -> Any:
-    spec = importlib.util.spec_from_file_location(path.stem, path)
-    assert spec is not None
-    assert spec.loader is not None
-    loaded = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(loaded)
-    return loaded
 
 
 def test_there_are_as_many_as_promised() -> None:
@@ -47,9 +40,11 @@ def test_there_are_as_many_as_promised() -> None:
 
 
 @pytest.mark.parametrize("name", SCRIPTS)
-def test_a_script_runs(name: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_script_runs(
+    name: str, script: Script, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     monkeypatch.setattr("pathformer.engine.fit.fit", quick_fit)
-    example = module(EXAMPLES / f"{name}.py")
+    example = script(f"examples/{name}.py")
     example.main()
     printed = " ".join(capsys.readouterr().out.split())
     assert all(words in printed for words in example.QUESTIONS)
@@ -57,7 +52,7 @@ def test_a_script_runs(name: str, monkeypatch: pytest.MonkeyPatch, capsys: pytes
     assert "predicted" in printed
 
 
-def test_the_films_know_the_paper_s_answers() -> None:
+def test_the_films_know_the_paper_s_answers(script: Script) -> None:
     """Exact answers need no model: actors of Fellini's ten films without an Oscar, by the file itself."""
     from pathformer.engine.question import read_question
     from pathformer.symbolic.answer import answer
@@ -67,7 +62,7 @@ def test_the_films_know_the_paper_s_answers() -> None:
     films = {tail for head, relation, tail in rows if (head, relation) == ("Fellini", "directed")} - awarded
     actors = {tail for head, relation, tail in rows if relation == "stars" and head in films}
     kg = pf.KnowledgeGraph.read(EXAMPLES / "films.tsv")
-    asked = read_question(next(iter(module(EXAMPLES / "films.py").QUESTIONS.values())), kg)
+    asked = read_question(next(iter(script("examples/films.py").QUESTIONS.values())), kg)
     assert {kg.vocabulary.entity(int(e)) for e in answer(asked.tree, kg.graph())} == actors
     assert len(films) == 10
     assert len(rows) == len({tuple(row) for row in rows}) == 347
@@ -84,9 +79,9 @@ def test_what_is_left_out_is_not_there() -> None:
 
 
 def test_the_notebook_is_made_from_its_source_and_runs(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    script: Script, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    made = module(ROOT / "scripts" / "make_notebook.py")
+    made = script("scripts/make_notebook.py")
     text = (EXAMPLES / "notebook.ipynb").read_text(encoding="utf-8")
     assert text == made.text(), "run: python scripts/make_notebook.py"
     (tmp_path / "films.tsv").write_bytes((EXAMPLES / "films.tsv").read_bytes())

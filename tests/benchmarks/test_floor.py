@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import json
-import runpy
-import sys
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from types import ModuleType
 
 import numpy as np
 import pytest
@@ -20,17 +19,16 @@ BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
 
 
 @pytest.fixture(scope="module")
-def case() -> dict[str, Any]:
-    sys.path.insert(0, str(BENCHMARKS))
-    return runpy.run_path(str(BENCHMARKS / "floor.py"))
+def case(script: Callable[[str], ModuleType]) -> ModuleType:
+    return script("benchmarks/floor.py")
 
 
 @pytest.mark.parametrize(("name", "floor"), [("betae", 0.05), ("gammae", 0.15)])
-def test_what_is_at_the_floor_gets_no_gradient(case: dict[str, Any], name: str, floor: float) -> None:
+def test_what_is_at_the_floor_gets_no_gradient(case: ModuleType, name: str, floor: float) -> None:
     model = build(name, {"dim": 2, "hidden": 4}, entities=3, relations=2)
     with torch.no_grad():
         model.entities.weight.copy_(torch.tensor([[-5.0, 0.0, 1.0, floor - 1.1], [0.0] * 4, [floor - 0.9] * 4]))
-    assert case["at_floor"](model) == pytest.approx(100 * 2 / 12, abs=0.1)
+    assert case.at_floor(model) == pytest.approx(100 * 2 / 12, abs=0.1)
     query = torch.tensor([[2.0, 3.0, 0.7, 1.3]])
     model.space.distance_to_all(query, model.entities.weight).sum().backward()
     grad = model.entities.weight.grad
@@ -38,19 +36,19 @@ def test_what_is_at_the_floor_gets_no_gradient(case: dict[str, Any], name: str, 
     assert (grad == 0).nonzero().tolist() == [[0, 0], [0, 3]]
 
 
-def test_training_queries_are_asked_for_their_own_answers(case: dict[str, Any]) -> None:
+def test_training_queries_are_asked_for_their_own_answers(case: ModuleType) -> None:
     ids = np.arange(8, dtype=np.int32).reshape(4, 2)
     nothing = Ragged(np.zeros(5, np.int64), np.empty(0, np.int32))
     trained = Queries(STRUCTURES["1p"], ids, Ragged.of([[1], [2, 3], [4], [5]]), nothing)
-    asked = case["as_asked"](trained, 2)
+    asked = case.as_asked(trained, 2)
     assert asked.ids.tolist() == [[0, 1], [6, 7]]
     assert asked.hard.values.tolist() == [1, 5]
     assert len(asked.easy.values) == 0
 
 
-def test_cases_are_rows_of_the_other_benchmark(case: dict[str, Any]) -> None:
-    rows = runpy.run_path(str(BENCHMARKS / "methods.py"))["METHODS"]
-    assert all(row in rows and times >= 1 and updates % 4 == 0 for row, times, updates in case["CASES"].values())
+def test_cases_are_rows_of_the_other_benchmark(case: ModuleType, script: Callable[[str], ModuleType]) -> None:
+    rows = script("benchmarks/methods.py").METHODS
+    assert all(row in rows and times >= 1 and updates % 4 == 0 for row, times, updates in case.CASES.values())
 
 
 def test_the_page_shows_what_is_recorded() -> None:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import runpy
-import sys
-from pathlib import Path
+from collections.abc import Callable
+from types import ModuleType
 from typing import Any
 
 import pytest
@@ -15,13 +14,10 @@ from pathformer.index import build as build_index
 from pathformer.kg.knowledge import KnowledgeGraph
 from pathformer.models import build
 
-BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
-
 
 @pytest.fixture(scope="module")
-def bench() -> dict[str, Any]:
-    sys.path.insert(0, str(BENCHMARKS))
-    return runpy.run_path(str(BENCHMARKS / "index.py"))
+def bench(script: Callable[[str], ModuleType]) -> ModuleType:
+    return script("benchmarks/index.py")
 
 
 @pytest.fixture
@@ -38,39 +34,39 @@ def engine_in(space: str, graph: KnowledgeGraph) -> Engine:
 
 @pytest.mark.parametrize(("space", "metric"), [("hermitian", "inner"), ("point", "l1"), ("sphere", "cosine")])
 def test_an_engine_is_measured_by_its_own_distance(
-    bench: dict[str, Any], graph: KnowledgeGraph, space: str, metric: str, capsys: pytest.CaptureFixture[str]
+    bench: ModuleType, graph: KnowledgeGraph, space: str, metric: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    case = bench["Case"].of_engine(engine_in(space, graph))
+    case = bench.Case.of_engine(engine_in(space, graph))
     assert case.measure.metric == metric
     assert len(case.asked) == 14
-    figures = bench["measure"](case, ["exact", "hnsw", "lsh"], 2, 4)
+    figures = bench.measure(case, ["exact", "hnsw", "lsh"], 2, 4)
     others = ["torch"] if metric == "cosine" else ["faiss exact", "torch"]
     assert list(figures) == ["exact", "hnsw", "lsh", *others]
     for name in ("exact", "hnsw", "lsh"):
         assert figures[name]["recall"] >= 0.95
         assert set(figures[name]["recall_by_structure"]) == set(case.asked)
-    bench["show"](figures, "small")
+    bench.show(figures, "small")
     assert "recall@10" in capsys.readouterr().out
 
 
-def test_the_searches_of_others_find_the_same(bench: dict[str, Any], graph: KnowledgeGraph) -> None:
-    case = bench["Case"].of_engine(engine_in("hermitian", graph))
+def test_the_searches_of_others_find_the_same(bench: ModuleType, graph: KnowledgeGraph) -> None:
+    case = bench.Case.of_engine(engine_in("hermitian", graph))
     points = case.asked["2i"]
     found = build_index("exact", case.table, case.metric).search(points, 10)
-    others = bench["baselines"](case)
+    others = bench.baselines(case)
     assert torch.allclose(-others["torch"](points).values, found.distances, atol=1e-5)
     assert torch.allclose(-torch.from_numpy(others["faiss exact"](points)[0]), found.distances, atol=1e-5)
 
 
-def test_a_space_that_only_exact_knows_has_nothing_beside_it(bench: dict[str, Any], graph: KnowledgeGraph) -> None:
-    case = bench["Case"].of_engine(engine_in("beta", graph))
+def test_a_space_that_only_exact_knows_has_nothing_beside_it(bench: ModuleType, graph: KnowledgeGraph) -> None:
+    case = bench.Case.of_engine(engine_in("beta", graph))
     assert case.measure.metric == "space"
-    assert list(bench["measure"](case, ["exact"], 2, 4)) == ["exact"]
+    assert list(bench.measure(case, ["exact"], 2, 4)) == ["exact"]
 
 
 @pytest.mark.parametrize(("about", "mrr"), [({"mrr": 0.4}, 0.4), ({"mrr": None}, None), ({}, None)])
 def test_an_engine_s_own_figure_is_told(
-    bench: dict[str, Any], graph: KnowledgeGraph, about: dict[str, Any], mrr: float | None
+    bench: ModuleType, graph: KnowledgeGraph, about: dict[str, Any], mrr: float | None
 ) -> None:
     one = engine_in("point", graph)
-    assert bench["Case"].of_engine(Engine(graph, one.model, one.index, about=about)).mrr == mrr
+    assert bench.Case.of_engine(Engine(graph, one.model, one.index, about=about)).mrr == mrr

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-import importlib
-from pathlib import Path
+from collections.abc import Callable
 from types import ModuleType, SimpleNamespace
 
 import pytest
 
-BENCHMARKS = Path(__file__).resolve().parents[2] / "benchmarks"
-
 
 @pytest.fixture
-def quiet(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
-    monkeypatch.syspath_prepend(str(BENCHMARKS))
-    return importlib.import_module("_quiet")
+def quiet(script: Callable[[str], ModuleType]) -> ModuleType:
+    return script("benchmarks/_quiet.py")
 
 
 def looks(quiet: ModuleType, monkeypatch: pytest.MonkeyPatch, shares: list[float]) -> None:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
 
@@ -15,13 +15,8 @@ BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
 
 
 @pytest.fixture(scope="module")
-def record() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("record_of_benchmarks", BENCHMARKS / "_record.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+def record(script: Callable[[str], ModuleType]) -> ModuleType:
+    return script("benchmarks/_record.py")
 
 
 def compare(*arguments: object) -> subprocess.CompletedProcess[str]:

@@ -8,10 +8,10 @@ hour.
 from __future__ import annotations
 
 import os
-import runpy
-import sys
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -33,7 +33,6 @@ from pathformer.spaces.hermitian import Hermitian
 from pathformer.symbolic.pairs import GraphPair
 from pathformer.symbolic.sample import sample
 
-BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
 APPROXIMATE = ("hnsw", "lsh")
 
 
@@ -148,11 +147,9 @@ def test_recall_of_every_structure_at_full_size(large: Engine, backend: str, tun
 
 
 @pytest.fixture(scope="module")
-def large(data_dir: Path) -> Engine:
+def large(data_dir: Path, script: Callable[[str], ModuleType]) -> Engine:
     given = os.environ.get("PATHFORMER_ENGINE")
     if given:
         return pathformer.load(given)
-    sys.path.insert(0, str(BENCHMARKS))
-    script = runpy.run_path(str(BENCHMARKS / "index_engine.py"))
-    engine: Engine = script["make"](load_graph("nell995", data_dir), 128, 15.0)
+    engine: Engine = script("benchmarks/index_engine.py").make(load_graph("nell995", data_dir), 128, 15.0)
     return engine

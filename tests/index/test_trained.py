@@ -6,9 +6,8 @@ they are trained here, which takes a quarter of an hour.
 
 from __future__ import annotations
 
-import importlib.util
 import os
-import sys
+from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -20,7 +19,6 @@ from pathformer import plugins
 from pathformer.index import build, load
 from pathformer.query.structures import STRUCTURES
 
-BENCHMARKS = Path(__file__).resolve().parents[2] / "benchmarks"
 SMALL = (
     "model.layers=1", "model.hidden=1",
     "training.batch=24", "training.update.negatives=48", "training.update.rate=3e-3",
@@ -29,29 +27,16 @@ SMALL = (
 pytestmark = [pytest.mark.slow, pytest.mark.data]
 
 
-def script(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
-    """The benchmark's module, loaded from its file."""
-    monkeypatch.syspath_prepend(str(BENCHMARKS))
-    specification = importlib.util.spec_from_file_location("index_embeddings", BENCHMARKS / "index_embeddings.py")
-    assert specification is not None
-    assert specification.loader is not None
-    module = importlib.util.module_from_spec(specification)
-    sys.modules["index_embeddings"] = module
-    specification.loader.exec_module(module)
-    return module
-
-
 @pytest.fixture(scope="module")
-def embeddings(data_dir: Path, tmp_path_factory: pytest.TempPathFactory) -> Any:
-    with pytest.MonkeyPatch.context() as patch:
-        made = script(patch)
-        given = os.environ.get("PATHFORMER_EMBEDDINGS")
-        if given:
-            return made.read(Path(given))
-        folder = tmp_path_factory.mktemp("embeddings")
-        model, sets, about = made.train(15.0, list(SMALL), data_dir, "cpu")
-        made.write(folder, model.eval(), dict(sets["test"]), 36, False, about)
-        return made.read(folder)
+def embeddings(script: Callable[[str], ModuleType], data_dir: Path, tmp_path_factory: pytest.TempPathFactory) -> Any:
+    made = script("benchmarks/index_embeddings.py")
+    given = os.environ.get("PATHFORMER_EMBEDDINGS")
+    if given:
+        return made.read(Path(given))
+    folder = tmp_path_factory.mktemp("embeddings")
+    model, sets, about = made.train(15.0, list(SMALL), data_dir, "cpu")
+    made.write(folder, model.eval(), dict(sets["test"]), 36, False, about)
+    return made.read(folder)
 
 
 @pytest.mark.parametrize("backend", plugins.names("pathformer.index"))
