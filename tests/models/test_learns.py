@@ -6,23 +6,16 @@ where the margin is large for the size), one update on all structures together, 
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import pytest
-import torch
+from trials import TRAINED, asked_of, in_training
 
 from pathformer.evaluation.evaluate import ModelRanker, evaluate
 from pathformer.evaluation.frequency import Frequency
-from pathformer.kg.datasets import load
 from pathformer.kg.knowledge import KnowledgeGraph
-from pathformer.models import build
-from pathformer.query.structures import STRUCTURES
-from pathformer.symbolic.benchmark import graph_pair
 from pathformer.symbolic.queries import Queries
-from pathformer.symbolic.sample import sample
-from pathformer.training.data import TrainingSet
-from pathformer.training.step import StepConfig, TrainingStep
+from pathformer.training.step import StepConfig
 
 pytestmark = [pytest.mark.slow, pytest.mark.data]
 
@@ -41,35 +34,19 @@ CASES: dict[str, tuple[str, dict[str, Any], float, float]] = {
 
 
 @pytest.fixture(scope="module")
-def kg(data_dir: Path) -> KnowledgeGraph:
-    return load("umls", data_dir)
-
-
-@pytest.fixture(scope="module")
 def asked(kg: KnowledgeGraph) -> dict[str, Queries]:
-    pair = graph_pair(kg, "test")
-    return {name: sample(STRUCTURES[name], pair, 300, stream="test") for name in ("1p", "2p", "2i", "ip", "2u")}
-
-
-@pytest.fixture(scope="module")
-def data(kg: KnowledgeGraph) -> TrainingSet:
-    pair = graph_pair(kg, "train")
-    return TrainingSet.of(
-        [sample(STRUCTURES[name], pair, 1500) for name in ("1p", "2p", "2i")], kg.graph("train").entities
-    )
+    return asked_of(kg, (*TRAINED, "ip", "2u"), 300)
 
 
 @pytest.mark.parametrize("case", CASES)
 def test_a_small_model_is_ahead_of_counting_where_it_takes_more_than_one_link(
-    kg: KnowledgeGraph, data: TrainingSet, asked: dict[str, Queries], case: str
+    kg: KnowledgeGraph, seen: dict[str, Queries], asked: dict[str, Queries], case: str
 ) -> None:
     name, settings, rate, least = CASES[case]
     graph = kg.graph("train")
-    torch.manual_seed(0)
-    made = build(name, settings, entities=graph.entities, relations=graph.relations)
-    step = TrainingStep(made, data, dict.fromkeys(("1p", "2p", "2i"), 48), StepConfig(negatives=16, rate=rate))
+    step = in_training((name, settings), graph, seen, 48, StepConfig(negatives=16, rate=rate))
     step.run(700)
-    learnt, counted = evaluate(ModelRanker(made), asked), evaluate(Frequency(graph), asked)
+    learnt, counted = evaluate(ModelRanker(step.model), asked), evaluate(Frequency(graph), asked)
     figures = {name: (round(learnt.scores[name].mrr, 3), round(counted.scores[name].mrr, 3)) for name in asked}
     print(case, figures)
     assert figures["1p"][0] > least, figures

@@ -6,29 +6,23 @@ graph would show a row that is far off. The figures are printed (`-s`); docs/met
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-import torch
 from contract_cases import SMALL
+from trials import TRAINED, asked_of, in_training
 
 from pathformer.evaluation.evaluate import ModelRanker, evaluate
-from pathformer.kg.datasets import load
 from pathformer.kg.knowledge import KnowledgeGraph
-from pathformer.models import Model, build, find
-from pathformer.query.structures import STRUCTURES
-from pathformer.symbolic.benchmark import graph_pair
+from pathformer.models import Model, find
 from pathformer.symbolic.queries import Queries, Ragged
-from pathformer.symbolic.sample import sample
-from pathformer.training.data import TrainingSet
 from pathformer.training.options import SoftmaxOptions
-from pathformer.training.step import StepConfig, TrainingStep
+from pathformer.training.step import StepConfig
 
 pytestmark = [pytest.mark.slow, pytest.mark.data]
 
-TRAINED, UNSEEN = ("1p", "2p", "2i"), ("ip", "pi", "2u", "up")
+UNSEEN = ("ip", "pi", "2u", "up")
 LOOKS = (0, 150, 600)  # updates
 LIKELY: dict[str, Any] = {"weighted": False, "average": "batch", "softmax": SoftmaxOptions(targets=1)}
 CASES: dict[str, tuple[str, dict[str, Any], dict[str, Any]]] = {  # method, its settings, those of an update
@@ -54,20 +48,8 @@ def test_every_method_is_here() -> None:
 
 
 @pytest.fixture(scope="module")
-def kg(data_dir: Path) -> KnowledgeGraph:
-    return load("umls", data_dir)
-
-
-@pytest.fixture(scope="module")
-def seen(kg: KnowledgeGraph) -> dict[str, Queries]:
-    pair = graph_pair(kg, "train")
-    return {name: sample(STRUCTURES[name], pair, 1500) for name in TRAINED}
-
-
-@pytest.fixture(scope="module")
 def held_out(kg: KnowledgeGraph) -> dict[str, Queries]:
-    pair = graph_pair(kg, "test")
-    return {name: sample(STRUCTURES[name], pair, 200, stream="test") for name in (*TRAINED, *UNSEEN)}
+    return asked_of(kg, (*TRAINED, *UNSEEN), 200)
 
 
 def as_asked(queries: Queries) -> Queries:
@@ -87,11 +69,8 @@ def test_training_queries_rise_and_others_follow(
     case: str, kg: KnowledgeGraph, seen: dict[str, Queries], held_out: dict[str, Queries]
 ) -> None:
     name, settings, update = CASES[case]
-    graph = kg.graph("train")
-    torch.manual_seed(0)
-    made = build(name, settings, entities=graph.entities, relations=graph.relations)
     config = StepConfig(**{"negatives": 32, "rate": 2e-3, **update})
-    step = TrainingStep(made, TrainingSet.of(list(seen.values()), graph.entities), dict.fromkeys(TRAINED, 32), config)
+    step = in_training((name, settings), kg.graph("train"), seen, 32, config)
     parts = (
         {name: as_asked(queries) for name, queries in seen.items()},
         {name: held_out[name] for name in TRAINED},
@@ -101,7 +80,7 @@ def test_training_queries_rise_and_others_follow(
     for updates in LOOKS:
         step.run(updates - done)
         done = updates
-        looks.append([mean(made, part) for part in parts])
+        looks.append([mean(step.model, part) for part in parts])
     print(case, *(" ".join(f"{value:5.1f}" for value in look) for look in looks), sep=" | ")
     (begun, *first), (half, *_), (fitted, *last) = looks
     assert begun + 5 < half < fitted, "training queries do not rise"
