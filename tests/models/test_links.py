@@ -11,6 +11,7 @@ import torch
 from contract_cases import CASES, IDS, make
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from recursion import DEEP, assert_recursive
 from torch import Tensor
 
 from pathformer.models import Batch, find
@@ -21,13 +22,11 @@ from pathformer.nn.rows import take_once
 from pathformer.plan import build_layout, build_plan, plan_trees
 from pathformer.plan.layout import Block
 from pathformer.query.computation import Anchor, Intersection, Negation, Projection, Tree, Union
-from pathformer.query.dnf import to_demorgan, to_dnf
 from pathformer.query.structures import STRUCTURES, structure
 from pathformer.spaces.point import Point
 
 LINKED = [case for case in CASES if issubclass(find(case[0]), LinkModel)]
 ENTITIES, RELATIONS, DIM = 20, 20, 3
-DEEP = "(((((e,(r,)),(e,(r,n))),(r,r)),(((e,(r,)),(e,(r,)),(e,(r,)),(e,(r,r))),(n,)),(e,(r,))),(r,n,r))"
 
 
 class Weave(LinkModel):
@@ -83,12 +82,7 @@ def walk(made: LinkModel, tree: Tree) -> Tensor:
 
 
 def assert_walked(made: LinkModel, trees: Sequence[Tree]) -> None:
-    plan = plan_trees(trees)
-    points = made.encode(Batch.of(plan.layout), torch.from_numpy(plan.ids))
-    for place, tree in enumerate(trees):
-        rows = points[torch.from_numpy(plan.layout.owners == plan.order[place])]
-        expected = torch.stack([walk(made, disjunct) for disjunct in to_dnf(tree)])
-        torch.testing.assert_close(rows, expected, rtol=1e-5, atol=1e-6)
+    assert_recursive(made, trees, lambda part: walk(made, part), 1e-5)
 
 
 @pytest.fixture(scope="module")
@@ -144,13 +138,7 @@ def test_every_link_by_link_method_is_the_recursion_over_its_tree(name: str, var
     made, rng = make(name, variant), np.random.default_rng(0)
     assert isinstance(made, LinkModel)
     trees = [shape.tree([int(rng.integers(6)) for _ in shape.columns]) for shape in shapes(made) for _ in range(2)]
-    plan = plan_trees(trees, made.union)
-    points = made.encode(Batch.of(plan.layout), torch.from_numpy(plan.ids))
-    rewritten = {"dnf": to_dnf, "native": lambda tree: (tree,), "demorgan": lambda tree: (to_demorgan(tree),)}
-    for place, tree in enumerate(trees):
-        rows = points[torch.from_numpy(plan.layout.owners == plan.order[place])]
-        expected = torch.stack([walk(made, part) for part in rewritten[made.union](tree)])
-        torch.testing.assert_close(rows, expected, rtol=1e-3, atol=1e-4)
+    assert_recursive(made, trees, lambda part: walk(made, part), 1e-3)
 
 
 def test_index_tensors_are_made_once_and_hold_no_ids() -> None:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 import torch
+from recursion import DEEP, assert_recursive
 from torch import Tensor, nn
 
 from pathformer.config import from_mapping
@@ -14,15 +15,13 @@ from pathformer.errors import ConfigError
 from pathformer.models import Batch, build, find
 from pathformer.models.pathformer import Config, Pathformer
 from pathformer.nn.packing import Packing
-from pathformer.plan import build_plan, plan_trees
-from pathformer.query.dnf import to_dnf
+from pathformer.plan import build_plan
 from pathformer.query.paths import NEGATION, Fork, Path, to_paths
 from pathformer.query.structures import STRUCTURES, structure
 from pathformer.training.start import start_tables
 
 ENTITIES, RELATIONS = 30, 30
 SMALL = {"dim": 24, "layers": 2, "heads": 4}
-DEEP = "(((((e,(r,)),(e,(r,n))),(r,r)),(((e,(r,)),(e,(r,)),(e,(r,)),(e,(r,r))),(n,)),(e,(r,))),(r,n,r))"
 
 
 def model(**settings: object) -> Pathformer:
@@ -119,12 +118,7 @@ def test_every_structure_is_the_recursion_of_the_paper(settings: dict[str, objec
     made, rng = model(**settings), np.random.default_rng(0)
     shapes = [*STRUCTURES.values(), structure(DEEP)]
     trees = [shape.tree(rng.permutation(30)[: len(shape.columns)].tolist()) for shape in shapes for _ in range(2)]
-    plan = plan_trees(trees)
-    points = made.encode(Batch.of(plan.layout), torch.from_numpy(plan.ids))
-    for place, tree in enumerate(trees):
-        rows = points[torch.from_numpy(plan.layout.owners == plan.order[place])]
-        expected = torch.stack([encode(made, to_paths(disjunct)) for disjunct in to_dnf(tree)])
-        torch.testing.assert_close(rows, expected, rtol=1e-4, atol=1e-5)
+    assert_recursive(made, trees, lambda part: encode(made, to_paths(part)))
 
 
 def test_distances_are_the_smallest_over_disjuncts() -> None:

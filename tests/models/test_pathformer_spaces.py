@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import torch
+from recursion import assert_recursive
 from torch import Tensor
 
 from pathformer.config import from_mapping
@@ -16,8 +17,7 @@ from pathformer.models._parts import SPACES, space_of
 from pathformer.models.pathformer import Config, Pathformer
 from pathformer.nn.packing import Packing
 from pathformer.nn.side_by_side import SideBySide
-from pathformer.plan import Block, build_layout, plan_trees
-from pathformer.query.dnf import to_dnf
+from pathformer.plan import Block, build_layout
 from pathformer.query.paths import Fork, Path, to_paths
 from pathformer.query.structures import STRUCTURES, structure
 from pathformer.spaces import Space
@@ -61,12 +61,7 @@ def test_every_positive_structure_is_the_recursion_of_the_paper(space: str, marg
     made, rng = model(space, margin), np.random.default_rng(0)
     shapes = [shape for shape in STRUCTURES.values() if not shape.negated] + [structure(DEEP)]
     trees = [shape.tree(rng.permutation(30)[: len(shape.columns)].tolist()) for shape in shapes for _ in range(2)]
-    plan = plan_trees(trees)
-    points = made.encode(Batch.of(plan.layout), torch.from_numpy(plan.ids))
-    for place, tree in enumerate(trees):
-        rows = points[torch.from_numpy(plan.layout.owners == plan.order[place])]
-        expected = torch.stack([encode(made, to_paths(disjunct)) for disjunct in to_dnf(tree)])
-        torch.testing.assert_close(rows, expected, rtol=1e-4, atol=1e-5)
+    assert_recursive(made, trees, lambda part: encode(made, to_paths(part)))
 
 
 @pytest.mark.parametrize(("name", "kind", "margin"), [("cone", Cone, 30.0), ("gamma", Gamma, 60.0)])
