@@ -268,3 +268,22 @@ def test_an_edge_that_is_assumed_in_both_directions_is_told_once() -> None:
     said = say(Reason(steps=(Step(0, 0, 1, 7), Step(1, 1, 0, 3), Step(0, 2, 1), Step(1, 0, 0, 2))), speller)
     assert str(said) == "s(a, b); assuming r(a, b) & r(b, a)"
     assert [edge.rank for edge in said.assumed] == [7, 2]
+
+
+def test_two_of_one_label_are_told_apart(engine: Engine) -> None:
+    """In formulas by their names, which a question finds each by; where a variable stands for one, beside the label."""
+    labels = {"Masina": "Giulia", "Quinn": "Giulia", "La_Strada": "The Road", "Ginger": "The Road", "8½": "Eight"}
+    relations = {"directed": "made", "won": "has", "stars": "has"}
+    labelled = Engine(engine.kg.with_labels(labels, relations), engine.model, engine.index)
+    asked = labelled.ask("?x : directed(Fellini, ?f) & stars(?f, ?x) & !won(?x, Masina)", top=0)
+    told = {answer.entity: str(answer.why) for answer in asked}
+    assert told["Quinn"] == (
+        "?f = The Road (La_Strada); made(Fellini, La_Strada) & stars(La_Strada, Quinn); nothing says won(Quinn, Masina)"
+    )
+    assert told["Cardinale"] == (
+        "?f = Eight; made(Fellini, Eight) & stars(Eight, Cardinale); nothing says won(Cardinale, Masina)"
+    )
+    assert {answer.label for answer in asked if answer.entity in ("Masina", "Quinn")} == {"Giulia"}
+    assert labelled.ask("?x : won(Masina, ?x)", top=0).note.startswith(
+        "the graph states nothing for won(Masina, ?x): Masina is the subject of no won"
+    )

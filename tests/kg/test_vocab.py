@@ -30,6 +30,16 @@ def test_counts_and_names(vocabulary: Vocabulary) -> None:
     assert vocabulary.relation_label(1) == "born_in"
 
 
+def test_a_label_that_is_shared_gives_way_to_the_name() -> None:
+    names = ["Q1", "Q2", "Q3", "Q4", "Rome", "Oslo"]
+    vocabulary = Vocabulary.of(
+        names, ["P1", "P2", "P3"], ["Bern", "Bern", "Rome", "Kyiv", None, "Oslo"], ["r", "r", "s"]
+    )
+    assert [vocabulary.distinct_label(place) for place in range(6)] == ["Q1", "Q2", "Q3", "Kyiv", "Rome", "Oslo"]
+    assert [vocabulary.distinct_relation_label(place) for place in (0, 1, 2, 4)] == ["P1", "P1", "P2", "s"]
+    assert Vocabulary.of(names, ["P1"]).distinct_label(0) == "Q1"
+
+
 @pytest.mark.parametrize(
     ("name", "entity"),
     [

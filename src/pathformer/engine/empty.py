@@ -33,7 +33,7 @@ class _Search:
                 return self.reason(of, (*place, 0))
             case Projection(relation, of):
                 role = "subject" if relation % 2 == 0 else "object"
-                missing = f"the {role} of no {self.speller.vocabulary.relation_label(relation)}"
+                missing = f"the {role} of no {self.speller.vocabulary.distinct_relation_label(relation)}"
                 part = self.speller.spell(tree, place)
                 others = self._others(of, relation)
                 return f"the graph states nothing for {part}: {self._who(of, (*place, 0))} {missing}{others}"
@@ -48,7 +48,7 @@ class _Search:
     def _who(self, source: Tree, place: Place) -> str:
         """The entities that a projection starts from."""
         if isinstance(source, Anchor):
-            return f"{self.speller.vocabulary.label(source.entity)} is"
+            return f"{self.speller.vocabulary.distinct_label(source.entity)} is"
         count = self._count(source)
         part = self.speller.spell(source, place)
         return f"the {count:,} of {part} are" if count > 1 else f"the one of {part} is"

@@ -151,7 +151,7 @@ def say_stray(link: Link, vocabulary: Vocabulary) -> str:
     """A link at fault, in a sentence."""
     relation, source = link
     if isinstance(source, Anchor):
-        other = f"that {vocabulary.label(source.entity)} has"
+        other = f"that {vocabulary.distinct_label(source.entity)} has"
     else:
         other = f"of what {_end(source.relation ^ 1, vocabulary)}"
     return f"nothing that {_end(relation, vocabulary)} has any relation {other}"
@@ -162,11 +162,12 @@ def say_unheard(link: Link, vocabulary: Vocabulary) -> str:
     relation, source = link
     assert isinstance(source, Anchor)
     role = "subject" if relation % 2 == 0 else "object"
-    return f"nothing like {vocabulary.label(source.entity)} is the {role} of {vocabulary.relation_label(relation)}"
+    such = vocabulary.distinct_label(source.entity)
+    return f"nothing like {such} is the {role} of {vocabulary.distinct_relation_label(relation)}"
 
 
 def _end(relation: int, vocabulary: Vocabulary) -> str:
-    return f"{vocabulary.relation_label(relation)} {'starts from' if relation % 2 == 0 else 'ends in'}"
+    return f"{vocabulary.distinct_relation_label(relation)} {'starts from' if relation % 2 == 0 else 'ends in'}"
 
 
 def _sources(tree: Tree) -> list[Anchor | Projection]:

@@ -112,15 +112,21 @@ def say(reason: Reason, speller: Speller) -> Why:
     """A reason in names."""
     vocabulary = speller.vocabulary
 
+    def named(entity: int) -> Named:
+        label = vocabulary.label(entity)
+        return Named(vocabulary.entity(entity), label, label != vocabulary.distinct_label(entity))
+
+    def relation(id: int) -> Named:
+        label = vocabulary.relation_label(id)
+        return Named(vocabulary.relation(id), label, label != vocabulary.distinct_relation_label(id))
+
     def edge(step: Step) -> Edge:
         ends = (step.head, step.tail) if step.relation % 2 == 0 else (step.tail, step.head)
-        relation = Named(vocabulary.relation(step.relation), vocabulary.relation_label(step.relation))
-        subject, object_ = (Named(vocabulary.entity(end), vocabulary.label(end)) for end in ends)
-        return Edge(subject, relation, object_, step.rank is None, step.rank)
+        return Edge(named(ends[0]), relation(step.relation), named(ends[1]), step.rank is None, step.rank)
 
     bindings: dict[str, Named] = {}
     for place, entity in reason.bindings.items():
-        name, value = speller.variables[place], Named(vocabulary.entity(entity), vocabulary.label(entity))
+        name, value = speller.variables[place], named(entity)
         while bindings.get(name, value) != value:  # one variable of the question may be several of the tree
             name += "'"
         bindings[name] = value

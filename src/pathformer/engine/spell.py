@@ -1,4 +1,4 @@
-"""A part of a tree as people read it: a formula in labels, with the question's own variables."""
+"""A part of a tree as people read it: a formula in labels (names where one is shared), with the question's variables."""
 
 from __future__ import annotations
 
@@ -31,13 +31,15 @@ class Speller:
 
         def term(given: Term) -> Term:
             if not isinstance(given, Variable):
-                return Constant(self.vocabulary.label(int(given.name)))
+                return Constant(self.vocabulary.distinct_label(int(given.name)))
             if given == query.answer:
-                return given if of is None else Constant(self.vocabulary.label(of))
+                return given if of is None else Constant(self.vocabulary.distinct_label(of))
             return Variable(names[given.name])
 
         def change(atom: Atom) -> Atom:
-            return Atom(self.vocabulary.relation_label(int(atom.relation)), term(atom.subject), term(atom.object))
+            return Atom(
+                self.vocabulary.distinct_relation_label(int(atom.relation)), term(atom.subject), term(atom.object)
+            )
 
         return text_of(map_atoms(query.formula, change))
 

@@ -23,14 +23,20 @@ class Named:
 
     name: str
     label: str
+    shared: bool = False  # the label is another one's, too
+
+    @property
+    def distinct(self) -> str:
+        """What it is called in a formula: its label, where that says which one is meant."""
+        return self.name if self.shared else self.label
 
     def __str__(self) -> str:
-        return self.label
+        return f"{self.label} ({self.name})" if self.shared else self.label
 
 
 @dataclass(frozen=True, slots=True)
 class Edge:
-    """`relation(subject, object)`, stated by the graph or assumed; prints as an atom of labels."""
+    """`relation(subject, object)`, stated by the graph or assumed; prints as an atom of labels, of names where a label is shared."""
 
     subject: Named
     relation: Named
@@ -39,7 +45,7 @@ class Edge:
     rank: int | None = None  # of an assumed edge: about where the model, asked from its far end, ranks its near one
 
     def __str__(self) -> str:
-        return text_of(Atom(self.relation.label, Constant(self.subject.label), Constant(self.object.label)))
+        return text_of(Atom(self.relation.distinct, Constant(self.subject.distinct), Constant(self.object.distinct)))
 
     def to_dict(self) -> dict[str, Any]:
         """As plain values."""

@@ -30,6 +30,13 @@ class Lookup:
         """The label, or the name where there is none."""
         return (self.labels[place] if self.labels is not None else "") or self.names[place]
 
+    def distinct(self, place: int) -> str:
+        """The label where no other has it or is called so, else the name: two never look alike."""
+        name, label = self.names[place], self.label(place)
+        if self.labels is None or label == name:
+            return name
+        return label if self.labels.find(label) == [place] and not self.names.find(label) else name
+
     def find(self, name: str) -> int | None:
         """The one place that `name` means, or None; several at the first step that finds any are an error."""
         if not name:

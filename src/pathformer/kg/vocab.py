@@ -86,6 +86,10 @@ class Vocabulary:
         """The label of an entity, or its name where it has none."""
         return self._entities.label(entity)
 
+    def distinct_label(self, entity: int) -> str:
+        """The label of an entity where it is its alone, else its name."""
+        return self._entities.distinct(entity)
+
     def relation(self, relation: int) -> str:
         """The base name of a directed relation; its direction is `relation & 1`."""
         return self.relations[relation >> 1]
@@ -93,6 +97,10 @@ class Vocabulary:
     def relation_label(self, relation: int) -> str:
         """The label of a directed relation, or its base name where it has none."""
         return self._relations.label(relation >> 1)
+
+    def distinct_relation_label(self, relation: int) -> str:
+        """The label of a directed relation where it is its alone, else its base name."""
+        return self._relations.distinct(relation >> 1)
 
     def entity_id(self, name: str) -> int:
         """The entity of that name: exact, then case-folded, then by label, then by case-folded label."""

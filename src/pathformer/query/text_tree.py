@@ -14,19 +14,19 @@ __all__ = ["Labels", "Listing", "tree_lines"]
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Labels:
-    """What people read in place of ids: labels where the graph has them, an inverse marked by ⁻¹."""
+    """What people read in place of ids: labels where the graph has them and none is shared, an inverse marked by ⁻¹."""
 
     vocabulary: Vocabulary
 
     def entity(self, entity: int) -> str:
         """An entity."""
-        return self.vocabulary.label(entity)
+        return self.vocabulary.distinct_label(entity)
 
     def operator(self, operator: int) -> str:
         """A directed relation, or `not`."""
         if operator == NEGATION:
             return "not"
-        return self.vocabulary.relation_label(operator) + ("⁻¹" if operator % 2 else "")
+        return self.vocabulary.distinct_relation_label(operator) + ("⁻¹" if operator % 2 else "")
 
     def token(self, operator: int) -> str:
         """The operator as a token of Eq. 2."""
