@@ -1,4 +1,4 @@
-"""A part of a tree as people read it: a formula in labels (names where one is shared), with the question's variables."""
+"""A part of a tree as people read it: a formula in labels (names where one is shared) and the question's variables."""
 
 from __future__ import annotations
 

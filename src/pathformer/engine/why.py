@@ -36,7 +36,7 @@ class Named:
 
 @dataclass(frozen=True, slots=True)
 class Edge:
-    """`relation(subject, object)`, stated by the graph or assumed; prints as an atom of labels, of names where a label is shared."""
+    """`relation(subject, object)`, stated by the graph or assumed; prints as an atom of labels, or names where one is shared."""
 
     subject: Named
     relation: Named
