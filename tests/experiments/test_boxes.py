@@ -26,20 +26,6 @@ from pathformer.training import checkpoint
 from pathformer.training.display import Display
 from pathformer.training.step import TrainingStep
 
-SMALL = """
-dataset = "{graph}"
-queries = "drawn"
-method = "{method}"
-trained = "{trained}"
-
-[model]
-dim = 8
-
-[training]
-batch = 8
-update = {{ rate = 0.01, negatives = 4 }}
-"""
-
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
@@ -47,8 +33,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("boxes")
     toy.save_graph(path / "graph")
     for method, trained in (("gqe", "epfo"), ("q2b", "epfo"), ("mlp", "efol")):
-        text = SMALL.format(graph=path / "graph", method=method, trained=trained)
-        (path / f"{method}.toml").write_text(text)
+        toy.save_run(path / f"{method}.toml", path / "graph", method, trained)
     return path
 
 

@@ -21,19 +21,6 @@ from pathformer.experiments.shelf import Shelf
 from pathformer.experiments.side import fill_side
 from pathformer.experiments.standing import standing
 
-SMALL = """
-dataset = "{graph}"
-queries = "drawn"
-method = "{method}"
-
-[model]
-dim = 8
-
-[training]
-batch = 8
-update = {{ rate = 0.01, negatives = 4 }}
-"""
-
 DRIVER = r"""
 import io, json, os, signal, sys, time
 from pathlib import Path
@@ -111,8 +98,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("side")
     toy.save_graph(path / "graph")
     for method in ("gqe", "q2b", "mlp"):
-        (path / f"{method}.toml").write_text(SMALL.format(graph=path / "graph", method=method))
-    (path / "lost.toml").write_text(SMALL.format(graph=path / "nowhere", method="gqe"))
+        toy.save_run(path / f"{method}.toml", path / "graph", method)
+    toy.save_run(path / "lost.toml", path / "nowhere", "gqe")
     (path / "gqe-too.toml").write_text((path / "gqe.toml").read_text())
     return path
 

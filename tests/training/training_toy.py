@@ -59,6 +59,14 @@ def save_graph(path: Path, seed: int = 0) -> Path:
     return KnowledgeGraph.from_triples(*parts, name=path.name).save(path)
 
 
+def save_run(path: Path, graph: Path, method: str, trained: str = "epfo") -> None:
+    """A run file over a saved graph: a small model of a method, small batches."""
+    path.write_text(
+        f'dataset = "{graph}"\nqueries = "drawn"\nmethod = "{method}"\ntrained = "{trained}"\n'
+        "model.dim = 8\ntraining = { batch = 8, update = { rate = 0.01, negatives = 4 } }\n"
+    )
+
+
 def training_queries() -> list[Queries]:
     return [sample(STRUCTURES[name], GraphPair.of(graphs()[0]), 60) for name in STRUCTURE_NAMES]
 
