@@ -1,4 +1,8 @@
-"""`python benchmarks/compare.py OLD NEW`: two result files, or two folders of them, figure by figure."""
+"""`python benchmarks/compare.py OLD NEW`: two result files, or two folders of them, figure by figure.
+
+What a benchmark has kept as a list (a curve, quarters of a run) is compared place by place. Other JSON files of a
+folder, such as the speeds that `pathformer tables 15` reads, are passed over.
+"""
 
 from __future__ import annotations
 
@@ -17,6 +21,9 @@ def numbers(figures: Any, prefix: str = "") -> Iterator[tuple[str, float]]:
     if isinstance(figures, dict):
         for key, value in figures.items():
             yield from numbers(value, f"{prefix}.{key}" if prefix else key)
+    elif isinstance(figures, list):
+        for place, value in enumerate(figures):
+            yield from numbers(value, f"{prefix}.{place}")
     elif isinstance(figures, int | float) and not isinstance(figures, bool):
         yield prefix, float(figures)
 
@@ -24,7 +31,13 @@ def numbers(figures: Any, prefix: str = "") -> Iterator[tuple[str, float]]:
 def read(path: Path) -> dict[str, dict[str, Any]]:
     """Result files by name: one, or all of a folder."""
     files = sorted(path.glob("*.json")) if path.is_dir() else [path]
-    return {file.stem: json.loads(file.read_text(encoding="utf-8")) for file in files}
+    if not path.exists():
+        raise SystemExit(f"{path}: no such file or folder")
+    found = {file.stem: json.loads(file.read_text(encoding="utf-8")) for file in files}
+    results = {name: entry for name, entry in found.items() if "figures" in entry}
+    if not results:
+        raise SystemExit(f"{path}: no result of a benchmark there")
+    return results
 
 
 def compare(old: dict[str, Any], new: dict[str, Any]) -> Table:
@@ -46,7 +59,10 @@ def main(old: str, new: str) -> None:
     console = Console()
     if Path(old).is_file() and Path(new).is_file():
         after = dict(zip(before, after.values(), strict=True))
-    for name in before.keys() & after.keys():
+    both = [name for name in before if name in after]
+    if not both:
+        raise SystemExit(f"nothing to compare: {old} has {', '.join(before)}, {new} has {', '.join(after)}")
+    for name in both:
         if before[name]["machine"] != after[name]["machine"]:
             console.print(f"{name}: measured on different machines, ratios tell little", style="yellow")
         console.print(compare(before[name], after[name]))

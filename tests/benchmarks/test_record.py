@@ -54,6 +54,39 @@ def test_two_files_of_different_names_compare_too(record: ModuleType, tmp_path: 
     assert "0.50" in compare(old, new).stdout
 
 
+def test_places_of_a_list_compare(record: ModuleType, tmp_path: Path) -> None:
+    """As `floor` keeps the quarters of a run: they were passed over."""
+    for name, values in (("old", (2, 4)), ("new", (2, 12))):
+        record.record("floor", {"betae 3": [{"updates": value} for value in values]}, tmp_path / name)
+    lines = [line.split() for line in compare(tmp_path / "old", tmp_path / "new").stdout.splitlines()]
+    assert [line[-2] for line in lines if "3.1.updates" in line] == ["3.00"]
+    assert [line[-2] for line in lines if "3.0.updates" in line] == ["1.00"]
+
+
+def test_a_folder_is_compared_in_order_and_other_files_are_passed_over(record: ModuleType, tmp_path: Path) -> None:
+    for folder in ("old", "new"):
+        for name in ("floor", "ask", "train", "index"):
+            record.record(name, {"rate": 1}, tmp_path / folder)
+        (tmp_path / folder / "speed-card.json").write_text('{"methods": {}}')
+    done = compare(tmp_path / "old", tmp_path / "new")
+    assert done.returncode == 0, done.stderr
+    titles = [line.partition(":")[0] for line in done.stdout.splitlines() if "→" in line]
+    assert titles == ["ask", "floor", "index", "train"]
+
+
+def test_where_there_is_nothing_to_compare_it_says_so(record: ModuleType, tmp_path: Path) -> None:
+    record.record("ask", {"rate": 1}, tmp_path / "old")
+    record.record("train", {"rate": 1}, tmp_path / "new")
+    (tmp_path / "none").mkdir()
+    for right, words in (
+        ("new", f"nothing to compare: {tmp_path / 'old'} has ask, {tmp_path / 'new'} has train"),
+        ("none", f"{tmp_path / 'none'}: no result of a benchmark there"),
+        ("lost", f"{tmp_path / 'lost'}: no such file or folder"),
+    ):
+        done = compare(tmp_path / "old", tmp_path / right)
+        assert (done.returncode, done.stderr) == (1, f"{words}\n")
+
+
 def test_different_machines_are_pointed_out(record: ModuleType, tmp_path: Path) -> None:
     old, new = (record.record(name, {"rate": 4}, tmp_path) for name in ("a", "b"))
     entry = json.loads(old.read_text())
