@@ -105,9 +105,7 @@ def make(kg: KnowledgeGraph, rank: int, minutes: float) -> Engine:
     source = learn_links(kg, rank, (1 - QUESTIONS) * minutes)
     names = kg.vocabulary
     usual = scale_for(entities=names.entity_count, triples=kg.triple_count, minutes=minutes, hops=True)
-    training = replace(
-        usual.training, minutes=QUESTIONS * minutes, batch=64, fresh=0, validations=0, update=usual.training.update
-    )
+    training = replace(usual.training, minutes=QUESTIONS * minutes, batch=64, fresh=0, validations=0)
     scale = replace(usual, model={**usual.model, "dim": 2 * rank}, links=None, training=training, drawn=5000, asked=20)
     questions = draw_questions(kg, scale, 0, lambda _: None)
     model = new_model(kg, scale, torch.device("cpu"))
