@@ -36,7 +36,7 @@ class Named:
 
 @dataclass(frozen=True, slots=True)
 class Edge:
-    """`relation(subject, object)`, stated by the graph or assumed; prints as an atom of labels, or names where one is shared."""
+    """`relation(subject, object)`, stated by the graph or assumed; prints as an atom of labels (names where shared)."""
 
     subject: Named
     relation: Named
