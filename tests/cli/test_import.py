@@ -221,3 +221,11 @@ def test_help_ends_in_examples() -> None:
         assert done.exit_code == 0
         assert "Examples:" in done.output
         assert f"$ pathformer {command}" in done.output
+
+
+def test_the_input(tmp_path: Path) -> None:
+    program = "from pathformer.cli import main; main()"
+    command = [sys.executable, "-c", program, "import", "-", "--format", "tsv", "--out", str(tmp_path / "films")]
+    done = subprocess.run(command, input=TRIPLES, capture_output=True, text=True, check=True)
+    assert done.stdout.startswith("pipe: 2 triples\n  3 entities\n  2 relations\n  1 repeated line, merged\n")
+    assert KnowledgeGraph.open(tmp_path / "films").triple_count == 2

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import gzip
 import os
 import subprocess
 import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
 import pyarrow as pa
@@ -121,15 +125,43 @@ def test_what_cannot_be_read(tmp_path: Path) -> None:
         assert str(caught.value).removeprefix(f"{tmp_path}/") == message
 
 
-def test_a_pipe_is_told_to_be_one(tmp_path: Path) -> None:
-    os.mkfifo(tmp_path / "pipe.tsv")
-    for path in (tmp_path / "pipe.tsv", "-"):
-        with pytest.raises(
-            GraphFileError, match="a pipe, and files are read more than once: write what comes out of it"
-        ):
-            KnowledgeGraph.read(path)
-    with pytest.raises(GraphFileError, match=r"none\.tsv: no such file"):
-        KnowledgeGraph.read(tmp_path / "none.tsv")
+@contextmanager
+def piped(path: Path, content: bytes) -> Iterator[Path]:
+    """A named pipe that somebody writes to."""
+    os.mkfifo(path)
+    writer = Thread(target=path.write_bytes, args=(content,))
+    writer.start()
+    yield path
+    writer.join()
+
+
+@pytest.mark.parametrize("pack", [bytes, gzip.compress])
+def test_a_pipe_is_read_as_a_file_is(tmp_path: Path, pack: Callable[[bytes], bytes]) -> None:
+    lines = b"subject\tpredicate\tobject\na\tr\tb\nb\tr\tc\n"
+    (tmp_path / "one.tsv").write_bytes(pack(lines))
+    with piped(tmp_path / "pipe.tsv", pack(lines)) as pipe:
+        graph = KnowledgeGraph.read(pipe)
+    assert graph.fingerprint() == KnowledgeGraph.read(tmp_path / "one.tsv").fingerprint()
+    assert graph.name == "pipe"
+    with (
+        piped(tmp_path / "fifo", pack(b"c\tr\td\n")) as pipe,
+        piped(tmp_path / "labels", pack(b"d\tDora\n")) as labels,
+    ):
+        graph = KnowledgeGraph.read([pipe, tmp_path / "one.tsv"], format="tsv", names=labels)
+    assert (graph.name, graph.triple_count, graph.vocabulary.label(1)) == ("pipe", 3, "Dora")
+
+
+def test_what_is_wrong_with_a_pipe_names_it(tmp_path: Path) -> None:
+    with piped(tmp_path / "cut.tsv", b"a\tr\tb\na\n") as pipe, pytest.raises(GraphFileError) as caught:
+        KnowledgeGraph.read(pipe)
+    assert str(caught.value).startswith(f"{pipe}:2: 1 column, expected 3")
+    with piped(tmp_path / "bad.tsv", b"a\tr\tb\na\n") as pipe:
+        assert KnowledgeGraph.read(pipe, skip_bad=True).report.notes[0].startswith(f"{pipe}:2: 1 column")
+    with piped(tmp_path / "none.tsv", b"") as pipe, pytest.raises(GraphFileError) as caught:
+        KnowledgeGraph.read(pipe)
+    assert str(caught.value) == f"{pipe}: nothing came out of the pipe"
+    with pytest.raises(GraphFileError, match=r"^-: the name has no ending that names a format"):
+        KnowledgeGraph.read("-")
 
 
 def test_the_graph_of_an_engine_is_named(tmp_path: Path) -> None:

@@ -24,7 +24,9 @@ __all__ = ["command"]
 def command(
     triples: Annotated[
         list[str] | None,
-        typer.Argument(help="Files of triples, a folder, a saved graph, or a known name.", show_default=False),
+        typer.Argument(
+            help="Files of triples (- for the input), a folder, a saved graph, or a known name.", show_default=False
+        ),
     ] = None,
     out: Annotated[
         Path | None, typer.Option("--out", "-o", help="The folder to make for the engine.", show_default=False)

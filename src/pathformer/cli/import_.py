@@ -33,7 +33,9 @@ _SEVERAL = 20  # triples from which on a line that shares nothing with the other
 
 
 def command(
-    files: Annotated[list[Path], typer.Argument(help="Files of triples, or one folder.", show_default=False)],
+    files: Annotated[
+        list[Path], typer.Argument(help="Files of triples, or one folder; - for the input.", show_default=False)
+    ],
     out: Annotated[Path, typer.Option("--out", "-o", help="The folder to make.", show_default=False)],
     name: Annotated[str | None, typer.Option(help="What the graph is called, if not like its file.")] = None,
     format: reading.Format = None,
@@ -63,6 +65,8 @@ def command(
         $ pathformer import train.txt valid.txt test.txt --out benchmark
 
         $ pathformer import dump.nt.zst more.ttl --skip-bad --out dump
+
+        $ zcat dump.nt.gz | grep -v '"' | pathformer import - --format ntriples --out links
     """
     from rich.console import Console
 
@@ -146,9 +150,10 @@ def _first_triple(graph: KnowledgeGraph, paths: Sequence[Path], format: str | No
 def _headed(paths: Sequence[Path], format: str | None) -> str:
     """What the format of the first file advises about a header; nothing of a graph that is known by name or saved."""
     from pathformer.kg.formats import file_format
+    from pathformer.kg.pipes import is_pipe
     from pathformer.kg.read import sources
 
-    if not all(path.exists() for path in paths):
+    if not all(path.exists() or is_pipe(path) for path in paths):
         return ""
     found = sources(paths[0] if len(paths) == 1 else paths)
     return "" if isinstance(found, Path) else file_format(found["train"][0], format).headed

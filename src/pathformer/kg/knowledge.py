@@ -71,7 +71,7 @@ class KnowledgeGraph:
 
         paths: TSV, CSV, Parquet, N-Triples or Turtle, packed (gzip, xz, zstd, bzip2) or not; several files make one
             graph, files called train, valid and test are its splits, and so are the keys of a mapping; a folder is a
-            saved graph, a BetaE folder, or holds files called so.
+            saved graph, a BetaE folder, or holds files called so. A pipe is read as well, `-` is the standard input.
         name: what the graph is called; otherwise as its file or folder is.
         format: the format's name, where the file's ending does not tell it.
         columns: head, relation and tail: names of a header, or numbers counted from 1.

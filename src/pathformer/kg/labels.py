@@ -16,6 +16,7 @@ from pathformer.kg.formats._cells import OUTER, problem_of
 from pathformer.kg.formats._lines import choose_columns, rows
 from pathformer.kg.knowledge import KnowledgeGraph
 from pathformer.kg.names import Names
+from pathformer.kg.pipes import as_file
 from pathformer.kg.source import open_bytes, plain_name
 from pathformer.words import counted
 
@@ -84,7 +85,8 @@ def read_labels(
 
 
 def _labels_of(names: Names, path: Path, columns: tuple[str | int, ...] | None, encoding: str) -> Names:
-    labels = labels_for(names, read_labels(path, names, columns, encoding))
+    with as_file(path) as file:
+        labels = labels_for(names, read_labels(file, names, columns, encoding))
     if labels is None:
         raise GraphFileError(f"it labels nothing of the graph, which has names such as {names[0]!r}", path)
     return labels

@@ -20,7 +20,8 @@ def reading(sources: Path | dict[str, list[Path]], shown: bool) -> Iterator[Call
         return
     from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn, TransferSpeedColumn
 
-    total = sum(path.stat().st_size for files in sources.values() for path in files)
+    sizes = (path.stat().st_size for files in sources.values() for path in files if path.is_file())  # no pipe has one
+    total = sum(sizes) or None
     columns = (TextColumn("reading"), BarColumn(), DownloadColumn(), TransferSpeedColumn(), TimeRemainingColumn())
     with Progress(*columns, console=console, transient=True) as bar:
         task = bar.add_task("reading", total=total)

@@ -8,8 +8,9 @@ from pathlib import Path
 
 from pathformer.errors import GraphFileError, InputError
 from pathformer.kg.build import build
-from pathformer.kg.formats import Batch, ReadOptions, file_format, folder_format
+from pathformer.kg.formats import Batch, FileFormat, ReadOptions, file_format, folder_format
 from pathformer.kg.knowledge import KnowledgeGraph, Paths
+from pathformer.kg.pipes import as_file, is_pipe
 from pathformer.kg.source import plain_name
 from pathformer.kg.splits import SPLITS
 from pathformer.kg.storage import is_saved, open_graph
@@ -64,15 +65,9 @@ def sources(paths: Paths) -> Sources:
     if not parts.get("train"):
         raise InputError("no file of triples to read")
     for path in (path for files in parts.values() for path in files):
-        if not path.is_file():
-            raise GraphFileError(_no_file(path), path)
+        if not path.is_file() and not is_pipe(path):
+            raise GraphFileError("is not a file" if path.exists() else "no such file", path)
     return {split: parts[split] for split in SPLITS if split in parts}
-
-
-def _no_file(path: Path) -> str:
-    if path.is_fifo() or str(path) == "-":
-        return "a pipe, and files are read more than once: write what comes out of it to one, packed or not"
-    return "is not a file" if path.exists() else "no such file"
 
 
 def _read_folder(folder: Path, options: ReadOptions, name: str | None) -> KnowledgeGraph:
@@ -94,10 +89,8 @@ def _batches(
     total = 0
     literals_only: GraphFileError | None = None
     for place, path in enumerate(files, number):
-        if not path.stat().st_size:
-            raise GraphFileError("the file is empty", path)
         rows = literals = 0
-        for batch in file_format(path, format).read(path, replace(options, file=place)):
+        for batch in _read_file(path, file_format(path, format), replace(options, file=place)):
             rows += len(batch.heads)
             literals += batch.literals
             yield batch
@@ -108,6 +101,15 @@ def _batches(
             literals_only = literals_only or _literals_only(literals, path)
     if literals_only is not None and not total and not may_be_empty:
         raise literals_only
+
+
+def _read_file(path: Path, format: FileFormat, options: ReadOptions) -> Iterator[Batch]:
+    with as_file(path) as file:
+        if not file.stat().st_size:
+            raise GraphFileError("the file is empty" if file == path else "nothing came out of the pipe", file)
+        for batch in format.read(file, options):
+            notes = (note.replace(str(file), str(path), 1) for note in batch.notes)
+            yield batch if file == path else replace(batch, notes=tuple(notes))
 
 
 def _literals_only(count: int, path: Path) -> GraphFileError:
@@ -151,9 +153,11 @@ def _split_word(path: Path) -> str | None:
 
 
 def _name_of(path: Path) -> str:
-    """A graph is called like its file, or like the folder of a file that is called train.
+    """A graph is called like its file, or like the folder of a file that is called train; that of a pipe is `pipe`.
 
     A name that the system holds in another encoding than UTF-8 cannot be written down: what is not text becomes a `?`.
     """
+    if is_pipe(path) and not path.suffix:
+        return "pipe"
     name = path.resolve().parent.name if _split_word(path) else Path(plain_name(path)).stem
     return name.encode(errors="replace").decode()

@@ -12,6 +12,7 @@ from pathformer import plugins
 from pathformer.errors import DatasetError, closest
 from pathformer.kg.datasets._dataset import Dataset, data_folder
 from pathformer.kg.knowledge import KnowledgeGraph
+from pathformer.kg.pipes import is_pipe
 
 __all__ = ["Dataset", "data_folder", "datasets", "load", "locate"]
 
@@ -44,7 +45,7 @@ def locate(name_or_path: str | Path, data: str | Path | None = None) -> Path:
 
 def _path(name_or_path: str | Path) -> Path:
     path = Path(name_or_path)
-    if path.exists():
+    if path.exists() or is_pipe(path):
         return path
     known = plugins.names(__name__)
     near = closest(str(name_or_path), known)
