@@ -136,13 +136,15 @@ def test_a_run_that_fails_is_told_and_the_next_one_runs(
 def test_what_is_cut_goes_on(folder: Path, tmp_path: Path, quiet: Display) -> None:
     asked = [box(folder, "gqe", "training.steps=40"), box(folder, "q2b")]
     ringing = Ringing(Console(file=io.StringIO()))
-    cut = fill(asked, tmp_path / "out", tmp_path / "work", seconds=1000.0, device="cpu", display=ringing)
+    cut = fill(asked, tmp_path / "out", tmp_path / "work", seconds=1000.0, device="cpu", display=ringing, others=2)
     assert ([b.run for b in cut.left], cut.done) == ([b.run for b in asked], [])
     stood = checkpoint.read_facts(tmp_path / "work" / asked[0].name / "last.safetensors")["step"]
     assert 0 < stood < 40
     said = io.StringIO()
     rest = fill(cut.left, tmp_path / "out", tmp_path / "work", device="cpu", display=Display(Console(file=said)))
     assert [(record.run, record.steps) for record in rest.done] == [("gqe", 40), ("q2b", 3)]
+    assert [record.beside for record in rest.done] == [3, 1]  # at most, in whichever call
+    assert not list((tmp_path / "work").glob("*/beside"))
     assert f"continues at step {stood}" in " ".join(said.getvalue().split())
 
 
@@ -174,6 +176,17 @@ def test_with_whole_none_is_started_that_would_be_cut(folder: Path, tmp_path: Pa
     assert not (tmp_path / "work").exists()
 
 
+@pytest.mark.parametrize(("jobs", "others", "beside"), [(10, 0, 3), (2, 0, 2), (2, 4, 6), (10, 1, 4)])
+def test_no_more_are_counted_than_there_are(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, jobs: int, others: int, beside: int
+) -> None:
+    """The last three rows of many were called the share of ten."""
+    told: list[one_box.Terms] = []
+    monkeypatch.setattr(boxes, "fill_side", lambda _, __, terms, **___: told.append(terms))
+    fill([box(folder, method) for method in ("gqe", "q2b", "mlp")], tmp_path, tmp_path, jobs=jobs, others=others)
+    assert [(terms.jobs, terms.beside) for terms in told] == [(jobs, beside)]
+
+
 def test_the_same_weights_serve_another_query_set(folder: Path, tmp_path: Path, quiet: Display) -> None:
     (tmp_path / "gqe-again.toml").write_text((folder / "gqe.toml").read_text())
     asked = [box(folder, "gqe", also=(str(tmp_path / "gqe-again.toml"),))]
@@ -184,6 +197,14 @@ def test_the_same_weights_serve_another_query_set(folder: Path, tmp_path: Path, 
     assert "weights of gqe@5min" in again.note
     with pytest.raises(ConfigError, match=r"mlp\.toml does not train as .*gqe\.toml does: its weights are others"):
         fill([box(folder, "gqe", also=(str(folder / "mlp.toml"),))], tmp_path, tmp_path, display=quiet)
+
+
+@pytest.mark.parametrize("line", ['start = "complex-umls"', "start_minutes = 2.0", "start_members = 2"])
+def test_weights_that_start_elsewhere_do_not_serve_it(folder: Path, tmp_path: Path, line: str) -> None:
+    other = tmp_path / "other.toml"
+    other.write_text(f"{(folder / 'gqe.toml').read_text()}{line}\n")
+    with pytest.raises(ConfigError, match=r"other\.toml does not train as .*gqe\.toml does"):
+        box(folder, "gqe", also=(str(other),)).runs()
 
 
 def test_material_is_read_once_and_cut_to_size(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -15,6 +15,7 @@ import torch
 import training_toy as toy
 
 from pathformer.errors import InputError
+from pathformer.experiments import side
 from pathformer.experiments.box import Box, Terms
 from pathformer.experiments.records import Record, read_records
 from pathformer.experiments.shelf import Shelf
@@ -57,7 +58,7 @@ def fails(one, shelf, terms, display):
     return real(one, shelf, terms, display)
 
 side.run_box, side._TELL = fails, 0.0
-found = {"mixed": scene("mixed", [box(m, 3) for m in ("gqe", "q2b", "mlp", "lost", "gqe-too")])}
+found = {"mixed": scene("mixed", [box(m, 3) for m in ("gqe", "q2b", "mlp", "lost", "gqe-too")], others=3)}
 found["parent"], found["asked"] = os.getpid(), Path(asked).read_text()
 
 def stubborn(one, *_):
@@ -117,7 +118,7 @@ def scenes(folder: Path) -> dict[str, Any]:
 
 def test_rows_that_fail_or_crash_are_told_and_the_others_leave_records(scenes: dict[str, Any], folder: Path) -> None:
     mixed = scenes["mixed"]
-    assert sorted(mixed["done"]) == [["gqe", 3, 2], ["gqe-too", 3, 2]]
+    assert sorted(mixed["done"]) == [["gqe", 3, 5], ["gqe-too", 3, 5]]
     assert mixed["left"] == []
     lost = mixed["failed"].pop("lost@5min")
     assert lost.startswith("DatasetError: ")
@@ -125,7 +126,7 @@ def test_rows_that_fail_or_crash_are_told_and_the_others_leave_records(scenes: d
         "q2b@5min": "RuntimeError: out of memory",
         "mlp@5min": "ended with exit status 7",
     }
-    assert Record.read(folder / "mixed" / "gqe@5min.json").beside == 2
+    assert Record.read(folder / "mixed" / "gqe@5min.json").beside == 5
     assert "out of memory" in (folder / "mixed" / "work" / "q2b@5min.log").read_text()
     assert not list((folder / "mixed" / "work").glob("*/*.safetensors"))
 
@@ -187,14 +188,27 @@ def test_rows_share_a_card(folder: Path, tmp_path: Path) -> None:
 
 def test_a_process_with_an_open_device_is_refused(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(torch.cuda, "is_initialized", lambda: True)
-    terms = Terms(out=tmp_path, work=tmp_path, beside=2)
+    terms = Terms(out=tmp_path, work=tmp_path, jobs=2)
     with pytest.raises(InputError, match="by a process that has not used a CUDA device"):
         fill_side([], Shelf([]), terms)
 
 
+def test_as_many_rows_run_at_a_time_as_there_are_jobs(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Processes of others were counted as room for rows of ours."""
+    boxes = [Box(run=str(folder / f"{method}.toml"), minutes=5.0) for method in ("gqe", "q2b", "mlp")]
+    terms = Terms(out=tmp_path, work=tmp_path, device="cpu", jobs=2, beside=5)
+    queue = side._Side(boxes, Shelf([]), terms, None, False, toy.quiet(), None)
+    monkeypatch.setattr(side._Side, "_read", lambda *_: True)
+    monkeypatch.setattr(side._Side, "_fork", lambda _, box: box)
+    assert queue._start()
+    assert (queue.running, queue.waiting) == (boxes[:2], boxes[2:])
+
+
 def test_with_whole_none_is_started_that_would_be_cut(folder: Path, tmp_path: Path) -> None:
     box = Box(run=str(folder / "gqe.toml"), minutes=5.0)
-    terms = Terms(out=tmp_path, work=tmp_path / "work", device="cpu", beside=2)
+    terms = Terms(out=tmp_path, work=tmp_path / "work", device="cpu", jobs=2)
     filled = fill_side([box], Shelf(box.runs()), terms, deadline=time.monotonic() + 120.0, whole=True)
     assert filled.left == [box]
     assert not (tmp_path / "work").exists()

@@ -29,6 +29,7 @@ __all__ = ["GRACE", "HABITS", "Box", "Terms", "alarm", "run_box", "summary"]
 # Looking is part of the box's time: a look or four at a sample, and few saves.
 HABITS = ("training.validations=4", "training.save_minutes=3", "valid_queries=200")
 GRACE = 15.0  # seconds that saving may take when the time is up
+_BESIDE = "beside"  # in the folder of a row that is not finished: how many shared the device with it at most
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -65,7 +66,8 @@ class Box:
 
 def _training_of(file: str) -> tuple[object, ...]:
     run = read_run(file)
-    return run.dataset, run.trained, run.method, run.model_settings, run.training
+    start = run.start, run.start_minutes, run.start_members
+    return run.dataset, run.trained, run.method, run.model_settings, run.training, start
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -77,17 +79,27 @@ class Terms:
     device: str = "auto"
     keep: bool = False  # the weights of finished rows
     commit: str | None = None  # what the records say, where this is no checkout
-    beside: int = 1  # rows that share the device
+    jobs: int = 1  # rows at a time
+    beside: int = 1  # runs that share the device at most: these, and those of others
 
 
 def run_box(box: Box, shelf: Shelf, terms: Terms, display: Display) -> Record | None:
     """One box to its record; none if it was cut."""
     folder = terms.work / box.name
     with alone(folder):
+        terms = dataclasses.replace(terms, beside=_most(folder / _BESIDE, terms.beside))
         record = _run_alone(box, folder, shelf, terms, display)
         if record is not None and not terms.keep:
             start_anew(folder)
+            (folder / _BESIDE).unlink()
     return record
+
+
+def _most(file: Path, beside: int) -> int:
+    """How many shared the device at most while a row was trained, in calls before this one, too; kept for the next."""
+    most = max(beside, int(file.read_text(encoding="utf-8")) if file.is_file() else 0)
+    file.write_text(f"{most}\n", encoding="utf-8")
+    return most
 
 
 def _run_alone(box: Box, folder: Path, shelf: Shelf, terms: Terms, display: Display) -> Record | None:

@@ -51,7 +51,8 @@ def fill(
     if jobs == 1:
         choose_device(device)  # a wrong name is told at once
     shelf = Shelf((run for box in boxes for run in box.runs()), data)
-    terms = Terms(out=out, work=work, device=device, keep=keep, commit=commit, beside=jobs + others)
+    beside = max(1, min(jobs, len(boxes))) + others  # the last of a long list may be fewer than there is room for
+    terms = Terms(out=out, work=work, device=device, keep=keep, commit=commit, jobs=jobs, beside=beside)
     deadline = None if seconds is None else begun + seconds
     if jobs > 1:
         return fill_side(boxes, shelf, terms, deadline=deadline, whole=whole, display=display, mps=mps)

@@ -53,7 +53,7 @@ def fill_side(
     display: Display | None = None,
     mps: bool = True,
 ) -> Filled:
-    """Run the boxes, `terms.beside` at a time, in their order.
+    """Run the boxes, `terms.jobs` at a time, in their order.
 
     deadline: of `time.monotonic`; all is saved and over by then. whole: start none that would be cut.
     """
@@ -88,7 +88,7 @@ class _Side:
     ) -> None:
         self.shelf, self.terms, self.whole, self.display, self.service = shelf, terms, whole, display, service
         self.deadline = float("inf") if deadline is None else deadline
-        self.grace = GRACE + 2.0 * terms.beside  # they all save at once
+        self.grace = GRACE + 2.0 * terms.jobs  # they all save at once
         self.threads = max(1, min(2, len(os.sched_getaffinity(0)) // terms.beside))
         self.filled = Filled([], list(boxes), {})
         self.runs = {box.name: box.runs() for box in boxes}
@@ -114,7 +114,7 @@ class _Side:
     def _start(self) -> bool:
         """Fill the free places; whether any row was started."""
         started = False
-        while len(self.running) < self.terms.beside and self.stopped is None:
+        while len(self.running) < self.terms.jobs and self.stopped is None:
             box = next((box for box in self.waiting if self._fits(box)), None)
             if box is None:
                 break
