@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import runpy
+import shlex
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,7 @@ import pytest
 
 from pathformer.experiments.cards import card_of_record, paper_figures
 from pathformer.experiments.curves import Curve, curve_of_record, group_of, panels, race
-from pathformer.experiments.keep import run_of, seconds_before
+from pathformer.experiments.keep import plain_settings, run_of, seconds_before
 from pathformer.experiments.records import PACKAGED, Record
 from pathformer.experiments.settings import read_run, run_names
 from pathformer.query.structures import EPFO, NEGATION_STRUCTURES
@@ -97,6 +98,23 @@ def test_the_card_of_a_record_has_its_figures_and_its_command(record: Record) ->
     for fact in ("NVIDIA H200", "commit: 4a10485", "50,627,200 numbers in the network", "11,984,000 in the tables",
                  "Freebase, CC BY", "remark: Beside up to 15 others"):  # fmt: skip
         assert fact in page, fact
+
+
+def test_the_command_of_a_card_is_read_as_it_was(record: Record) -> None:
+    """It said `valid_queries=null`, which no run takes, and a shell would have cut a list in two."""
+    changes = {
+        "valid_queries": None,
+        "model.fork_hidden": [2, 3],
+        "training.turns": False,
+        "training.schedule": "cosine",
+    }
+    [command] = card_of_record(replace(record, changes=changes)).commands
+    words = shlex.split(command)
+    assert words[:3] == ["pathformer", "train", "fb15k-237-epfo"]
+    run = read_run(words[2], words[3:])
+    plain = plain_settings(run.plain())
+    assert {key: plain[key] for key in changes} == {**changes, "model.fork_hidden": (2, 3)}
+    assert run.training.minutes == record.minutes
 
 
 def test_a_card_says_that_training_queries_were_drawn_anew(record: Record) -> None:

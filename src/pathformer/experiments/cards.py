@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import json
+import shlex
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -15,6 +15,7 @@ from pathformer.evaluation.report import Report
 from pathformer.experiments.keep import changes_of, plain_settings, run_of, seconds_before, trained_on
 from pathformer.experiments.records import Record
 from pathformer.experiments.settings import Run, read_run, run_names
+from pathformer.experiments.tables.captions import setting_words
 from pathformer.kg.datasets import datasets
 from pathformer.models import build, find
 from pathformer.training import checkpoint
@@ -156,13 +157,8 @@ def _command(run: Run, stored: Mapping[str, Any], folder: str) -> str:
 def _train(name: str, minutes: float | None, changes: Mapping[str, Any]) -> str:
     """The command of a run file, its time and what differs from it."""
     time = {} if minutes is None or minutes == read_run(name).training.minutes else {"training.minutes": minutes}
-    return " ".join(
-        ["pathformer train", name, *(f"{key}={_value(value)}" for key, value in {**time, **changes}.items())]
-    )
-
-
-def _value(value: Any) -> str:
-    return value if isinstance(value, str) else json.dumps(value)
+    settings = (shlex.quote(setting_words(*item)) for item in {**time, **changes}.items())
+    return " ".join(["pathformer train", name, *settings])
 
 
 def _machine(machine: Mapping[str, Any]) -> str:

@@ -7,6 +7,7 @@ settings that are not those of the run files.
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -87,10 +88,14 @@ def common_settings(records: Iterable[Record]) -> dict[str, Any]:
 def setting_words(key: str, value: object) -> str:
     """A setting as the command line takes it.
 
-    >>> setting_words("training.turns", False)
-    'training.turns=false'
+    >>> setting_words("training.turns", False), setting_words("valid_queries", None)
+    ('training.turns=false', 'valid_queries=none')
+    >>> setting_words("model.fork_hidden", (2, 1)), setting_words("model.fork", "set")
+    ('model.fork_hidden=[2, 1]', 'model.fork=set')
     """
-    return f"{key}={str(value).lower() if isinstance(value, bool) else value}"
+    if value is None:
+        return f"{key}=none"
+    return f"{key}={value if isinstance(value, str) else json.dumps(value)}"
 
 
 def _trained(record: Record) -> str:
