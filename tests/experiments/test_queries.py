@@ -74,6 +74,33 @@ def test_released_queries_come_first_and_the_rest_is_drawn_and_named(tmp_path: P
     assert sets["test"]["2u"].ids.tolist() == [[h, r, h, 0]]
 
 
+def test_the_released_betae_queries_stand_before_all_others(tmp_path: Path) -> None:
+    """Their pickles lie in the dataset's own folder; figures on them are the paper's own, and so they are named."""
+    kg = graph()
+    data, own = data_folder(tmp_path, kg), tmp_path / "fb15k-237"
+    own.mkdir()
+    (h, r, _), (g, q, _) = kg.splits["train"][[0, -1]].tolist()
+    instances = {"train": {(g, (q,))}, "test": {(h, (r,)), (g, (q,))}}
+    for split, asked in instances.items():
+        (own / f"{split}-queries.pkl").write_bytes(pickle.dumps({("e", ("r",)): asked}))
+    easy, hard = {one: {0} for one in instances["test"]}, {one: {1, 2} for one in instances["test"]}
+    for name, answers in (("easy", easy), ("hard", hard)):
+        (own / f"test-{name}-answers.pkl").write_bytes(pickle.dumps(answers))
+    sets = query_sets(kg, "betae", trained=("1p", "2p"), evaluated=("1p", "2in"), data=data)
+    assert sets.origin == {
+        "train 1p": "released BetaE queries",
+        "train 2p": "drawn by the protocol, seed 0",
+        "valid 1p": "drawn by the protocol, seed 0",
+        "valid 2in": "drawn by the protocol, seed 0",
+        "test 1p": "released BetaE queries",
+        "test 2in": "drawn by the protocol, seed 0",
+    }
+    assert sets["train"]["1p"].ids.tolist() == [[g, q]]
+    assert sets["train"]["1p"].easy[0].tolist() == kg.graph("train").tails_of(g, q).tolist()  # no file has them
+    assert sorted(sets["test"]["1p"].ids.tolist()) == sorted([[h, r], [g, q]])
+    assert [row.tolist() for row in sets["test"]["1p"].hard] == [[1, 2], [1, 2]]  # as the file has them
+
+
 def test_the_query2box_set_is_asked_for_by_name(tmp_path: Path) -> None:
     kg = graph()
     sets = query_sets(kg, "q2b", trained=("1p",), evaluated=("1p",), data=data_folder(tmp_path, kg), splits=("train",))
