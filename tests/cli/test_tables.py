@@ -117,6 +117,8 @@ def test_what_cannot_be_shown_is_said_in_a_sentence(graph: Path, tmp_path: Path)
     assert refused(10, "--queries", tmp_path) == "--queries belongs to one graph: name it with --dataset"
     assert refused(1, 2, "--svg", tmp_path / "x.svg").startswith("--svg draws one table of MRR, found 2")
     assert refused(15, "--svg", tmp_path / "x.svg").startswith("--svg draws one table of MRR, found 0")
+    for option, value in (("only", "BetaE"), ("total", 5), ("set", "model.dim=8"), ("jobs", 2), ("device", "cpu")):
+        assert refused(1, f"--{option}", value) == f"--{option} says how rows are run: give --run with it"
     assert refused("--run", 1) == "--run needs --minutes: the training time of each row"
     assert (
         refused("--run", 1, "--minutes", 1, "--total", 0.25, "--jobs", 2, "--variant", "new")
@@ -127,6 +129,17 @@ def test_what_cannot_be_shown_is_said_in_a_sentence(graph: Path, tmp_path: Path)
         "no row 'BetaF' in these tables; closest: 'BetaE'"
     )
     assert "no test-last.json or test-best.json" in refused("--add", tmp_path)
+
+
+def test_a_picture_that_cannot_be_drawn_is_refused_before_rows_are_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("pathformer.experiments.boxes.fill", lambda *_, **__: pytest.fail("rows were run"))
+    picture = ("--svg", tmp_path / "x.svg")
+    assert refused("--run", 1, 2, "--minutes", 20, *picture).startswith("--svg draws one table of MRR, found 2")
+    assert refused(*picture).startswith("--svg draws one table of MRR, found 11")
+    assert not (tmp_path / "x.svg").exists()
 
 
 def test_run_asks_for_the_rows_that_are_missing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

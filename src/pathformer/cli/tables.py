@@ -102,16 +102,14 @@ def command(
     from pathformer.experiments.tables.choice import Choice
 
     chosen = tuple(dict.fromkeys(numbers or TITLES))
-    _check("format", format, render.FORMATS)
-    for short, wanted in (("json", json), ("csv", csv)):
-        if wanted and format not in ("text", short):
-            raise InputError(f"--{short} and --format {format} exclude each other")
-    if json and csv:
-        raise InputError("--json and --csv exclude each other")
-    format = "json" if json else "csv" if csv else format
+    format = _format(format, json=json, csv=csv)
     _check("weights", weights, ("last", "best"))
     if queries is not None and len(dataset or ()) != 1:
         raise InputError("--queries belongs to one graph: name it with --dataset")
+    if svg is not None:
+        _check_drawn(chosen)
+    if not run:
+        _check_unused(only=only, total=total, set=set_, jobs=jobs > 1, device=device != "auto")
     if add is not None:
         _add(add, results, variant)
     if run:
@@ -131,6 +129,38 @@ def command(
         typer.echo(render.to_json(sheets))
     elif format == "csv":
         typer.echo(render.to_csv(sheets), nl=False)
+
+
+def _format(format: str, *, json: bool, csv: bool) -> str:
+    """The one that is meant, refused where two are."""
+    from pathformer.errors import InputError
+    from pathformer.experiments.tables.render import FORMATS
+
+    _check("format", format, FORMATS)
+    for short, wanted in (("json", json), ("csv", csv)):
+        if wanted and format not in ("text", short):
+            raise InputError(f"--{short} and --format {format} exclude each other")
+    if json and csv:
+        raise InputError("--json and --csv exclude each other")
+    return "json" if json else "csv" if csv else format
+
+
+def _check_drawn(chosen: Sequence[int]) -> None:
+    """Refuse, before anything is run or counted, to draw what is not one table."""
+    from pathformer.errors import InputError
+    from pathformer.experiments.tables.catalogue import MEASURED
+
+    found = sum(number in MEASURED for number in chosen)
+    if found != 1:
+        raise InputError(f"--svg draws one table of MRR, found {found}: name one of 1 to 8 and 12 to 14")
+
+
+def _check_unused(**given: object) -> None:
+    """Refuse options that say how rows are run where none is."""
+    from pathformer.errors import InputError
+
+    for name in (name for name, value in given.items() if value):
+        raise InputError(f"--{name} says how rows are run: give --run with it")
 
 
 def _check(what: str, value: str, known: Sequence[str]) -> None:
@@ -217,11 +247,10 @@ def _run(
 
 
 def _draw(sheets: Sequence[Sheet], path: Path) -> None:
-    from pathformer.errors import InputError
+    """The one table of MRR among them."""
+    from pathformer.experiments.tables.catalogue import MEASURED
     from pathformer.experiments.tables.chart import chart
     from pathformer.experiments.tables.view import Grid
 
-    grids = [sheet for sheet in sheets if isinstance(sheet, Grid) and sheet.number != 15]
-    if len(grids) != 1:
-        raise InputError(f"--svg draws one table of MRR, found {len(grids)}: name one of 1 to 8 and 12 to 14")
-    path.write_text(chart(grids[0]), encoding="utf-8")
+    [table] = (sheet for sheet in sheets if isinstance(sheet, Grid) and sheet.number in MEASURED)
+    path.write_text(chart(table), encoding="utf-8")
