@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import os
+import signal
+import time
 from pathlib import Path
 
 import pytest
 
+from pathformer.experiments import mps
 from pathformer.experiments.mps import PROGRAM, Service
 
 PIPE = "CUDA_MPS_PIPE_DIRECTORY"
@@ -72,6 +75,49 @@ def test_one_that_does_not_start_is_told(tmp_path: Path) -> None:
         service.settle()
         assert PIPE not in os.environ
     assert said == ["no MPS: no card is there; rows take turns on the device"]
+
+
+def sleep() -> None:
+    time.sleep(60)
+
+
+def test_one_that_never_answers_is_ended_and_its_trial_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    daemon(tmp_path)
+    monkeypatch.setattr(mps, "_TRY", 0.1)
+    said: list[str] = []
+    with Service(said.append, sleep) as service:
+        trial = service._trying
+        assert trial is not None
+        service.settle()
+        trial.join(10)
+        assert trial.exitcode == -signal.SIGKILL
+        assert PIPE not in os.environ
+    assert said == ["no MPS: no answer to a trial; rows take turns on the device"]
+    assert told(tmp_path)[1:] == ["quit -t 5"]
+
+
+def test_one_whose_start_takes_too_long_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    daemon(tmp_path, start="exec sleep 60")
+    monkeypatch.setattr(mps, "_START", 0.2)
+    said: list[str] = []
+    with Service(said.append, refuse) as service:
+        service.settle()
+        assert PIPE not in os.environ
+    assert len(said) == 1
+    assert said[0].startswith("no MPS: Command '['")
+    assert said[0].endswith("timed out after 0.2 seconds; rows take turns on the device")
+
+
+def test_a_daemon_that_is_gone_has_no_answer(tmp_path: Path) -> None:
+    daemon(tmp_path)
+    said: list[str] = []
+    with Service(said.append, use) as service:
+        (tmp_path / PROGRAM).unlink()
+        service.settle()
+        place = os.environ[PIPE]
+    assert said == ["MPS is on (servers: none told)"]
+    assert PIPE not in os.environ
+    assert not Path(place).exists()
 
 
 def test_without_the_program_nothing_is_done() -> None:
