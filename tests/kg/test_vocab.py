@@ -89,18 +89,41 @@ def test_an_unknown_name_gives_the_closest(vocabulary: Vocabulary) -> None:
         vocabulary.entity_id("")
 
 
-def test_the_iris_that_end_in_a_name_are_the_closest() -> None:
-    iris = ["http://x.org/Person", "http://y.org#person", "http://x.org/person/Bob", "ex:Knows", "Persons"]
-    vocabulary = Vocabulary.of(iris, ["http://x.org/knows", "http://x.org/knows_of"])
-    with pytest.raises(UnknownNameError) as caught:
+IRIS = ["http://x.org/Person", "http://y.org#person", "http://x.org/person/Bob", "ex:Knows", "Persons", "red/white"]
+
+
+def test_the_end_of_an_iri_is_looked_up_last() -> None:
+    vocabulary = Vocabulary.of(
+        IRIS, ["http://x.org/knows", "http://x.org/knows_of", "/people/person/nationality", "r#s"], [""] * 5 + ["bob"]
+    )
+    assert vocabulary.entity_id("KNOWS") == 3
+    assert vocabulary.entity_id("person/bob") == 2
+    assert vocabulary.entity_id("Bob") == 5  # a label comes before
+    assert vocabulary.relation_id("knows") == 0
+    assert vocabulary.relation_id("nationality") == 4
+    assert vocabulary.relation_id("knows_reverse") == 1
+    with pytest.raises(AmbiguousNameError) as caught:
         vocabulary.entity_id("Person")
-    assert str(caught.value) == "no entity 'Person'; closest: 'http://x.org/Person', 'http://y.org#person'"
-    for name, found in (("knows", ("ex:Knows",)), ("Bob", ("http://x.org/person/Bob",)), ("Persona", ("Persons",))):
+    several = "'http://x.org/Person', 'http://y.org#person'"
+    assert str(caught.value) == f"'Person' means 2 entities: {several}; write the exact name of one"
+
+
+def test_the_end_of_a_name_without_a_prefix_is_a_part_of_it() -> None:
+    vocabulary = Vocabulary.of([*IRIS, "a b:c", "UTC+5:45"], ["r#s"])
+    for name, closest in (("white", "red/white"), ("c", "a b:c"), ("45", "UTC+5:45")):
         with pytest.raises(UnknownNameError) as caught:
             vocabulary.entity_id(name)
-        assert caught.value.closest == found
-    with pytest.raises(UnknownNameError, match=r"no relation 'knows'; closest: 'http://x\.org/knows'$"):
-        vocabulary.relation_id("knows")
+        assert caught.value.closest == (closest,)
+    with pytest.raises(UnknownNameError, match=r"no relation 's'; closest: 'r#s'$"):
+        vocabulary.relation_id("s")
+    with pytest.raises(UnknownNameError, match=r"no relation 'konws'; closest: 'knows'$"):
+        Vocabulary.of(IRIS, ["http://xmlns.com/foaf/0.1/knows", "http://x.org/likes"]).relation_id("konws")
+
+
+@given(st.lists(st.text("a/Æ", max_size=6), max_size=12), st.text("a/Æ", min_size=1, max_size=3))
+def test_the_names_of_an_ending_are_found(names: list[str], ending: str) -> None:
+    found = [place for place, name in enumerate(names) if name.endswith(ending)]
+    assert lookup._ending(ending, Names.of(names)) == found
 
 
 def test_an_unknown_name_of_megabytes_is_shortened(vocabulary: Vocabulary) -> None:

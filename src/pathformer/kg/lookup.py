@@ -1,4 +1,7 @@
-"""Which id a written name means: exact, then case-folded, then by label, then by case-folded label."""
+"""Which id a written name means: exact, then case-folded, then by label, then by case-folded label.
+
+Last it may be the end of an IRI or of another name with a prefix: `knows` for `http://xmlns.com/foaf/0.1/knows`.
+"""
 
 from __future__ import annotations
 
@@ -18,6 +21,7 @@ _ALL = 20_000  # up to so many names all are compared for a message (0.2 s); bey
 _SHARED = 2_000  # how many of those
 _PIECE = 4  # letters
 _TOLD = 3  # names that a message tells
+_PREFIXED = re.compile(r"([A-Za-z][\w.-]*:|/)\S+")  # http://x.org/knows, GO:0008150, /people/person/nationality
 
 
 class Lookup:
@@ -47,6 +51,7 @@ class Lookup:
             lambda: self._folded_names.find(folded),
             lambda: self.labels.find(name) if self.labels is not None else [],
             lambda: self._folded_labels.find(folded),
+            lambda: [place for place in self._ending(folded) if _PREFIXED.fullmatch(self.names[place])],
         )
         for step in steps:
             found = step()
@@ -57,13 +62,20 @@ class Lookup:
         return None
 
     def unknown(self, name: str) -> UnknownNameError:
-        """The error that says so, with the closest names and labels; of IRIs those that end in the name."""
-        if local := list(islice(_local(name, self.names, self._folded_names), _TOLD)):
+        """The error that says so, with the closest names, labels and ends of IRIs; names that end in it, if any."""
+        if local := [self.names[place] for place in islice(self._ending(fold(name)), _TOLD)]:
             return UnknownNameError(self.kind, name, local)
         candidates = _candidates(name, self.names, self._folded_names)
         if self.labels is not None:
             candidates = chain(candidates, _candidates(name, self.labels, self._folded_labels))
-        return UnknownNameError(self.kind, name, closest(name, filter(None, candidates)))
+        known = [candidate for candidate in candidates if candidate]
+        ends = (re.split("[/#:]", candidate)[-1] for candidate in known if _PREFIXED.fullmatch(candidate))
+        return UnknownNameError(self.kind, name, closest(name, chain(known, ends)))
+
+    def _ending(self, folded: str) -> Iterator[int]:
+        """The places of the names that end in this, whatever their case, behind a slash, a hash or a colon."""
+        for sign in ("/", "#", ":") if folded else ():
+            yield from _ending(f"{sign}{folded}", self._folded_names)
 
     @cached_property
     def _folded_names(self) -> Names:
@@ -74,12 +86,16 @@ class Lookup:
         return Names.of(()) if self.labels is None else self.labels.folded()
 
 
-def _local(name: str, names: Names, folded: Names) -> Iterator[str]:
-    """The names that end in this one behind a slash, a hash or a colon, as IRIs do, whatever their case."""
-    text = fold(name)
-    for ending in (f"{sign}{text}" for sign in ("/", "#", ":") if text):
-        places = islice(_holding(ending, folded), _SHARED)
-        yield from (names[place] for place in places if folded[place].endswith(ending))
+def _ending(text: str, names: Names) -> list[int]:
+    """The places of the names that end in `text`, by their last bytes."""
+    offsets, data = names.buffers
+    wanted = text.encode(errors="replace")
+    places = np.flatnonzero(np.diff(offsets) >= len(wanted))
+    for back, byte in enumerate(reversed(wanted), 1):
+        places = places[data[offsets[places + 1] - back] == byte]
+        if not len(places):
+            break
+    return places.tolist()
 
 
 def _candidates(name: str, names: Names, folded: Names) -> Iterator[str]:

@@ -103,7 +103,7 @@ class Vocabulary:
         return self._relations.distinct(relation >> 1)
 
     def entity_id(self, name: str) -> int:
-        """The entity of that name: exact, then case-folded, then by label, then by case-folded label."""
+        """The entity of that name: exact, then case-folded, by label, by case-folded label, by the end of an IRI."""
         found = self._entities.find(name)
         if found is None:
             raise self._entities.unknown(name)
