@@ -163,6 +163,8 @@ def test_rdf_literals(tmp_path: Path) -> None:
     assert "  1 RDF literal, left out\n" in run(path, "-o", tmp_path / "without")
     assert "left out" not in run(path, "-o", tmp_path / "with", "--literals")
     assert KnowledgeGraph.open(tmp_path / "with").triple_count == 2
+    path.write_text('@prefix : <http://e/> . :a :r :b ; <http://www.w3.org/2000/01/rdf-schema#label> "A", "B", "C" .')
+    assert "  3 RDF literals, left out but as labels\n" in run(path, "-o", tmp_path / "labelled")
 
 
 def test_header_or_not(tmp_path: Path) -> None:

@@ -117,7 +117,9 @@ def summary(
 
 def met(graph: KnowledgeGraph) -> list[str]:
     """What the reader of a graph merged and left out, a line each."""
-    lines = [f"  {counted(count, *what)}" for field, *what in _MET if (count := getattr(graph.report, field))]
+    kept = {"literals": " but as labels" if graph.report.labels else ""}
+    counts = ((field, what, getattr(graph.report, field)) for field, *what in _MET)
+    lines = [f"  {counted(count, *what)}{kept.get(field, '')}" for field, what, count in counts if count]
     return [*lines, *(f"    for example {note}" for note in graph.report.notes)]
 
 
