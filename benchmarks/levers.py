@@ -9,12 +9,12 @@
 
 RUN is a run file; MINUTES the box of each lever. A lever is a name of `_levers.py`, several at once `name+name`, or
 `name:key=value,key=value` with settings of its own; each stands alone on top of RUN. What levers `start` from is
-trained first, once for all of them, within minutes of its own (`start.key=value` changes its settings), and kept in
-OUT. Levers share the graph and the queries; each is a process, JOBS of them at a time, so that all have the same share
-of a device. They are judged on validation queries: test queries are ranked once, by the run that is chosen. Unions,
-paths from variables and negated branches are ranked in every way that a model can. Writes `levers.json` and `levers.md`
-to OUT; the same command goes on where it was cut. Weights of finished levers are removed (a wide one has gigabytes),
-unless --keep is given: then they stay in OUT/LEVER.
+trained first, once for all of them, within minutes of its own (`start.key=value` changes its settings, `start_minutes`
+its time, `start_members` how many there are of it), and kept in OUT. Levers share the graph and the queries; each is a
+process, JOBS of them at a time, so that all have the same share of a device. They are judged on validation queries:
+test queries are ranked once, by the run that is chosen. Unions, paths from variables and negated branches are ranked in
+every way that a model can. Writes `levers.json` and `levers.md` to OUT; the same command goes on where it was cut.
+Weights of finished levers are removed (a wide one has gigabytes), unless --keep is given: then they stay in OUT/LEVER.
 `--speed` times captured updates on made-up queries of both benchmarks' sizes instead, on a card.
 """
 
@@ -28,7 +28,6 @@ import time
 import traceback
 from collections.abc import Callable, Mapping
 from contextlib import nullcontext, redirect_stderr, redirect_stdout
-from dataclasses import replace
 from functools import partial
 from multiprocessing.connection import wait
 from multiprocessing.context import ForkProcess
@@ -38,6 +37,7 @@ from typing import Any, get_args
 import torch
 from _levers import LEVERS, Lever, lever_of
 from _levers_speed import device_name, speed, start_memory
+from _levers_start import Start, started, starts_of, with_start
 from _record import record
 
 from pathformer.evaluation.evaluate import ModelRanker, evaluate
@@ -45,7 +45,7 @@ from pathformer.experiments.fork import forked
 from pathformer.experiments.keep import curve_of
 from pathformer.experiments.mps import Service
 from pathformer.experiments.run import Material, gather, train_run
-from pathformer.experiments.settings import read_run, run_names
+from pathformer.experiments.settings import read_run
 from pathformer.experiments.standing import standing
 from pathformer.models import Combine, Model
 from pathformer.models.pathformer import Pathformer, Variable
@@ -86,15 +86,15 @@ def work(name: str, minutes: float, folder: Path, titles: list[str], jobs: int, 
     """
     run = read_run(name)
     left = [title for title in titles if not _figures_file(folder, title).is_file()]
-    levers = {title: _begun(lever_of(title, run.dataset), run.start) for title in left}
+    levers = {title: with_start(lever_of(title, run.dataset), run) for title in left}
     begun = time.monotonic()
     material = gather(run)
     print(f"queries ready in {time.monotonic() - begun:.0f} s", flush=True)
-    wanted = sorted({key for lever in levers.values() if (key := _start(lever))})
+    wanted = sorted({key for lever in levers.values() for key in starts_of(lever)})
     starts = {key: folder / f"start-{number}-{Path(key[0]).stem}" for number, key in enumerate(wanted)}
     first = {place.name: partial(_first, key, place, material) for key, place in starts.items()}
     then = {
-        _folder(title): partial(_one, name, minutes, folder, title, lever, _from(lever, starts), material, keep)
+        _folder(title): partial(_one, name, minutes, folder, title, lever, started(lever, starts), material, keep)
         for title, lever in levers.items()
     }
     with Service(print) if jobs > 1 else nullcontext() as service:
@@ -103,32 +103,6 @@ def work(name: str, minutes: float, folder: Path, titles: list[str], jobs: int, 
         _side_by_side(first, folder, jobs)
         _side_by_side(then, folder, jobs)
     _write(name, minutes, folder, titles, jobs)
-
-
-def _begun(lever: Lever, start: str) -> Lever:
-    """A lever that says where it starts, where its run does."""
-    if not start or any(setting.startswith("start=") for setting in lever.settings):
-        return lever
-    return replace(lever, settings=(*lever.settings, f"start={start}"))
-
-
-Start = tuple[str, ...]  # a run file, and settings on top of it
-
-
-def _start(lever: Lever) -> Start:
-    """What a lever starts from, if that is to be trained: `start=RUN` and `start.key=value` for that run's settings."""
-    found = next((s.removeprefix("start=") for s in lever.settings if s.startswith("start=")), "")
-    if found not in run_names() and not found.endswith(".toml"):
-        return ()
-    return found, *(s.removeprefix("start.") for s in lever.settings if s.startswith("start."))
-
-
-def _from(lever: Lever, starts: Mapping[Start, Path]) -> list[str]:
-    """A lever's settings, starting from what was trained for all."""
-    found = _start(lever)
-    if not found:
-        return list(lever.settings)
-    return [*(s for s in lever.settings if not s.startswith(("start=", "start."))), f"start={starts[found]}"]
 
 
 def _first(start: Start, place: Path, material: Material) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
@@ -17,7 +18,9 @@ sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))
 
 import levers
 from _levers import LEVERS, Lever, lever_of
+from _levers_start import started, starts_of, with_start
 
+USUAL = ("start_minutes=none", "start_members=1")
 WON = "fast-both"  # on NELL995, whose recipe has it since
 
 
@@ -30,16 +33,16 @@ def test_a_lever_that_won_on_one_graph_changes_the_recipe_of_another() -> None:
 def test_a_lever_changes_its_run(name: str) -> None:
     lever = lever_of(name, "nell995")
     assert lever.expected
-    start = levers._start(lever)
-    if start:
+    starts = starts_of(lever)
+    for start in starts:
         before = read_run(start[0], list(start[1:]))
         assert (before.dataset, before.method) == ("nell995", "complex")
-    settings = levers._from(lever, {start: Path("there")})
+    settings = started(lever, dict.fromkeys(starts, Path("there")))
     base = f"{LEVERS[name].on}-nell995"
     changed, usual = read_run(base, settings), read_run(base)
     assert (changed.plain() == usual.plain()) == (name in {"recipe", WON})
-    assert changed.start == ("there" if start else usual.start)
-    if start and changed.model.space == "hermitian":  # type: ignore[attr-defined]
+    assert changed.start == ("there" if starts else usual.start)
+    if starts and changed.model.space == "hermitian":  # type: ignore[attr-defined]
         assert changed.model.dim == 2 * before.model.rank  # type: ignore[attr-defined]
 
 
@@ -56,11 +59,11 @@ def test_several_levers_at_once() -> None:
 
 
 def test_a_checkpoint_is_no_run_to_train_first() -> None:
-    assert levers._start(Lever(("start=runs/links/best.safetensors",))) == ()
+    assert starts_of(Lever(("start=runs/links/best.safetensors",))) == []
     lever = Lever(("start=complex-nell995", "start.model.rank=8", "model.layers=1"))
-    assert levers._start(lever) == ("complex-nell995", "model.rank=8")
-    found = levers._from(lever, {("complex-nell995", "model.rank=8"): Path("there")})
-    assert found == ["model.layers=1", "start=there"]
+    assert starts_of(lever) == [("complex-nell995", "model.rank=8")]
+    found = started(lever, {("complex-nell995", "model.rank=8"): Path("there")})
+    assert found == ["model.layers=1", "start=there", *USUAL]
 
 
 def _works(place: Path) -> None:
@@ -88,9 +91,27 @@ def test_tasks_side_by_side_have_logs_of_their_own_and_one_that_fails_stops_no_o
 
 
 def test_a_run_that_starts_somewhere_has_its_levers_start_there() -> None:
-    assert levers._begun(Lever(("a=1",)), "complex-nell995").settings == ("a=1", "start=complex-nell995")
-    assert levers._begun(Lever(("start=else",)), "complex-nell995").settings == ("start=else",)
-    assert levers._begun(Lever(("a=1",)), "").settings == ("a=1",)
+    run = replace(read_run("scratch-nell995"), start="complex-nell995")
+    assert with_start(Lever(("a=1",)), run).settings == ("a=1", "start=complex-nell995")
+    assert with_start(Lever(("start=else",)), run).settings == ("start=else",)
+    assert with_start(Lever(("a=1",)), replace(run, start="")).settings == ("a=1",)
+    several = replace(run, start_minutes=2.0, start_members=2)
+    assert with_start(Lever(("start=else",)), several).settings == ("start=else",)
+    own = with_start(Lever(("start_members=3",)), several).settings
+    assert own == ("start_members=3", "start=complex-nell995", "start_minutes=2.0")
+
+
+def test_several_to_start_from_are_trained_once_each_and_all_are_named() -> None:
+    """A run that takes what is trained already refuses their number and their time."""
+    lever = Lever(("start=complex-fb15k-237", "start_minutes=2", "start_members=2", "start=complex-nell995", "a=1"))
+    keys = starts_of(lever)
+    assert keys == [("complex-nell995", "training.minutes=2", f"training.seed={n}") for n in range(2)]
+    found = started(lever, {key: Path(f"there-{n}") for n, key in enumerate(keys)})
+    assert found == ["a=1", "start=there-0,there-1", *USUAL]
+    assert started(Lever(("start=runs/links", "a=1")), {}) == ["a=1", "start=runs/links", *USUAL]
+    assert started(Lever(("a=1",)), {}) == ["a=1"]
+    run = read_run("fast-nell995", ["start_minutes=2", "start_members=2", *found[1:]])
+    assert (run.start, run.start_minutes, run.start_members) == ("there-0,there-1", None, 1)
 
 
 def test_a_lever_keeps_every_validation_by_structure_and_is_written_whole(
