@@ -62,20 +62,26 @@ def test_a_link_predictor_is_trained_first_and_its_tables_taken_over(folder: Pat
     outcome = train(folder, tmp_path / "run", *frozen, display=Display(Console(file=shown, width=200)))
     assert outcome.result.finished
     assert re.search(r"first .*links\.toml: the tables start from what it learns", shown.getvalue())
-    first, facts = checkpoint.load_model(tmp_path / "run/start/best.safetensors")
+    first, facts = checkpoint.load_model(tmp_path / "run/start/last.safetensors")
     assert isinstance(first, ComplEx)
     assert facts["trained"] == facts["evaluated"] == ["1p"]
     theirs, ours = first.entities.weight.detach(), tables(tmp_path / "run/last.safetensors")
     unit = [torch.nn.functional.normalize(rows, dim=1) for rows in (theirs, ours)]
     torch.testing.assert_close(unit[0] @ unit[0].t(), unit[1] @ unit[1].t(), rtol=1e-3, atol=1e-3)
 
+    best = tmp_path / "run/start/best.safetensors"
+    kept = best.read_bytes()
+    best.write_bytes(b"")  # not read: the last weights are meant
     again = train(folder, tmp_path / "again", f"start={tmp_path / 'run/start'}", "training.update.table_rate=0.0")
     assert again.result.finished
     assert torch.equal(tables(tmp_path / "again/last.safetensors"), ours)
     assert not (tmp_path / "again/start").exists()
 
-    (tmp_path / "run/start/best.safetensors").unlink()  # as of a run without validation
-    assert train(folder, tmp_path / "last", f"start={tmp_path / 'run/start'}").result.finished
+    (tmp_path / "run/start/last.safetensors").rename(tmp_path / "one.safetensors")
+    best.write_bytes(kept)  # taken where there are no last ones
+    for place, start in (("file", tmp_path / "one.safetensors"), ("best", tmp_path / "run/start")):
+        assert train(folder, tmp_path / place, f"start={start}", "training.update.table_rate=0.0").result.finished
+    assert torch.equal(tables(tmp_path / "file/last.safetensors"), ours)
     (tmp_path / "engine.json").touch()
     with pytest.raises(CheckpointError, match="is an engine, not a run of `pathformer train`"):
         train(folder, tmp_path / "none", f"start={tmp_path}")
@@ -104,7 +110,7 @@ def test_several_of_other_seeds_may_be_trained_first_and_stand_side_by_side(fold
     settings = [checkpoint.read_facts(place / "best.safetensors")["settings"] for place in first]
     assert [each["training"]["seed"] for each in settings] == [6, 7]
     ours = tables(tmp_path / "run/last.safetensors")
-    assert torch.equal(ours, side_by_side([tables(place / "best.safetensors") for place in first]))
+    assert torch.equal(ours, side_by_side([tables(place / "last.safetensors") for place in first]))
 
     named = f"start={first[0]},{first[1]}"
     train(folder, tmp_path / "again", *base, named, "training.seed=3")
