@@ -6,6 +6,7 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
+import training_toy as toy
 
 from pathformer import plugins
 from pathformer.errors import ConfigError, UnsupportedQueryError
@@ -23,9 +24,6 @@ ZERO_SHOT = {"ip", "pi", "2u", "up"}
 
 # Averages of the paper that are not those of their rows, beyond rounding: 5.1 7.4 10.2 3.3 3.4 have the mean 5.88.
 PAPERS_OWN = {"nell995-efol-q2p": 6.0}
-
-# Small enough to be built in a moment, whatever the method; what a method has no setting for is left out.
-TINY = {"dim": 16, "hidden": 8, "bases": 3, "layers": 1, "heads": 2, "channels": 4, "token_hidden": 4}
 
 
 def test_every_row_of_every_table_has_one_run_and_every_run_its_rows() -> None:
@@ -74,9 +72,7 @@ def test_no_run_trains_what_is_to_be_answered_unseen(name: str) -> None:
 @pytest.mark.parametrize("name", OF_THE_PAPER)
 def test_the_model_of_a_run_builds_at_a_tiny_size(name: str) -> None:
     run = RUNS[name]
-    settings = run.model_settings
-    small = {key: min(value, TINY[key]) if key in TINY else value for key, value in settings.items()}
-    model = build(run.method, small, entities=7, relations=4)
+    model = build(run.method, toy.tiny(run.model_settings), entities=7, relations=4)
     assert model.name == run.method
     assert model.negation or run.trained == "epfo"
     composition = run.training.composition(run.trained_structures)

@@ -6,6 +6,7 @@ import dataclasses
 import math
 
 import pytest
+import training_toy as toy
 
 from pathformer.experiments.settings import read_run, run_names
 from pathformer.models import build
@@ -13,7 +14,6 @@ from pathformer.training.bench import made_up
 from pathformer.training.data import TrainingSet
 from pathformer.training.turns import Turns
 
-TINY = {"dim": 16, "hidden": 8, "bases": 3, "layers": 1, "heads": 2, "token_hidden": 4}
 ENTITIES, RELATIONS = 40, 6
 
 
@@ -41,8 +41,7 @@ def test_the_kinds_are_there() -> None:
 @pytest.mark.parametrize("name", kinds())
 def test_a_run_makes_an_update(name: str, data: dict[str, TrainingSet]) -> None:
     run = read_run(name, ["training.batch=20"])
-    small = {key: min(value, TINY[key]) if key in TINY else value for key, value in run.model_settings.items()}
-    model = build(run.method, small, entities=ENTITIES, relations=RELATIONS)
+    model = build(run.method, toy.tiny(run.model_settings), entities=ENTITIES, relations=RELATIONS)
     update = dataclasses.replace(run.training.update, negatives=4)
     step = Turns(model, data[run.trained], run.training.composition(run.trained_structures), update, run.training.turns)
     step.run()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import os
 import signal
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +30,12 @@ from pathformer.training.step import TrainingStep
 
 ENTITIES, RELATIONS = 40, 6
 STRUCTURE_NAMES = ("1p", "2i", "2in")
+AT_MOST = {"dim": 16, "hidden": 8, "bases": 3, "layers": 1, "heads": 2, "channels": 4, "token_hidden": 4}
+
+
+def tiny(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """The settings of any method's model, small enough to be built in a moment."""
+    return {key: min(value, AT_MOST[key]) if key in AT_MOST else value for key, value in settings.items()}
 
 
 def quiet() -> Display:
