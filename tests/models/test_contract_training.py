@@ -52,12 +52,7 @@ def test_a_few_updates_bring_the_loss_down_and_every_weight_moves(
     before = {name: weight.detach().clone() for name, weight in made.named_parameters()}
     structures = [s.name for s in data.structures if made.takes(s)]
     step = TrainingStep(made, data, dict.fromkeys(structures, 16), StepConfig(negatives=16, rate=1e-2))
-    step.run(5)
-    early = step.losses()
-    step.run(34)
-    step.losses()
-    step.run(5)
-    late = step.losses()
+    early, late = toy.early_and_late(step, 34)
     assert set(early.mean) == set(structures)
     assert not late.diverged
     assert sum(late.mean.values()) < 0.95 * sum(early.mean.values())

@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 import pytest
 import torch
+import training_toy as toy
 
 from pathformer import plugins
 from pathformer.errors import ConfigError, UnknownPluginError
@@ -123,13 +124,7 @@ def test_cubes_and_relations_are_of_complex_rows(data: TrainingSet, entities: Li
 @pytest.mark.parametrize("objective", ["margin", "softmax", "bpr"])
 @pytest.mark.parametrize("space", ["point", "sphere"])
 def test_each_learns(data: TrainingSet, objective: str, space: str) -> None:
-    made = trainer(data, objective, space)
-    made.run(5)
-    early = made.losses()
-    made.run(60)
-    made.losses()
-    made.run(5)
-    late = made.losses()
+    early, late = toy.early_and_late(trainer(data, objective, space), 60)
     assert not late.diverged
     assert sum(late.mean.values()) < 0.8 * sum(early.mean.values())
 

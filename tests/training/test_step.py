@@ -9,6 +9,7 @@ from typing import Literal
 
 import pytest
 import torch
+import training_toy as toy
 
 from pathformer.errors import UnsupportedQueryError
 from pathformer.models.pathformer import Config, Pathformer
@@ -37,13 +38,7 @@ def weights(made: TrainingStep) -> dict[str, torch.Tensor]:
 
 
 def test_it_learns(data: TrainingSet) -> None:
-    made = trainer(data)
-    made.run(5)
-    early = made.losses()
-    made.run(150)
-    made.losses()
-    made.run(20)
-    late = made.losses()
+    early, late = toy.early_and_late(trainer(data), 150, last=20)
     assert (early.updates, late.updates) == (5, 20)
     assert set(late.mean) == set(STRUCTURES)
     assert sum(late.mean.values()) < 0.8 * sum(early.mean.values())

@@ -26,7 +26,7 @@ from pathformer.symbolic.sample import sample
 from pathformer.training.data import TrainingSet
 from pathformer.training.display import Display
 from pathformer.training.loop import Result, Task, Training, train
-from pathformer.training.step import TrainingStep
+from pathformer.training.step import Losses, TrainingStep
 
 ENTITIES, RELATIONS = 40, 6
 STRUCTURE_NAMES = ("1p", "2i", "2in")
@@ -112,6 +112,16 @@ def task(seed: int = 0, validate: bool = True, **settings: Any) -> Task:
 def run(folder: Path, display: Display | None = None, **settings: Any) -> Result:
     defaults: dict[str, Any] = {"steps": 24, "batch": 16, "validations": 4, "turns": False}
     return train(task(), Training(**{**defaults, **settings}), folder, display)
+
+
+def early_and_late(step: TrainingStep, between: int, last: int = 5) -> tuple[Losses, Losses]:
+    """The losses of the first five updates, and of the last ones after so many in between."""
+    step.run(5)
+    early = step.losses()
+    step.run(between)
+    step.losses()
+    step.run(last)
+    return early, step.losses()
 
 
 def interrupt(monkeypatch: pytest.MonkeyPatch, after: Iterable[int]) -> set[int]:
