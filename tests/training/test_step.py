@@ -38,7 +38,8 @@ def weights(made: TrainingStep) -> dict[str, torch.Tensor]:
 
 
 def test_it_learns(data: TrainingSet) -> None:
-    early, late = toy.early_and_late(trainer(data), 150, last=20)
+    made = trainer(data)
+    early, late = toy.early_and_late(made, 150, last=20)
     assert (early.updates, late.updates) == (5, 20)
     assert set(late.mean) == set(STRUCTURES)
     assert sum(late.mean.values()) < 0.8 * sum(early.mean.values())
