@@ -38,18 +38,25 @@ def boxes(words: str, minutes: float, settings: list[str], variant: str) -> list
     head, *also = head.split("+")
     head, _, word = head.partition("#")
     head, _, given = head.partition("@")
-    names = [head]
-    if head.startswith("table:"):
-        _, number, *dataset = head.split(":")
-        places = MEASURED[int(number)].places
-        names = [place.run for place in places if not dataset or place.run.startswith(f"{dataset[0]}-")]
-        if not names:
-            raise SystemExit(f"no dataset {dataset[0]!r} in table {number}; there are {', '.join(DATASETS)}")
+    if "@" in word:
+        raise SystemExit(f"{words}: minutes come before the variant, RUN@MINUTES#WORD")
     changes = (*settings, *own)
     return [
         Box(run=name, minutes=float(given or minutes), settings=changes, variant=word or variant, also=tuple(also))
-        for name in names
+        for name in (_rows(head) if head.startswith("table:") else [head])
     ]
+
+
+def _rows(words: str) -> list[str]:
+    """The run files that `table:N` or `table:N:DATASET` means."""
+    _, number, *dataset = words.split(":")
+    if number not in map(str, MEASURED):
+        raise SystemExit(f"no table {number!r} is made of runs; those are {', '.join(map(str, MEASURED))}")
+    places = MEASURED[int(number)].places
+    names = [place.run for place in places if not dataset or place.run.startswith(f"{dataset[0]}-")]
+    if not names:
+        raise SystemExit(f"no dataset {dataset[0]!r} in table {number}; there are {', '.join(DATASETS)}")
+    return names
 
 
 def main() -> None:

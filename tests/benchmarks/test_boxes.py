@@ -2,14 +2,8 @@
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
-
-import pytest
-
-sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))
-
 import boxes
+import pytest
 
 
 def test_a_run_with_minutes_a_variant_and_settings() -> None:
@@ -30,3 +24,14 @@ def test_the_rows_of_a_table() -> None:
     assert [box.run for box in rows][-2:] == ["nell995-epfo-betae", "nell995-beta"]
     with pytest.raises(SystemExit, match="no dataset 'wn18' in table 8"):
         boxes.boxes("table:8:wn18", 5.0, [], "")
+    for wrong in ("9", "x", "99"):
+        with pytest.raises(
+            SystemExit, match=f"no table '{wrong}' is made of runs; those are 1, 2, 3, 4, 5"
+        ):
+            boxes.boxes(f"table:{wrong}", 5.0, [], "")
+
+
+def test_minutes_in_the_word_of_a_variant_are_told() -> None:
+    """They were part of the word, and the row had everybody's minutes."""
+    with pytest.raises(SystemExit, match="minutes come before the variant, RUN@MINUTES#WORD"):
+        boxes.boxes("fast-fb15k-237#seed1@6", 5.0, [], "")

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
-
+import chains
 import numpy as np
 import pytest
 import torch
@@ -12,10 +10,6 @@ from torch import Tensor
 
 from pathformer.query.structures import STRUCTURES
 from pathformer.symbolic.queries import Queries, Ragged
-
-sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))
-
-import chains
 
 Tables = tuple[Tensor, Tensor]
 

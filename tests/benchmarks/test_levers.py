@@ -3,22 +3,18 @@
 from __future__ import annotations
 
 import json
-import sys
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 
+import levers
 import pytest
+from _levers import LEVERS, Lever, lever_of
+from _levers_start import started, starts_of, with_start
 
 from pathformer.experiments.settings import read_run
 from pathformer.query.structures import EPFO
-
-sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))
-
-import levers
-from _levers import LEVERS, Lever, lever_of
-from _levers_start import started, starts_of, with_start
 
 USUAL = ("start_minutes=none", "start_members=1")
 WON = "fast-both"  # on NELL995, whose recipe has it since
