@@ -25,9 +25,7 @@ def test_the_rows_of_a_table() -> None:
     with pytest.raises(SystemExit, match="no dataset 'wn18' in table 8"):
         boxes.boxes("table:8:wn18", 5.0, [], "")
     for wrong in ("9", "x", "99"):
-        with pytest.raises(
-            SystemExit, match=f"no table '{wrong}' is made of runs; those are 1, 2, 3, 4, 5"
-        ):
+        with pytest.raises(SystemExit, match=f"no table '{wrong}' is made of runs; those are 1, 2, 3, 4, 5"):
             boxes.boxes(f"table:{wrong}", 5.0, [], "")
 
 
