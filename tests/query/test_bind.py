@@ -75,4 +75,12 @@ def test_iris_stay_and_other_names_are_encoded():
     assert iri_of("São Paulo", namespace) == "urn:pathformer:films:São%20Paulo"
     assert iri_of("/m/027rn", namespace) == "urn:pathformer:films:%2Fm%2F027rn"
     assert iri_of("urn:pathformer:films:x", namespace) == "urn:pathformer:films:urn%3Apathformer%3Afilms%3Ax"
+
+
+def test_what_was_written_without_a_graph_is_read_in_any() -> None:
+    """As `pathformer explain` writes SPARQL."""
+    namespace = namespace_of("films")
+    assert name_of("urn:pathformer:graph:New%20York", namespace) == "New York"
+    assert name_of("urn:pathformer:other:New%20York", namespace) == "urn:pathformer:other:New%20York"
+    assert name_of(iri_of("urn:pathformer:graph:x", namespace), namespace) == "urn:pathformer:graph:x"
     assert local_of("St.-Denis.") == "St.-Denis%2E"

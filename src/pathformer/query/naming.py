@@ -5,7 +5,8 @@ namespace, percent-encoded where an IRI or a SPARQL local name cannot hold its s
 
     New York  in graph films   =   <urn:pathformer:films:New%20York>   =   :New%20York
 
-The namespace is a URN because it promises no web page; the empty prefix is predeclared to it.
+The namespace is a URN because it promises no web page; the empty prefix is predeclared to it. A query that was written
+without a graph is under that of `graph`, which every graph takes for its own.
 """
 
 from __future__ import annotations
@@ -32,12 +33,15 @@ def namespace_of(graph: str) -> str:
     return f"urn:pathformer:{quote(graph, safe='')}:"
 
 
+_ANY = namespace_of("graph")
+
+
 @dataclass(frozen=True, eq=False, slots=True)
 class Naming:
     """What a syntax needs to know of a graph: its names and ids, and the namespace of its IRIs."""
 
     vocabulary: Vocabulary | None = None
-    namespace: str = namespace_of("graph")
+    namespace: str = _ANY
 
     @classmethod
     def of(cls, kg: KnowledgeGraph) -> Naming:
@@ -47,14 +51,15 @@ class Naming:
 
 def iri_of(name: str, namespace: str) -> str:
     """The IRI of a name; `name_of` brings it back."""
-    if _IRI.fullmatch(name) and name.isprintable() and not name.startswith(namespace):
+    if _IRI.fullmatch(name) and name.isprintable() and not name.startswith((namespace, _ANY)):
         return name
     return namespace + local_of(name)
 
 
 def name_of(iri: str, namespace: str) -> str:
     """The name that an IRI stands for in the graph."""
-    return unquote(iri[len(namespace) :]) if iri.startswith(namespace) else iri
+    own = next((own for own in (namespace, _ANY) if iri.startswith(own)), None)
+    return iri if own is None else unquote(iri.removeprefix(own))
 
 
 def local_of(name: str) -> str:
