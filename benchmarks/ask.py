@@ -157,6 +157,9 @@ def main() -> None:
     torch.set_num_threads(args.threads)
     figures: dict[str, Any] = {"threads": args.threads, "load_before": os.getloadavg()[0]}
     given = None if args.embeddings is None else read(args.embeddings)
+    if given is not None and given.entities.shape != (ENTITIES, args.dim):
+        rows, dim = given.entities.shape
+        parser.error(f"{args.embeddings} holds {rows:,} entities of {dim}, not {ENTITIES:,} of {args.dim}: see --dim")
     figures["entities"] = "untrained" if given is None else "trained"
     with tempfile.TemporaryDirectory() as folder:
         if args.engine is not None:

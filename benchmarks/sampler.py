@@ -164,7 +164,10 @@ def main() -> None:
     if options.inner_large:
         _large()
         return
-    for case in options.cases.split(","):
+    cases = options.cases.split(",")
+    if unknown := [case for case in cases if case not in CASES]:
+        parser.error(f"no case {unknown[0]!r}; there are: {', '.join(CASES)}")
+    for case in cases:
         print(record(f"sampler-{case}", CASES[case](options.data)))
 
 
