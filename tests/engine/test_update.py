@@ -22,6 +22,7 @@ from pathformer.engine.reindex import reindex
 from pathformer.engine.release import released
 from pathformer.engine.report import FitReport
 from pathformer.engine.scale import scale_for
+from pathformer.engine.strangers import strangers
 from pathformer.engine.update import update_engine
 from pathformer.engine.update_scale import row_rates, update_scale
 from pathformer.errors import InputError
@@ -358,8 +359,41 @@ def test_what_an_update_says_of_itself() -> None:
     )
     assert replace(whole, steps=1).sentence() == whole.sentence()
     assert replace(whole, before=None, new=None).sentence() == "learned 90 new triples with 16 new entities in 22 s"
-    one = replace(whole, triples=1, entities=1, before=None, new=None)
-    assert one.sentence() == "learned 1 new triple with 1 new entity in 22 s"
+    one = replace(whole, triples=1, entities=1, relations=1, before=None, new=None)
+    assert one.sentence() == "learned 1 new triple with 1 new entity and 1 new relation in 22 s"
+
+
+def test_names_that_the_engine_does_not_have_are_told_of() -> None:
+    old = KnowledgeGraph.from_triples([("a", "r", "b"), ("b", "r", "c")]).with_labels({"a": "Anna", "b": "Ben"})
+    names, labels = old.vocabulary.entities, old.vocabulary.labels
+
+    def told(*triples: tuple[str, str, str]) -> str:
+        return strangers(names, labels, grow(old, KnowledgeGraph.from_triples(triples)))
+
+    assert told(("x", "r", "y")) == (
+        "no entity of these triples is known to the engine: they have names such as 'x', its own are such as 'a'"
+    )
+    assert told(("Anna", "r", "c"), ("c", "r", "Ben"), ("c", "r", "d")) == (
+        "'Anna' is a new entity, although it is the label of 'a', and 1 more are like it: "
+        "triples tell an entity by its name"
+    )
+    for triples in ([("a", "r", "d"), ("d", "s", "e")], [("a", "r", "b")]):
+        assert told(*triples) == ""
+    assert strangers(names, None, grow(old, KnowledgeGraph.from_triples([("Anna", "r", "c")]))) == ""
+
+
+def test_labels_alone_are_added_without_training(
+    graph: KnowledgeGraph, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    before = Engine.open(folder).ask("?x : r0(e1, ?x)")
+    more = graph.with_labels({"e1": "one", "e2": "two"}, {"r0": "likes"})
+    assert update_engine(folder, more).kg.vocabulary.labelled == 3
+    assert "the engine knows all of these triples already; 3 labels were added" in capsys.readouterr().err
+    labelled = Engine.open(folder)
+    after = labelled.ask("?x : likes(one, ?x)")
+    assert [(a.entity, a.score) for a in after] == [(a.entity, a.score) for a in before]
+    update_engine(folder, more)
+    assert "the engine knows all of these triples already: nothing was changed" in capsys.readouterr().err
 
 
 def test_where_old_questions_lost_it_says_what_helps() -> None:

@@ -43,7 +43,8 @@ class Change:
     def sentence(self) -> str:
         """For people."""
         triples, entities = counted(self.triples, "new triple"), counted(self.entities, "new entity", "new entities")
-        words = f"learned {triples} with {entities} in {self.seconds:.0f} s"
+        relations = f" and {counted(self.relations, 'new relation')}" if self.relations else ""
+        words = f"learned {triples} with {entities}{relations} in {self.seconds:.0f} s"
         if self.before is not None and self.after is not None:
             words += f"; old held-out questions: MRR {percent(self.before)} before, {percent(self.after)} now"
             if self.is_worse:

@@ -32,6 +32,7 @@ from pathformer.engine.reindex import reindex
 from pathformer.engine.scale import Scale
 from pathformer.engine.stages import Stages
 from pathformer.engine.storage import HEADER, read_header, retell
+from pathformer.engine.strangers import strangers
 from pathformer.engine.update_scale import focused, has_hops, row_rates, update_scale
 from pathformer.engine.workshop import workshop
 from pathformer.errors import InputError
@@ -47,6 +48,7 @@ from pathformer.symbolic.benchmark import graph_pair
 from pathformer.symbolic.queries import Queries
 from pathformer.symbolic.sample import sample
 from pathformer.training.device import choose_device, free_threads
+from pathformer.words import counted
 
 __all__ = ["update_engine"]
 
@@ -78,8 +80,9 @@ def update_engine(
     with stages.stage("joining the graphs"):
         grown = grow(old.kg, more, seed=seed)
     if not len(grown.triples):
-        stages.say("the engine knows all of these triples already: nothing was changed")
-        return old
+        return _relabelled(old, grown, target, stages)
+    if told := strangers(old.kg.vocabulary.entities, old.kg.vocabulary.labels, grown):
+        stages.say(told)
     scale = update_scale(old, grown, minutes, place, seed)
     box = Box.of(scale.minutes)
 
@@ -109,6 +112,20 @@ def _refuse_release(old: Engine, folder: str | Path) -> None:
             f"{folder} is a release in {old.form}, whose weights were rounded: "
             "update the engine that it was made from, then release that again"
         )
+
+
+def _relabelled(old: Engine, grown: Grown, target: Path, stages: Stages) -> Engine:
+    """An engine that knows all triples already, with the labels that come with them; nothing is learned for these."""
+    before, after = old.kg.vocabulary, grown.kg.vocabulary
+    added = after.labelled - before.labelled
+    if not added:
+        stages.say("the engine knows all of these triples already: nothing was changed")
+        return old
+    kg = old.kg.with_labels(after.labels, after.relation_labels)
+    renewed = Engine.of(replace(old.parts, kg=kg))
+    renewed.save(target, force=True)
+    stages.say(f"the engine knows all of these triples already; {counted(added, 'label was', 'labels were')} added")
+    return renewed
 
 
 def _learn(

@@ -9,6 +9,8 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Sequence
 
+import numpy as np
+
 from pathformer.kg.lookup import Lookup
 from pathformer.kg.names import Names
 
@@ -67,6 +69,12 @@ class Vocabulary:
     def relation_labels(self) -> Names | None:
         """The same for relations."""
         return self._relations.labels
+
+    @property
+    def labelled(self) -> int:
+        """How many entities and relations have a label."""
+        given = filter(None, (self.labels, self.relation_labels))
+        return sum(int(np.count_nonzero(np.diff(labels.buffers[0]))) for labels in given)
 
     @property
     def entity_count(self) -> int:
