@@ -374,7 +374,7 @@ def test_names_that_the_engine_does_not_have_are_told_of() -> None:
         "no entity of these triples is known to the engine: they have names such as 'x', its own are such as 'a'"
     )
     assert told(("Anna", "r", "c"), ("c", "r", "Ben"), ("c", "r", "d")) == (
-        "'Anna' is a new entity, although it is the label of 'a', and 1 more are like it: "
+        "2 new entities are called like the label of an old one, 'Anna' like that of 'a': "
         "triples tell an entity by its name"
     )
     for triples in ([("a", "r", "d"), ("d", "s", "e")], [("a", "r", "b")]):

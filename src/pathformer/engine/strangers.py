@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from pathformer.kg.grow import Grown
 from pathformer.kg.names import Names
+from pathformer.words import counted
 
 __all__ = ["strangers"]
 
@@ -29,8 +30,11 @@ def strangers(old: Names, labels: Names | None, grown: Grown) -> str:
     if not found:
         return ""
     name, owner = found[0]
-    more = f", and {len(found) - 1:,} more are like it" if len(found) > 1 else ""
-    return f"{name!r} is a new entity, although it is the label of {owner!r}{more}: triples tell an entity by its name"
+    these = counted(len(found), "new entity is", "new entities are")
+    return (
+        f"{these} called like the label of an old one, {name!r} like that of {owner!r}: "
+        "triples tell an entity by its name"
+    )
 
 
 def _labelled(old: Names, labels: Names | None, grown: Grown) -> Iterator[tuple[str, str]]:
