@@ -1,8 +1,8 @@
 """Draw the learning curves of recorded runs into docs/images: `python scripts/draw_results.py`. A test compares them.
 
 `RUN.svg`: the longest record of a run below, a panel a structure. `recipe-race*.svg`: on each dataset the paper's
-recipe and ours, with and without negation, where there are records of both, and ours with a card to itself. A picture
-that is no longer made is deleted; new records need nothing but this command.
+recipe and ours, with and without negation, where there are records of both. A picture that is no longer made is
+deleted; new records need nothing but this command.
 """
 
 from __future__ import annotations
@@ -58,14 +58,9 @@ def _racers(name: str, longest: dict[str, Record]) -> list[Curve]:
     for run, whose in zip(RACES[name], WHOSE, strict=True):
         if run in longest:
             curves.append(curve_of_record(longest[run], f"{whose}, {_looks(longest[run])}"))
-            curves.extend(curve_of_record(record, f"{whose}, the card to itself") for record in _alone(run))
         elif run in STAND_INS:
             curves.append(_stand_in(run, whose))
     return curves
-
-
-def _alone(run: str) -> list[Record]:
-    return [record for record in read_records() if (record.run, record.variant) == (run, "alone") and record.curve]
 
 
 def _race(name: str, curves: list[Curve]) -> str:
