@@ -166,3 +166,11 @@ def test_a_run_is_known_by_the_run_file_nearest_to_it() -> None:
     assert "fast-fb15k-237" in twins
     for name in twins:
         assert run_of(read_run(name, ["training.minutes=3", "training.seed=5"])) == name
+
+
+def test_the_words_below_a_race_fit_into_it() -> None:
+    points = [(60.0, 10.0), (600.0, 20.0)]
+    narrow, wide = (race([Curve("x" * count, points)]) for count in (5, 150))
+    widths = [int(ElementTree.fromstring(picture).attrib["width"]) for picture in (narrow, wide)]
+    assert widths[0] == 624
+    assert widths[1] > 150 * 6

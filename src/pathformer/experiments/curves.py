@@ -21,6 +21,7 @@ Points = Sequence[tuple[float, float]]  # seconds, MRR in percent
 _WIDE, _HIGH, _GAP, _LEFT, _TOP, _COLUMNS = 150, 110, 62, 40, 34, 5
 _INK, _OURS, _PAPER, _FAINT = "#333333", "#1f6fb2", "#c4472f", "#d9d9d9"
 _COLOURS = (_PAPER, _OURS, "#3a923a", "#8c5fb0", "#8c6d31")
+_LETTER = 6.2  # width of one at this size, in the mean
 _TICKS = (1, 2, 5, 10, 20, 30, 60, 120, 300, 600, 1200, 1800, 3600, 7200, 18_000, 36_000, 86_400)
 
 
@@ -67,6 +68,7 @@ def race(curves: Sequence[Curve], paper: float | None = None) -> str:
         parts.append(f'<path d="M{left},{y(paper)} H{left + wide}" stroke="{_INK}" stroke-dasharray="5 4"/>')
         words = f"the paper, test: {paper:.1f}"
         parts.append(f'<text x="{left + 8}" y="{y(paper) - 5}">{words}</text>')
+    widest = left + wide + 20
     for place, curve in enumerate(curves):
         colour = _COLOURS[place % len(_COLOURS)]
         line = " ".join(f"{x(s)},{y(v)}" for s, v in curve.points)
@@ -76,7 +78,8 @@ def race(curves: Sequence[Curve], paper: float | None = None) -> str:
         tested = "" if curve.test is None else f", on the test {curve.test:.1f}"
         words = f"— {escape(curve.label)}: {curve.points[-1][1]:.1f} at the end{tested}"
         parts.append(f'<text x="{left}" y="{below}" fill="{colour}">{words}</text>')
-    return _svg(left + wide + 20, top + high + 30 + 16 * len(curves), parts)
+        widest = max(widest, left + math.ceil(_LETTER * len(words)))
+    return _svg(widest, top + high + 30 + 16 * len(curves), parts)
 
 
 def panels(record: Record, paper: Mapping[str, float]) -> str:
@@ -130,7 +133,7 @@ def _panel(
         *(f'<path d="M{x(d)},{top} V{top + _HIGH}" stroke="{_FAINT}" stroke-dasharray="2 3"/>' for d in drops),
         f'<polyline points="{line}" fill="none" stroke="{_OURS}" stroke-width="1.5"/>',
         f'<text x="{left}" y="{top + _HIGH + 13}" fill="{_INK}">0</text>',
-        f'<text x="{left + _WIDE}" y="{top + _HIGH + 13}" text-anchor="end" fill="{_INK}">{end:.0f} min</text>',
+        f'<text x="{left + _WIDE}" y="{top + _HIGH + 13}" text-anchor="end" fill="{_INK}">{end:.2g} min</text>',
     ]
     if paper is not None:
         parts.append(f'<path d="M{left},{y(paper)} H{left + _WIDE}" stroke="{_PAPER}"/>')
