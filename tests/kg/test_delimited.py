@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import bz2
 import gzip
 import lzma
 import re
@@ -98,6 +99,18 @@ def test_other_encodings(tmp_path: Path) -> None:
     content = "Zoë\tliebt\tÉmile\n"
     assert named(read(tmp_path, content.encode("latin-1"), encoding="latin-1")) == [("Zoë", "liebt", "Émile")]
     assert named(read(tmp_path, content.encode("utf-16"), encoding="utf-16")) == [("Zoë", "liebt", "Émile")]
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-be", "utf-32", "utf-32-be", "utf-8"])
+@pytest.mark.parametrize("packing", ["", "gz", "xz", "zst", "bz2"])
+def test_a_mark_tells_the_encoding(encoding: str, packing: str, tmp_path: Path) -> None:
+    """As spreadsheets and some shells write it; whole columns, and line by line behind a bad line."""
+    pack = {"gz": gzip.compress, "xz": lzma.compress, "zst": lambda b: pa.compress(b, codec="zstd", asbytes=True)}
+    pack |= {"": bytes, "bz2": bz2.compress}
+    mark = "\ufeff" if encoding.endswith(("be", "8")) else ""  # the others write it of themselves
+    content = pack[packing](f"{mark}Zoë\tliebt\tÉmile\nbad\n{'x' * 99}\tr\ty\n".encode(encoding))
+    expected = [("Zoë", "liebt", "Émile"), ("x" * 99, "r", "y")]
+    assert named(read(tmp_path, content, f"x.tsv.{packing}".rstrip("."), skip_bad=True)) == expected
 
 
 @pytest.mark.parametrize(

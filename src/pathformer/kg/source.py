@@ -30,6 +30,12 @@ _MAGIC: tuple[tuple[bytes, str], ...] = (
     (b"\x28\xb5\x2f\xfd", "zstd"),
     (b"BZh", "bz2"),
 )
+_MARKS = (  # the longer ones first: that of UTF-16 starts that of UTF-32
+    (codecs.BOM_UTF32_LE, "utf-32"),
+    (codecs.BOM_UTF32_BE, "utf-32"),
+    (codecs.BOM_UTF16_LE, "utf-16"),
+    (codecs.BOM_UTF16_BE, "utf-16"),
+)
 _DAMAGE = (EOFError, lzma.LZMAError, zlib.error, OSError)
 
 
@@ -45,6 +51,7 @@ class Reader(io.RawIOBase):
         self._path, self._raw, self._advance = path, raw, advance
         self._stream, self.packing = _unpacked(raw)
         self._lines = self._taken = self._told = 0
+        encoding = _marked(path, encoding)
         self._transcode = None if _is_utf8(encoding) else _transcoder(encoding)
         self._left = b""  # in UTF-8, which may be longer than what was asked for
         self._begun = False
@@ -146,7 +153,7 @@ def open_native(path: Path, encoding: str = "utf-8") -> Iterator[tuple[Any, Call
     """
     import pyarrow as pa
 
-    packing = _packing(path)
+    packing, encoding = _packing(path), _marked(path, encoding)
     if packing == "xz" or not _is_utf8(encoding):
         with tempfile.NamedTemporaryFile() as spool, open_bytes(path, encoding) as stream:
             shutil.copyfileobj(stream, spool, 1 << 20)
@@ -179,6 +186,18 @@ def _unpacked(raw: BinaryIO) -> tuple[Any, str]:
 
         return pa.CompressedInputStream(raw, packing), packing
     return raw, packing
+
+
+def _marked(path: Path, encoding: str) -> str:
+    """The encoding that a mark before the text tells, where UTF-8 is asked for: no UTF-8 starts with such bytes."""
+    if not _is_utf8(encoding):
+        return encoding
+    try:
+        with path.open("rb") as raw:
+            start = _unpacked(raw)[0].read(4)
+    except _DAMAGE:  # told when it is read
+        start = b""
+    return next((marked for mark, marked in _MARKS if start.startswith(mark)), encoding)
 
 
 def _is_utf8(encoding: str) -> bool:
