@@ -36,7 +36,10 @@ def test_a_row_has_its_share_its_averages_and_its_quarters() -> None:
     assert row.is_below
     assert row.averages == pytest.approx((20.0, 16.3))
     assert row.quarters == pytest.approx((4.0, 10.0, 14.0, 20.0))  # looks at 60 or 90, 150, 210 or 240, 300 s
-    assert not progress([made("fb15k-237-epfo-gqe", 24.6)])[0].is_below
+    (at_the_bar,) = progress([made("fb15k-237-epfo-gqe", 24.5)])
+    assert (at_the_bar.share, at_the_bar.is_below) == (0.7, False)
+    (part,) = progress([made("fb15k-237-epfo-gqe", mrr={"last": {"1p": 20.0}})])
+    assert (part.share, part.averages) == (pytest.approx(20 / 35), None)
 
 
 def test_a_row_with_negation_is_judged_by_it_and_has_no_share() -> None:
@@ -116,6 +119,8 @@ def test_longer_runs_stand_below() -> None:
     assert [row.record.minutes for row in rows] == [5.0, 5.0]
     (more,) = longer(rows, [*records, long, *others])
     assert (more.record, more.ours["1p"]) == (long, 42.0)
+    as_long = made("fb15k-237-epfo", minutes=6.0, seconds=300.0)
+    assert longer(rows, [*records, as_long]) == []
     assert "| Table 1, FB15k-237, Pathformer | 17 min | 1 |" in bought([*records, long])
     assert "Longer runs" not in bought(records)
     best = made("fb15k-237-epfo", minutes=17.0, mrr={"best": dict.fromkeys(EPFO, 42.0)})

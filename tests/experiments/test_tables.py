@@ -73,6 +73,7 @@ def test_rows_with_less_of_the_card_are_named_in_the_one_sentence_on_the_budget(
     assert f"on one card that up to 10 runs shared (MLP: up to 11, {less}; BetaE: up to 20, {less}); last" in told
     fewer = [made("fb15k-237-epfo-gqe", 5.0, beside=9), *records[1:2], made("fb15k-237-epfo-cone", 5.0, beside=10)]
     assert "that up to 10 runs shared (GQE: up to 9, and so more of it); last" in grid(1, fewer).notes[0]
+    assert f"that up to 10 runs shared (MLP: up to 11, {less}); last" in grid(1, [records[3], records[0]]).notes[0]
 
 
 def test_the_caption_says_how_unequal_updates_are() -> None:
@@ -82,6 +83,7 @@ def test_the_caption_says_how_unequal_updates_are() -> None:
 
     note = grid(1, [one("gqe", 23_532), one("mlp-mixer", 3951), one("mlp", 18_691)]).notes[0]
     assert note.endswith(" Time is equal, updates are not: 3,951 (MLP-Mixer) to 23,532 (GQE).")
+    assert grid(1, [one("gqe", 7), one("mlp", 9)]).notes[0].endswith(" are not: 7 (GQE) to 9 (MLP).")
     assert "Time is equal" not in grid(1, [one("gqe", 7), one("mlp", 7)]).notes[0]
     by_steps = replace(one("gqe", 900), minutes=None)
     assert grid(1, [by_steps]).notes[0].startswith("Ours, FB15k-237: 900 steps of training each, each alone on card;")
@@ -132,6 +134,23 @@ def test_of_budgets_with_as_many_rows_the_one_measured_last_is_shown() -> None:
     assert _minutes([*old, new[0]]) == [2.0, 2.0]  # fewer rows
     undated = [made(run, minutes) for run in runs for minutes in (2.0, 1.5)]
     assert _minutes(undated) == [2.0, 2.0]  # the longest
+
+
+def test_a_row_without_the_budget_shows_its_longest() -> None:
+    others = [made(run, 5.0) for run in ("fb15k-237-epfo-gqe", "fb15k-237-epfo-mlp")]
+    own = [made("fb15k-237-epfo", minutes) for minutes in (2.0, 9.0, 3.0)]
+    assert _minutes([*others, *own]) == _minutes([*own, *others]) == [5.0, 5.0, 9.0]
+
+
+def test_a_budget_is_as_new_as_its_newest_row_and_steps_are_the_longest_one() -> None:
+    runs = ("fb15k-237-epfo-gqe", "fb15k-237-epfo-mlp")
+
+    def dated(minutes: float, *days: int) -> list[Record]:
+        return [made(run, minutes, date=f"2026-11-{day}") for run, day in zip(runs, days, strict=True)]
+
+    assert _minutes([*dated(2.0, 10, 16), *dated(5.0, 12, 14)]) == [2.0, 2.0]
+    by_steps = [replace(made(run, 2.0), minutes=None) for run in runs]
+    assert _minutes([*by_steps, *(made(run, 50.0) for run in runs)]) == [None, None]
 
 
 def test_of_two_records_of_one_budget_the_newer_is_shown() -> None:
