@@ -126,6 +126,22 @@ def test_several_of_other_seeds_may_be_trained_first_and_stand_side_by_side(fold
     assert not list((tmp_path / "run").rglob("*.safetensors"))
 
 
+def test_several_that_do_not_fit_are_refused_before_any_is_trained(folder: Path, tmp_path: Path) -> None:
+    links = [f"start={folder / 'links.toml'}", "start_members=2"]
+    for settings in (["model.dim=32"], ["model.dim=16", "model.space=hermitian"]):
+        with pytest.raises(
+            ConfigError, match=r"they are 32 numbers wide; set model\.space=hermitian and model\.dim=32"
+        ):
+            train(folder, tmp_path / "run", *links, *settings)
+    other = LINKS.format(graph=folder / "graph").replace('"complex"', '"gqe"').replace("model.rank", "model.dim")
+    (tmp_path / "gqe.toml").write_text(other)
+    with pytest.raises(ConfigError, match="start_members 2 is for runs of the method complex, not gqe"):
+        train(folder, tmp_path / "run", f"start={tmp_path / 'gqe.toml'}", "start_members=2")
+    assert not (tmp_path / "run/start").exists()
+    with pytest.raises(ConfigError, match="start_members is at least 1"):
+        read_run("fast-fb15k-237", ["start_members=0"])
+
+
 def test_another_graph_is_no_start(folder: Path, tmp_path: Path) -> None:
     other = LINKS.format(graph=folder / "other")
     (tmp_path / "other.toml").write_text(other)

@@ -12,14 +12,14 @@ import torch
 
 from pathformer import __version__, config
 from pathformer.engine.storage import CARD
-from pathformer.errors import CheckpointError, ConfigError
+from pathformer.errors import CheckpointError
 from pathformer.evaluation.evaluate import ModelRanker, evaluate
 from pathformer.evaluation.report import Report
+from pathformer.experiments import first
 from pathformer.experiments.cards import card_of_run
 from pathformer.experiments.drawn import first_set, fresh_set, with_origins
 from pathformer.experiments.keep import START, plain_settings, start_folders
 from pathformer.experiments.machine import commit, device_facts
-from pathformer.experiments.measure import find_checkpoint
 from pathformer.experiments.queries import QuerySets, query_sets
 from pathformer.experiments.settings import Run, read_run
 from pathformer.kg import KnowledgeGraph
@@ -109,7 +109,7 @@ def _train_alone(
         firsts = _firsts(run, folder, Material(kg, sets), str(place), display)
         if not firsts[-1].finished:
             return Outcome(result=firsts[-1], reports={})
-        sources = [_source(first.last, kg, place) for first in firsts]
+        sources = [_source(before.last, kg, place) for before in firsts]
         start_tables(model, as_one(sources), run.training.seed)
     task = Task(
         model=model,
@@ -126,54 +126,21 @@ def _train_alone(
 
 
 def _firsts(run: Run, folder: Path, material: Material, device: str, display: Display) -> list[Result]:
-    """What a run starts from: checkpoints that are there, or a run that is trained first, once or of several seeds,
-    beside it in `folder`; those after one that was cut are not begun."""
-    found = _checkpoints(run.start)
-    if found:
-        for name, usual in (("start_minutes", None), ("start_members", 1)):
-            if getattr(run, name) != usual:
-                raise ConfigError(f"{name} is for a run that is trained first; {run.start} is trained already")
-        return [_trained(path) for path in found]
-    results = []
-    for number, place in enumerate(start_folders(folder, run.start_members)):
-        results.append(_first(run, number, place, material, device, display))
+    """What a run starts from: checkpoints that are there, or a run that is trained first in `folder`, once or with
+    several seeds; those after one that was cut are not begun.
+    """
+    if found := first.there(run):
+        return found
+    results: list[Result] = []
+    for before, place in zip(first.members(run), start_folders(folder, run.start_members), strict=True):
+        which = f", {len(results) + 1} of {run.start_members}" if run.start_members > 1 else ""
+        display.say(f"first {run.start}{which}: the tables start from what it learns")
+        sets = material.sets.only(train=before.trained_structures, other=before.evaluated_structures)
+        own = Material(material.kg, sets)
+        results.append(train_run(before, place, device=device, test=False, display=display, material=own).result)
         if not results[-1].finished:
             break
     return results
-
-
-def _checkpoints(start: str) -> list[Path]:
-    """The folders or files that are meant, none where a run file is."""
-    several = [Path(part) for part in start.split(",")]
-    found = [Path(start)] if Path(start).exists() else several if all(path.exists() for path in several) else []
-    return [] if any(path.suffix == ".toml" for path in found) else found
-
-
-def _trained(path: Path) -> Result:
-    """How the run ended that left this folder or file.
-
-    Its last weights are meant, at the end of the rate's decline: the best on single links may be of the middle, and on
-    FB15k-237 what was learned on such ones had 0.8 less (docs/recipe.md).
-    """
-    last = path / "last.safetensors"
-    file = last if last.is_file() else find_checkpoint(path)
-    facts = checkpoint.read_facts(file)
-    return Result(finished=True, step=facts["step"], seconds=0.0, last=file, best=file, best_mrr=None)
-
-
-def _first(run: Run, number: int, folder: Path, material: Material, device: str, display: Display) -> Result:
-    """Train one of those that a run starts from."""
-    box = [] if run.start_minutes is None else [f"training.minutes={run.start_minutes}"]
-    seed = run.training.seed * run.start_members + number
-    before = read_run(run.start, [f"training.seed={seed}", *box])
-    if before.dataset != run.dataset:
-        raise ConfigError(f"a run on {run.dataset!r} cannot start from {run.start!r}, which is on {before.dataset!r}")
-    which = f", {number + 1} of {run.start_members}" if run.start_members > 1 else ""
-    display.say(f"first {run.start}{which}: the tables start from what it learns")
-    sets = material.sets.only(train=before.trained_structures, other=before.evaluated_structures)
-    return train_run(
-        before, folder, device=device, test=False, display=display, material=Material(material.kg, sets)
-    ).result
 
 
 def _source(path: Path, kg: KnowledgeGraph, device: torch.device) -> Model:

@@ -57,6 +57,10 @@ class Run:
     training: Training = field(default_factory=Training)
     paper: Paper = field(default_factory=Paper)
 
+    def __post_init__(self) -> None:
+        if self.start_members < 1:
+            raise ValueError("start_members is at least 1")
+
     @property
     def trained_structures(self) -> tuple[str, ...]:
         """What the model is trained on; ip, pi, 2u and up never are."""

@@ -1,0 +1,62 @@
+"""What a run starts from: link predictors that are trained already, or runs that are trained first."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from pathformer.errors import ConfigError
+from pathformer.experiments.measure import find_checkpoint
+from pathformer.experiments.settings import Run, read_run
+from pathformer.training import checkpoint
+from pathformer.training.loop import Result
+
+__all__ = ["members", "there"]
+
+
+def there(run: Run) -> list[Result]:
+    """How those ended that `start` names as folders or files; none where it names a run file.
+
+    Their last weights are meant, at the end of the rate's decline: the best on single links may be of the middle, and
+    on FB15k-237 what was learned on such ones had 0.8 less (docs/recipe.md).
+    """
+    found = _paths(run.start)
+    for name, usual in (("start_minutes", None), ("start_members", 1)) if found else ():
+        if getattr(run, name) != usual:
+            raise ConfigError(f"{name} is for a run that is trained first; {run.start} is trained already")
+    files = [last if (last := path / "last.safetensors").is_file() else find_checkpoint(path) for path in found]
+    steps = [checkpoint.read_facts(file)["step"] for file in files]
+    return [
+        Result(finished=True, step=step, seconds=0.0, last=file, best=file, best_mrr=None)
+        for file, step in zip(files, steps, strict=True)
+    ]
+
+
+def _paths(start: str) -> list[Path]:
+    several = [Path(part) for part in start.split(",")]
+    found = [Path(start)] if Path(start).exists() else several if all(path.exists() for path in several) else []
+    return [] if any(path.suffix == ".toml" for path in found) else found
+
+
+def members(run: Run) -> list[Run]:
+    """The runs that are trained first, each with a seed of its own."""
+    box = [] if run.start_minutes is None else [f"training.minutes={run.start_minutes}"]
+    seeds = range(run.training.seed * run.start_members, (run.training.seed + 1) * run.start_members)
+    found = [read_run(run.start, [f"training.seed={seed}", *box]) for seed in seeds]
+    if found[0].dataset != run.dataset:
+        raise ConfigError(f"a run on {run.dataset!r} cannot start from {run.start!r}, which is on {found[0].dataset!r}")
+    if len(found) > 1:
+        _check_widths(run, found)
+    return found
+
+
+def _check_widths(run: Run, found: list[Run]) -> None:
+    """Refuse several that would not stand side by side in the model, before any is trained."""
+    settings, method = run.model_settings, found[0].method
+    if method != "complex":
+        raise ConfigError(f"start_members {len(found)} is for runs of the method complex, not {method}")
+    wide = sum(2 * before.model_settings["rank"] for before in found)
+    if settings.get("space") != "hermitian" or settings.get("dim") != wide:
+        raise ConfigError(
+            f"start_members {len(found)}: side by side they are {wide:,} numbers wide; "
+            f"set model.space=hermitian and model.dim={wide}"
+        )
