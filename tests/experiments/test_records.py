@@ -42,6 +42,16 @@ def test_a_record_reads_back(tmp_path: Path) -> None:
     assert not list(path.parent.glob("*.part"))
 
 
+def test_a_record_has_a_line_for_each_set_of_figures(tmp_path: Path) -> None:
+    """So that a difference of two of them can be read."""
+    mrr = {"last": {"1p": 1.0, "2p": 2.0}, "best": {"1p": 3.0, "2p": 4.0}}
+    text = a_record(mrr=mrr, weights={"last": 9}, machine={"device": "card"}).write(tmp_path / "a" / "b").read_text()
+    assert text.startswith('{\n "run": "fb15k-237-epfo",\n "variant": "",\n')
+    assert ' "mrr": {\n  "last": {"1p": 1.0, "2p": 2.0},\n  "best": {"1p": 3.0, "2p": 4.0}\n },\n "hits": {},\n' in text
+    assert ' "weights": {"last": 9},\n "curve": [],\n' in text
+    assert text.endswith(' "note": ""\n}\n')
+
+
 def test_a_curve_holds_the_validations_of_a_log_in_percent() -> None:
     log = [
         {"step": 1, "seconds": 1.0, "loss": 2.0},
