@@ -83,6 +83,15 @@ def test_turned_pairs_stand_by_the_method_that_fell() -> None:
     assert silent.starved == 0
 
 
+def test_equal_figures_are_not_turned_nor_is_a_point_more_than_a_point() -> None:
+    def of(ours: float, seen: int = 7) -> Order:
+        return Order("D", "avg", "", {"A": (9.0, 5.0), "B": (8.0, ours)}, (), {"A": 7, "B": seen})
+
+    assert of(5.0).turns == []
+    assert [len(found) for found in (of(6.0).turns, of(6.0).wide)] == [1, 0]
+    assert [(len(of(6.5, seen).wide), of(6.5, seen).starved) for seen in (6, 7, 8)] == [(1, 0), (1, 0), (1, 1)]
+
+
 @given(st.lists(st.tuples(st.integers(0, 40), st.integers(0, 40)), min_size=2, max_size=8))
 def test_of_a_turned_pair_the_one_above_in_the_paper_has_lost_more(pairs: list[tuple[int, int]]) -> None:
     figures = {str(n): (float(a), float(b)) for n, (a, b) in enumerate(pairs)}

@@ -299,6 +299,8 @@ def test_speeds_stand_beside_the_papers(tmp_path: Path) -> None:
         "methods": {"MLP": {"epfo": {"seconds_per_100_steps": 2.5}, "efol": {"seconds_per_100_steps": 3.0}}}
     }
     assert "card, share of the paper's seconds: MLP 12.5 % and 5.0 %; above a tenth: MLP." in running_time([slow]).notes
+    tenth = entry | {"methods": {"MLP": {"epfo": {"seconds_per_100_steps": 2.0}}}}
+    assert "card, share of the paper's seconds: MLP 10.0 %; above a tenth: none." in running_time([tenth]).notes
     (tmp_path / "speed-small.json").write_text(json.dumps(entry | {"of_the_papers_size": False}))
     assert [line.against for line in running_time(speeds([tmp_path])).lines[-2:]] == [{}, {}]
     alone = running_time([])
