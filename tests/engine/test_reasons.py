@@ -15,6 +15,8 @@ from pathformer.engine.proof import Reason, Sets, prove
 from pathformer.index import Index
 from pathformer.index import build as build_index
 from pathformer.kg.graph import Graph
+from pathformer.kg.knowledge import KnowledgeGraph
+from pathformer.kg.vocab import Vocabulary
 from pathformer.models import build
 from pathformer.query.computation import Anchor, Intersection, Negation, Projection, Tree, Union
 
@@ -287,3 +289,14 @@ def test_two_of_one_label_are_told_apart(engine: Engine) -> None:
     assert labelled.ask("?x : won(Masina, ?x)", top=0).note.startswith(
         "the graph states nothing for won(Masina, ?x): Masina is the subject of no won"
     )
+
+
+def test_a_relation_of_rdf_is_called_by_the_end_of_its_iri(engine: Engine) -> None:
+    kg = engine.kg
+    iris = [f"http://films.example/{name}" for name in kg.vocabulary.relations]
+    spelled = KnowledgeGraph(kg.name, Vocabulary.of(kg.vocabulary.entities, iris), kg.splits)
+    asked = Engine(spelled, engine.model, engine.index).ask("?x : directed(Fellini, ?x) & !won(?x, Oscar)", top=0)
+    told = {answer.entity: answer.why for answer in asked}["Ginger"]
+    assert told is not None
+    assert str(told) == "directed(Fellini, Ginger); nothing says won(Ginger, Oscar)"
+    assert told.to_dict()["edges"][0]["relation"] == "http://films.example/directed"

@@ -120,6 +120,23 @@ def test_the_end_of_a_name_without_a_prefix_is_a_part_of_it() -> None:
         Vocabulary.of(IRIS, ["http://xmlns.com/foaf/0.1/knows", "http://x.org/likes"]).relation_id("konws")
 
 
+def test_a_relation_is_called_by_the_end_of_its_iri_where_that_finds_it() -> None:
+    names = [
+        "http://x.org/knows",
+        "http://x.org/likes",
+        "ex:likes",
+        "/a/b/won",
+        "won",
+        "http://x.org/",
+        "r#s",
+        "ex:Age",
+    ]
+    vocabulary = Vocabulary.of(["e"], [*names, "http://x.org/led"], relation_labels=[""] * 8 + ["age"])
+    told = [vocabulary.short_relation_label(2 * place) for place in range(9)]
+    assert told == ["knows", *names[1:8], "age"]
+    assert all(vocabulary.relation_id(text) == 2 * place for place, text in enumerate(told))
+
+
 @given(st.lists(st.text("a/Æ", max_size=6), max_size=12), st.text("a/Æ", min_size=1, max_size=3))
 def test_the_names_of_an_ending_are_found(names: list[str], ending: str) -> None:
     found = [place for place, name in enumerate(names) if name.endswith(ending)]

@@ -33,7 +33,7 @@ class _Search:
                 return self.reason(of, (*place, 0))
             case Projection(relation, of):
                 role = "subject" if relation % 2 == 0 else "object"
-                missing = f"the {role} of no {self.speller.vocabulary.distinct_relation_label(relation)}"
+                missing = f"the {role} of no {self.speller.vocabulary.short_relation_label(relation)}"
                 part = self.speller.spell(tree, place)
                 others = self._others(of, relation)
                 return f"the graph states nothing for {part}: {self._who(of, (*place, 0))} {missing}{others}"

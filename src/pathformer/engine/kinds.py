@@ -163,11 +163,11 @@ def say_unheard(link: Link, vocabulary: Vocabulary) -> str:
     assert isinstance(source, Anchor)
     role = "subject" if relation % 2 == 0 else "object"
     such = vocabulary.distinct_label(source.entity)
-    return f"nothing like {such} is the {role} of {vocabulary.distinct_relation_label(relation)}"
+    return f"nothing like {such} is the {role} of {vocabulary.short_relation_label(relation)}"
 
 
 def _end(relation: int, vocabulary: Vocabulary) -> str:
-    return f"{vocabulary.distinct_relation_label(relation)} {'starts from' if relation % 2 == 0 else 'ends in'}"
+    return f"{vocabulary.short_relation_label(relation)} {'starts from' if relation % 2 == 0 else 'ends in'}"
 
 
 def _sources(tree: Tree) -> list[Anchor | Projection]:

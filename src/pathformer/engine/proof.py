@@ -117,8 +117,7 @@ def say(reason: Reason, speller: Speller) -> Why:
         return Named(vocabulary.entity(entity), label, label != vocabulary.distinct_label(entity))
 
     def relation(id: int) -> Named:
-        label = vocabulary.relation_label(id)
-        return Named(vocabulary.relation(id), label, label != vocabulary.distinct_relation_label(id))
+        return Named(vocabulary.relation(id), vocabulary.short_relation_label(id))
 
     def edge(step: Step) -> Edge:
         ends = (step.head, step.tail) if step.relation % 2 == 0 else (step.tail, step.head)

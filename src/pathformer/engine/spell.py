@@ -37,9 +37,7 @@ class Speller:
             return Variable(names[given.name])
 
         def change(atom: Atom) -> Atom:
-            return Atom(
-                self.vocabulary.distinct_relation_label(int(atom.relation)), term(atom.subject), term(atom.object)
-            )
+            return Atom(self.vocabulary.short_relation_label(int(atom.relation)), term(atom.subject), term(atom.object))
 
         return text_of(map_atoms(query.formula, change))
 

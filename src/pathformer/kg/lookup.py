@@ -21,6 +21,7 @@ _ALL = 20_000  # up to so many names all are compared for a message (0.2 s); bey
 _SHARED = 2_000  # how many of those
 _PIECE = 4  # letters
 _TOLD = 3  # names that a message tells
+_SIGNS = re.compile("[/#:]")  # before the end of an IRI
 _PREFIXED = re.compile(r"([A-Za-z][\w.-]*:|/)\S+")  # http://x.org/knows, GO:0008150, /people/person/nationality
 
 
@@ -40,6 +41,17 @@ class Lookup:
         if self.labels is None or label == name:
             return name
         return label if self.labels.find(label) == [place] and not self.names.find(label) else name
+
+    def short(self, place: int) -> str:
+        """`distinct`, or the end of an IRI where a look-up of it finds just this one: a scan of the names, for few."""
+        text = self.distinct(place)
+        if text != self.names[place] or not _PREFIXED.fullmatch(text):
+            return text
+        end = _SIGNS.split(text)[-1]
+        try:
+            return end if self.find(end) == place else text
+        except AmbiguousNameError:
+            return text
 
     def find(self, name: str) -> int | None:
         """The one place that `name` means, or None; several at the first step that finds any are an error."""
@@ -69,7 +81,7 @@ class Lookup:
         if self.labels is not None:
             candidates = chain(candidates, _candidates(name, self.labels, self._folded_labels))
         known = [candidate for candidate in candidates if candidate]
-        ends = (re.split("[/#:]", candidate)[-1] for candidate in known if _PREFIXED.fullmatch(candidate))
+        ends = (_SIGNS.split(candidate)[-1] for candidate in known if _PREFIXED.fullmatch(candidate))
         return UnknownNameError(self.kind, name, closest(name, chain(known, ends)))
 
     def _ending(self, folded: str) -> Iterator[int]:

@@ -110,6 +110,10 @@ class Vocabulary:
         """The label of a directed relation where it is its alone, else its base name."""
         return self._relations.distinct(relation >> 1)
 
+    def short_relation_label(self, relation: int) -> str:
+        """The same, and of an IRI its end where a look-up of that finds just this relation."""
+        return self._relations.short(relation >> 1)
+
     def entity_id(self, name: str) -> int:
         """The entity of that name: exact, then case-folded, by label, by case-folded label, by the end of an IRI."""
         found = self._entities.find(name)
