@@ -357,6 +357,8 @@ def test_a_run_of_our_own_recipe_stands_below_the_table_it_is_compared_with() ->
     own = table.lines[-1]
     assert (own.model, own.run, own.about["budget"]) == ("Pathformer, recipe fast", "fast-fb15k-237", "9 min")
     assert own.paper == line(1, "Pathformer", records).paper
+    for shorter in ([made("fast-fb15k-237", 2.0), *records], [*records, made("fast-fb15k-237", 2.0)]):
+        assert grid(1, shorter).lines[-1] == own  # of several the longest
     assert any("(Pathformer, recipe fast): 9 min" in note for note in table.notes)
     assert len(grid(1, records[1:]).lines) == 20
     assert len(grid(1, records, Choice(variant="short")).lines) == 20
