@@ -97,11 +97,13 @@ def test_a_card_has_the_recipe_itself() -> None:
 
 
 @pytest.mark.parametrize(("entities", "many"), [(14_505, False), (30_000, False), (30_001, True), (63_361, True)])
-def test_many_entities_are_read_more_sharply_on_a_card(entities: int, many: bool) -> None:
+def test_many_entities_have_the_recipes_form_for_them_on_a_card(entities: int, many: bool) -> None:
     recipe = fast(negation=True, many_entities=many)
     scale = scale_for(entities=entities, triples=10 * entities, minutes=5.0, cuda=True, memory=80 * GIB)
-    assert scale.model == {**recipe.model, "negate": "token", "sharpness": 2.0 if many else 1.6}
+    assert scale.model == {**recipe.model, "negate": "token"}
     assert not scale.training.backward
+    assert scale.links is not None
+    assert scale.links.model["relation"] == (0.0 if many else 1.0)
     assert scale.model["domains"]
     assert scale.training.update == recipe.training.update
 

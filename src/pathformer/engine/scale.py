@@ -31,7 +31,6 @@ _RANKED = 1 << 28  # distances that ranking the held-out queries may take
 _MANY = 30_000  # entities from which on `fast` has its form for many: twice FB15k-237's, half of NELL995's
 _DOMAINS = 4.0  # of the rate, on a processor: on validation 0.2, 1 and 16 were all behind it (docs/fit.md)
 _NEGATED = {"negate": "token"}  # not "fork", as `fast` has it: UMLS then denies only what it saw (docs/fit.md)
-_SHARP = {"sharpness": 2.0}  # for many entities: `fast` has 1.5, found on a ComplEx that predicts no relations
 _KNOWN = 1e-3  # part of a step for links that the ComplEx has learned: in that form nothing that moves answers them
 
 
@@ -167,7 +166,7 @@ def _hops(plain: Scale, size: Size, cuda: bool, entities: int) -> Scale:
     """The recipe `fast` in that size: its own settings on a card, on a processor a smaller network at a higher rate."""
     many, known = entities > _MANY, plain.training
     recipe = fast(negation=True, many_entities=many)
-    model = {**recipe.model, "dim": 2 * size.rank, **_NEGATED, **(_SHARP if many else {})}
+    model = {**recipe.model, "dim": 2 * size.rank, **_NEGATED}
     update = recipe.training.update
     mix = dict.fromkeys(known.mix, 1.0) if cuda else dict(known.mix)
     if not cuda:
@@ -184,7 +183,7 @@ def _hops(plain: Scale, size: Size, cuda: bool, entities: int) -> Scale:
         if known.update.softmax.entities == "drawn":  # an update of what a card has fitted
             update = replace(update, softmax=known.update.softmax)
     training = replace(known, batch=size.batch, mix={**mix, "1p": _KNOWN}, update=update)
-    links = _links_on_card(known, size.rank) if cuda else _links(known, size.rank)
+    links = _links_on_card(known, size.rank, many) if cuda else _links(known, size.rank)
     return replace(plain, model=model, training=training, links=links)
 
 
@@ -194,11 +193,14 @@ def _links(usual: Training, rank: int) -> Links:
     return Links(share=0.7, model={"rank": rank, "n3": 0.01, "relation": 0.5}, training=training)
 
 
-def _links_on_card(usual: Training, rank: int) -> Links:
-    """As in the run files `complex-...`: hundreds of updates a second, so a lower rate; links of hubs count more."""
+def _links_on_card(usual: Training, rank: int, many_entities: bool) -> Links:
+    """As in the run files `complex-...`: hundreds of updates a second, so a lower rate; links of hubs count more.
+
+    NELL995, of many entities, has better answers where relations are not predicted, FB15k-237 worse (docs/recipe.md).
+    """
     update = StepConfig(objective="links", power=0.5, rate=5e-3)
     training = replace(usual, batch=2000, mix={}, fresh=0, warmup=0.02, update=update)
-    return Links(share=0.5, model={"rank": rank, "relation": 1.0}, training=training)
+    return Links(share=0.5, model={"rank": rank, "relation": 0.0 if many_entities else 1.0}, training=training)
 
 
 def _minutes(triples: int, cuda: bool) -> float:
