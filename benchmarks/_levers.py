@@ -170,6 +170,25 @@ LEVERS = {  # what was expected: the words of those who proposed them, before an
         "the network at forks with more dropout: on NELL995 2i does not fall after two minutes",
         on="fast",
     ),
+    "relations": Lever(
+        ("start=complex-{dataset}", "start.model.relation=1.0"),
+        "a link predictor that predicts relations, too: on NELL995 2p loses, as on CoDEx-S",
+        on="fast",
+    ),
+    "no-relations": Lever(
+        ("start=complex-{dataset}", "start.model.relation=0.0"),
+        "one that does not: on FB15k-237 2p gains, as on CoDEx-S",
+        on="fast",
+    ),
+    "two-links": Lever(
+        ("start=complex-{dataset}", "start_members=2", "model.dim=4000", "model.width=2000"),
+        "two link predictors side by side, an encoder as wide as before: 0.4 more, as on CoDEx-S",
+        on="fast",
+    ),
+    "narrow": Lever(("model.width=800",), "an encoder of width 800 learns less by heart: 2p and 3p gain", on="fast"),
+    "narrow-forks": Lever(
+        ("model.fork=both", "model.fork_width=400"), "likewise the network at forks: 2i and 3i gain", on="fast"
+    ),
     "blunt": Lever(("model.sharpness=1.3",), "2p and 3p less, by what they lose without training for it", on="fast"),
     "wide-own": Lever(
         ("model.tokens=own", "model.width=800", "model.layers=2"),

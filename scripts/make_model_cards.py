@@ -24,7 +24,11 @@ of a card makes them.
 MAIN = {
     f"{recipe}{dataset}{queries}"
     for dataset in ("fb15k-237", "nell995")
-    for recipe, kinds in (("", ("-epfo", "-efol", "-q2b")), ("fast-", ("", "-efol")), ("scratch-", ("", "-efol")))
+    for recipe, kinds in (
+        ("", ("-epfo", "-efol", "-q2b")),
+        ("fast-", ("", "-efol", "-q2b")),
+        ("scratch-", ("", "-efol")),
+    )
     for queries in kinds
 }
 RACES = {
