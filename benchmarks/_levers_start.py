@@ -18,8 +18,12 @@ def with_start(lever: Lever, run: Run) -> Lever:
     """A lever that says where it starts, where its run does; one that says so itself has nothing of its run's."""
     if not run.start or _said(lever, "start"):
         return lever
-    usual = {"start": run.start, "start_minutes": run.start_minutes or "", "start_members": run.start_members}
-    own = tuple(f"{name}={value}" for name, value in usual.items() if value not in ("", 1) and not _said(lever, name))
+    said = {
+        "start": run.start,
+        **({} if run.start_minutes is None else {"start_minutes": run.start_minutes}),
+        **({} if run.start_members == 1 else {"start_members": run.start_members}),
+    }
+    own = tuple(f"{name}={value}" for name, value in said.items() if not _said(lever, name))
     return replace(lever, settings=(*lever.settings, *own))
 
 
@@ -29,7 +33,7 @@ def starts_of(lever: Lever) -> list[Start]:
     if found not in run_names() and not found.endswith(".toml"):
         return []
     own = [s.removeprefix("start.") for s in lever.settings if s.startswith("start.")]
-    own += [f"training.minutes={minutes}" for minutes in [_said(lever, "start_minutes")] if minutes]
+    own += [f"training.minutes={minutes}" for minutes in [_said(lever, "start_minutes")] if minutes not in ("", "none")]
     members = int(_said(lever, "start_members") or 1)
     seeds = [[f"training.seed={number}"] for number in range(members)] if members > 1 else [[]]
     return [(found, *own, *seed) for seed in seeds]

@@ -94,6 +94,10 @@ def test_a_run_that_starts_somewhere_has_its_levers_start_there() -> None:
     assert with_start(Lever(("start=else",)), several).settings == ("start=else",)
     own = with_start(Lever(("start_members=3",)), several).settings
     assert own == ("start_members=3", "start=complex-nell995", "start_minutes=2.0")
+    minute = with_start(Lever(()), replace(run, start_minutes=1.0))  # 1.0 == 1, which is usual of members only
+    assert starts_of(minute) == [("complex-nell995", "training.minutes=1.0")]
+    own_time = with_start(Lever(("start_minutes=none",)), several)
+    assert starts_of(own_time) == [("complex-nell995", f"training.seed={n}") for n in range(2)]
 
 
 def test_several_to_start_from_are_trained_once_each_and_all_are_named() -> None:
