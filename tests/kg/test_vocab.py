@@ -40,6 +40,24 @@ def test_a_label_that_is_shared_gives_way_to_the_name() -> None:
     assert Vocabulary.of(names, ["P1"]).distinct_label(0) == "Q1"
 
 
+def test_a_label_that_means_another_gives_way_to_the_name(vocabulary: Vocabulary) -> None:
+    assert vocabulary.label(0) == "Rome"
+    assert vocabulary.distinct_label(0) == "Q1"  # "Rome" is the name of `rome`, whatever its case
+
+
+NAMES = st.lists(st.text("aA/:_", min_size=1, max_size=4) | st.just("a_reverse"), min_size=1, max_size=6, unique=True)
+
+
+@given(NAMES, st.lists(st.text("aA/:", max_size=3), min_size=6, max_size=6))
+def test_what_each_is_called_finds_it(names: list[str], labels: list[str]) -> None:
+    given_labels = labels[: len(names)]
+    vocabulary = Vocabulary.of(names, names, given_labels, given_labels)
+    for place in range(len(names)):
+        assert vocabulary.entity_id(vocabulary.distinct_label(place)) == place
+        assert vocabulary.relation_id(vocabulary.distinct_relation_label(2 * place)) == 2 * place
+        assert vocabulary.relation_id(vocabulary.short_relation_label(2 * place + 1)) == 2 * place
+
+
 @pytest.mark.parametrize(
     ("name", "entity"),
     [
@@ -106,6 +124,18 @@ def test_the_end_of_an_iri_is_looked_up_last() -> None:
         vocabulary.entity_id("Person")
     several = "'http://x.org/Person', 'http://y.org#person'"
     assert str(caught.value) == f"'Person' means 2 entities: {several}; write the exact name of one"
+
+
+def test_the_inverse_of_a_relation_of_that_name_comes_before_the_end_of_an_iri() -> None:
+    vocabulary = Vocabulary.of(["e"], ["knows", "http://x.org/knows_reverse", "http://x.org/likes_reverse"])
+    assert vocabulary.relation_id("knows_reverse") == 1
+    assert vocabulary.short_relation_label(2) == "http://x.org/knows_reverse"
+    assert vocabulary.relation_id("likes_reverse") == 4
+
+
+def test_half_a_sign_is_the_end_of_nothing() -> None:
+    with pytest.raises(UnknownNameError, match="no entity"):
+        Vocabulary.of(["http://x.org/?"], ["r"]).entity_id("\ud800")
 
 
 def test_the_end_of_a_name_without_a_prefix_is_a_part_of_it() -> None:

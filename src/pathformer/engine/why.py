@@ -23,7 +23,7 @@ class Named:
 
     name: str
     label: str
-    shared: bool = False  # the label is another one's, too
+    shared: bool = False  # the label is another one's, too, or a question takes it for another one's name
 
     @property
     def distinct(self) -> str:

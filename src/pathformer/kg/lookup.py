@@ -15,7 +15,7 @@ import numpy as np
 from pathformer.errors import AmbiguousNameError, UnknownNameError, closest
 from pathformer.kg.names import Names, fold
 
-__all__ = ["Lookup"]
+__all__ = ["Lookup", "end_of"]
 
 _ALL = 20_000  # up to so many names all are compared for a message (0.2 s); beyond it those that share a piece
 _SHARED = 2_000  # how many of those
@@ -36,55 +36,50 @@ class Lookup:
         return (self.labels[place] if self.labels is not None else "") or self.names[place]
 
     def distinct(self, place: int) -> str:
-        """The label where no other has it or is called so, else the name: two never look alike."""
+        """The label where a look-up of it finds just this one, else the name: two never look alike."""
         name, label = self.names[place], self.label(place)
-        if self.labels is None or label == name:
-            return name
-        return label if self.labels.find(label) == [place] and not self.names.find(label) else name
-
-    def short(self, place: int) -> str:
-        """`distinct`, or the end of an IRI where a look-up of it finds just this one: a scan of the names, for few."""
-        text = self.distinct(place)
-        if text != self.names[place] or not _PREFIXED.fullmatch(text):
-            return text
-        end = _SIGNS.split(text)[-1]
         try:
-            return end if self.find(end) == place else text
+            return label if label == name or self.named(label) == place else name
         except AmbiguousNameError:
-            return text
+            return name
 
     def find(self, name: str) -> int | None:
         """The one place that `name` means, or None; several at the first step that finds any are an error."""
-        if not name:
-            return None
+        found = self.named(name)
+        return self.ending(name) if found is None else found
+
+    def named(self, name: str) -> int | None:
+        """The one that is called so, by its name or by its label."""
         folded = fold(name)
         steps: tuple[Callable[[], list[int]], ...] = (
             lambda: self.names.find(name),
             lambda: self._folded_names.find(folded),
             lambda: self.labels.find(name) if self.labels is not None else [],
             lambda: self._folded_labels.find(folded),
-            lambda: [place for place in self._ending(folded) if _PREFIXED.fullmatch(self.names[place])],
         )
-        for step in steps:
-            found = step()
-            if len(found) > 1:
-                raise AmbiguousNameError(self.kind, name, [self.names[place] for place in found])
-            if found:
-                return found[0]
-        return None
+        return next((self._only(name, found) for step in steps if name and (found := step())), None)
+
+    def ending(self, name: str) -> int | None:
+        """The one whose name has a prefix, and ends in this behind it."""
+        found = [place for place in self._ending_in(fold(name)) if _PREFIXED.fullmatch(self.names[place])]
+        return self._only(name, found) if found else None
+
+    def _only(self, name: str, found: list[int]) -> int:
+        if len(found) > 1:
+            raise AmbiguousNameError(self.kind, name, [self.names[place] for place in found])
+        return found[0]
 
     def unknown(self, name: str) -> UnknownNameError:
         """The error that says so, with the closest names, labels and ends of IRIs; names that end in it, if any."""
-        if local := [self.names[place] for place in islice(self._ending(fold(name)), _TOLD)]:
+        if local := [self.names[place] for place in islice(self._ending_in(fold(name)), _TOLD)]:
             return UnknownNameError(self.kind, name, local)
         candidates = _candidates(name, self.names, self._folded_names)
         if self.labels is not None:
             candidates = chain(candidates, _candidates(name, self.labels, self._folded_labels))
         known = [candidate for candidate in candidates if candidate]
-        ends = (_SIGNS.split(candidate)[-1] for candidate in known if _PREFIXED.fullmatch(candidate))
-        return UnknownNameError(self.kind, name, closest(name, chain(known, ends)))
+        return UnknownNameError(self.kind, name, closest(name, chain(known, filter(None, map(end_of, known)))))
 
-    def _ending(self, folded: str) -> Iterator[int]:
+    def _ending_in(self, folded: str) -> Iterator[int]:
         """The places of the names that end in this, whatever their case, behind a slash, a hash or a colon."""
         for sign in ("/", "#", ":") if folded else ():
             yield from _ending(f"{sign}{folded}", self._folded_names)
@@ -98,10 +93,22 @@ class Lookup:
         return Names.of(()) if self.labels is None else self.labels.folded()
 
 
+def end_of(name: str) -> str:
+    """The end of an IRI or of another name with a prefix, behind its last sign; of any other name nothing.
+
+    >>> end_of("http://xmlns.com/foaf/0.1/knows"), end_of("GO:0008150"), end_of("AC/DC")
+    ('knows', '0008150', '')
+    """
+    return _SIGNS.split(name)[-1] if _PREFIXED.fullmatch(name) else ""
+
+
 def _ending(text: str, names: Names) -> list[int]:
     """The places of the names that end in `text`, by their last bytes."""
     offsets, data = names.buffers
-    wanted = text.encode(errors="replace")
+    try:
+        wanted = text.encode()
+    except UnicodeEncodeError:  # half of a surrogate pair, which no name holds
+        return []
     places = np.flatnonzero(np.diff(offsets) >= len(wanted))
     for back, byte in enumerate(reversed(wanted), 1):
         places = places[data[offsets[places + 1] - back] == byte]

@@ -11,12 +11,14 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from pathformer.kg.lookup import Lookup
+from pathformer.errors import AmbiguousNameError
+from pathformer.kg.lookup import Lookup, end_of
 from pathformer.kg.names import Names
 
 __all__ = ["Vocabulary"]
 
 _MARKS: tuple[tuple[str, str, int], ...] = (  # prefix, suffix, direction: how released files mark a direction
+    ("", "", 0),
     ("+", "", 0),
     ("-", "", 1),
     ("", "_reverse", 1),
@@ -95,7 +97,7 @@ class Vocabulary:
         return self._entities.label(entity)
 
     def distinct_label(self, entity: int) -> str:
-        """The label of an entity where it is its alone, else its name."""
+        """The label of an entity where a look-up of it finds just that one, else its name."""
         return self._entities.distinct(entity)
 
     def relation(self, relation: int) -> str:
@@ -107,12 +109,17 @@ class Vocabulary:
         return self._relations.label(relation >> 1)
 
     def distinct_relation_label(self, relation: int) -> str:
-        """The label of a directed relation where it is its alone, else its base name."""
+        """The label of a directed relation where a look-up of it finds just that one, else its base name."""
         return self._relations.distinct(relation >> 1)
 
     def short_relation_label(self, relation: int) -> str:
-        """The same, and of an IRI its end where a look-up of that finds just this relation."""
-        return self._relations.short(relation >> 1)
+        """The same, and of an IRI its end where a look-up of that finds just this relation: a scan of the names."""
+        text = self.distinct_relation_label(relation)
+        end = end_of(text) if text == self.relation(relation) else ""
+        try:
+            return end if end and self.relation_id(end) == relation & ~1 else text
+        except AmbiguousNameError:
+            return text
 
     def entity_id(self, name: str) -> int:
         """The entity of that name: exact, then case-folded, by label, by case-folded label, by the end of an IRI."""
@@ -125,16 +132,14 @@ class Vocabulary:
         """The directed relation of that name, looked up as entities are.
 
         Odd where the name is an inverse's own in a released file: "-r" or "r_reverse" (and "+r" is r), unless the graph
-        has a relation that is called just so.
+        has a relation that is called just so. A relation that only ends so comes last.
         """
-        found = self._relations.find(name)
-        if found is not None:
-            return 2 * found
-        for prefix, suffix, direction in _MARKS:
-            if name.startswith(prefix) and name.endswith(suffix):
-                found = self._relations.find(name[len(prefix) : len(name) - len(suffix)])
-                if found is not None:
-                    return 2 * found + direction
+        for find in (self._relations.named, self._relations.ending):
+            for prefix, suffix, direction in _MARKS:
+                if name.startswith(prefix) and name.endswith(suffix):
+                    found = find(name[len(prefix) : len(name) - len(suffix)])
+                    if found is not None:
+                        return 2 * found + direction
         raise self._relations.unknown(name)
 
     def hold(self) -> None:

@@ -1,7 +1,8 @@
 """Names to ids: `bind`, and back: `unbind`.
 
-A vocabulary looks a name up exactly, then case-folded, then by label, and answers an unknown one with the closest. A
-relation written by its inverse's own name (odd id) swaps subject and object, so a bound atom is always forward.
+A vocabulary looks a name up exactly, then case-folded, then by label, then by the end of an IRI, and answers an unknown
+one with the closest. A relation written by its inverse's own name (odd id) swaps subject and object, so a bound atom is
+always forward.
 """
 
 from __future__ import annotations
