@@ -133,7 +133,7 @@ def _panel(
         *(f'<path d="M{x(d)},{top} V{top + _HIGH}" stroke="{_FAINT}" stroke-dasharray="2 3"/>' for d in drops),
         f'<polyline points="{line}" fill="none" stroke="{_OURS}" stroke-width="1.5"/>',
         f'<text x="{left}" y="{top + _HIGH + 13}" fill="{_INK}">0</text>',
-        f'<text x="{left + _WIDE}" y="{top + _HIGH + 13}" text-anchor="end" fill="{_INK}">{end:.2g} min</text>',
+        f'<text x="{left + _WIDE}" y="{top + _HIGH + 13}" text-anchor="end" fill="{_INK}">{_minutes(end)} min</text>',
     ]
     if paper is not None:
         parts.append(f'<path d="M{left},{y(paper)} H{left + _WIDE}" stroke="{_PAPER}"/>')
@@ -142,6 +142,11 @@ def _panel(
         parts.append(f'<circle cx="{x(end)}" cy="{y(test)}" r="3" fill="{_OURS}"/>')
         parts.append(f'<text x="{left + _WIDE + 6}" y="{y(test) + 4}" fill="{_OURS}">{test:.1f}</text>')
     return "\n".join(parts)
+
+
+def _minutes(end: float) -> str:
+    """Whole ones, but of short boxes two digits: 0.41, 1.2, 4, 20, 110."""
+    return f"{end:.2g}" if end < 10 else f"{end:.0f}"
 
 
 def _mean(look: Mapping[str, float], structures: Sequence[str]) -> float:
