@@ -131,6 +131,13 @@ def test_the_time_of_what_a_run_starts_from_is_found(tmp_path: Path) -> None:
     assert seconds_before(tmp_path, "complex-fb15k-237") == 61.0
     assert seconds_before(tmp_path / "other", str(tmp_path / "start")) == 61.0
     assert seconds_before(tmp_path / "other", str(tmp_path / "start" / "last.safetensors")) == 61.0
+    best = tmp_path / "best"  # a folder without last weights: a run starts from its best ones, and so says their time
+    checkpoint.write(best / "best.safetensors", {"seconds": 20.0}, {})
+    assert seconds_before(tmp_path / "other", str(best)) == 20.0
+    assert seconds_before(tmp_path / "other", f"{best},{tmp_path / 'start'}") == 81.0
+    assert seconds_before(tmp_path / "other", str(best / "best.safetensors")) == 20.0
+    assert seconds_before(tmp_path / "other", f"{best},{tmp_path / 'gone'}") is None
+    assert seconds_before(tmp_path, "complex-fb15k-237", members=2) is None  # the second has not begun
 
 
 def test_the_page_of_cards_is_current() -> None:
@@ -166,6 +173,12 @@ def test_a_run_is_known_by_the_run_file_nearest_to_it() -> None:
     assert "fast-fb15k-237" in twins
     for name in twins:
         assert run_of(read_run(name, ["training.minutes=3", "training.seed=5"])) == name
+
+
+def test_the_end_of_a_panel_is_told_in_minutes_however_short_or_long_it_was(record: Record) -> None:
+    for seconds, told in ((24.9, ">0.41 min<"), (72.0, ">1.2 min<"), (1200.0, ">20 min<"), (6600.0, ">110 min<")):
+        one = replace(record, before=0.0, curve=[{**record.curve[-1], "seconds": seconds}])
+        assert told in panels(one, {})
 
 
 def test_the_words_below_a_race_fit_into_it() -> None:

@@ -120,10 +120,30 @@ def test_several_of_other_seeds_may_be_trained_first_and_stand_side_by_side(fold
     )]  # fmt: skip
     assert took[0] == took[1]
     assert took[0] is not None
+    with pytest.raises(ConfigError, match=r"start=.*: there is no .*start-3"):
+        train(folder, tmp_path / "none", *base, f"{named}-3".replace("start-2-3", "start-3"))
     with pytest.raises(ConfigError, match="start_members is for a run that is trained first"):
         train(folder, tmp_path / "none", *base, named, "start_members=2")
     start_anew(tmp_path / "run")
     assert not list((tmp_path / "run").rglob("*.safetensors"))
+
+
+def test_one_of_several_that_is_cut_is_continued_and_the_run_ends_with_the_same_bits(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    several = ["model.dim=32", "model.space=hermitian", f"start={folder / 'links.toml'}", "start_members=2"]
+    train(folder, tmp_path / "whole", *several)
+    cut, ended = toy.interrupt(monkeypatch, {20}), []
+    for after in (7, 5, None):  # Ctrl-C in the first one, then in the second, then in the run itself
+        ended.append(train(folder, tmp_path / "cut", *several).result)
+        assert [(tmp_path / "cut" / name).exists() for name in ("start-2", "last.safetensors")] == [
+            len(ended) > 1,
+            len(ended) > 2,
+        ]
+        cut |= set() if after is None else {after}
+    ended.append(train(folder, tmp_path / "cut", *several).result)
+    assert [(result.finished, result.step) for result in ended] == [(False, 20), (False, 7), (False, 5), (True, 12)]
+    assert torch.equal(*(tables(tmp_path / name / "last.safetensors") for name in ("whole", "cut")))
 
 
 def test_several_that_do_not_fit_are_refused_before_any_is_trained(folder: Path, tmp_path: Path) -> None:

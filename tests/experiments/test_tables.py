@@ -383,8 +383,9 @@ def test_below_a_table_stands_whose_recipe_it_is_and_what_other_seeds_gave() -> 
     assert "FB15k-237, Pathformer, recipe fast, avg: 27.0 (seed 0), 26.5 (seed 1), 26.9 (seed 2)." in table.notes
     told = "8 min of training each by the clock after 60 s of a link predictor, each alone on card"
     assert any(told in note for note in table.notes)
-    two = replace(seeds[0], before=119.6, settings={"start_members": 2})
-    assert any("by the clock after 120 s of 2 link predictors, each" in note for note in grid(1, [two]).notes)
+    for settings in ({"start_members": 2}, {"start": "runs/one,runs/other"}):
+        two = replace(seeds[0], before=119.6, settings=settings)
+        assert any("by the clock after 120 s of 2 link predictors, each" in note for note in grid(1, [two]).notes)
     alone = grid(1, [seeds[0]]).notes
     assert not any("(seed 0)" in note for note in alone)
     assert f"{whose}; no result of it here for FB15k-237, NELL995." in grid(1, []).notes

@@ -10,20 +10,18 @@ from pathformer.experiments.settings import Run, read_run
 from pathformer.training import checkpoint
 from pathformer.training.loop import Result
 
-__all__ = ["members", "there"]
+__all__ = ["checkpoints", "members", "there"]
 
 
 def there(run: Run) -> list[Result]:
-    """How those ended that `start` names as folders or files; none where it names a run file.
-
-    Their last weights are meant, at the end of the rate's decline: the best on single links may be of the middle, and
-    on FB15k-237 what was learned on such ones had 0.8 less (docs/recipe.md).
-    """
-    found = _paths(run.start)
-    for name, usual in (("start_minutes", None), ("start_members", 1)) if found else ():
+    """How those ended that `start` names as folders or files; none where it names a run file."""
+    files = checkpoints(run.start)
+    missing = [path for path in _several(run.start) if not path.exists()]
+    if 0 < len(missing) < len(_several(run.start)):
+        raise ConfigError(f"start={run.start}: there is no {missing[0]}")
+    for name, usual in (("start_minutes", None), ("start_members", 1)) if files else ():
         if getattr(run, name) != usual:
             raise ConfigError(f"{name} is for a run that is trained first; {run.start} is trained already")
-    files = [last if (last := path / "last.safetensors").is_file() else find_checkpoint(path) for path in found]
     steps = [checkpoint.read_facts(file)["step"] for file in files]
     return [
         Result(finished=True, step=step, seconds=0.0, last=file, best=file, best_mrr=None)
@@ -31,10 +29,23 @@ def there(run: Run) -> list[Result]:
     ]
 
 
+def checkpoints(start: str) -> list[Path]:
+    """The files of what `start` names as folders or files; none where it names a run file.
+
+    Of a folder the last weights are meant, at the end of the rate's decline: the best on single links may be of the
+    middle, and the run of FB15k-237 that started from such ones had 0.8 less than one that did not (docs/recipe.md).
+    """
+    return [last if (last := path / "last.safetensors").is_file() else find_checkpoint(path) for path in _paths(start)]
+
+
 def _paths(start: str) -> list[Path]:
-    several = [Path(part) for part in start.split(",")]
-    found = [Path(start)] if Path(start).exists() else several if all(path.exists() for path in several) else []
+    several = _several(start)
+    found = several if all(path.exists() for path in several) else []
     return [] if any(path.suffix == ".toml" for path in found) else found
+
+
+def _several(start: str) -> list[Path]:
+    return [Path(start)] if Path(start).exists() else [Path(part) for part in start.split(",")]
 
 
 def members(run: Run) -> list[Run]:

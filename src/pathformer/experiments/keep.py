@@ -15,6 +15,7 @@ from pathformer.config import dropped
 from pathformer.errors import InputError
 from pathformer.evaluation.metrics import HITS
 from pathformer.evaluation.report import Report
+from pathformer.experiments import first
 from pathformer.experiments.machine import commit as commit_here
 from pathformer.experiments.machine import device_facts
 from pathformer.experiments.records import Record
@@ -124,9 +125,9 @@ def seconds_before(folder: Path, start: str, members: int = 1) -> float | None:
     """How long the runs were trained that this one's tables start from: in its own folder, or wherever `start` is."""
     if not start:
         return 0.0
-    for places in (start_folders(folder, members), [Path(start)], [Path(part) for part in start.split(",")]):
-        files = [place if place.suffix == ".safetensors" else place / "last.safetensors" for place in places]
-        if all(file.is_file() for file in files):
+    own = [place / "last.safetensors" for place in start_folders(folder, members)]
+    for files in (own, first.checkpoints(start)):
+        if files and all(file.is_file() for file in files):
             return round(sum(float(checkpoint.read_facts(file)["seconds"]) for file in files), 1)
     return None
 
