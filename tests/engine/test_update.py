@@ -25,6 +25,7 @@ from pathformer.engine.scale import scale_for
 from pathformer.engine.strangers import strangers
 from pathformer.engine.update import update_engine
 from pathformer.engine.update_scale import row_rates, update_scale
+from pathformer.engine.workshop import workshop
 from pathformer.errors import InputError
 from pathformer.evaluation.evaluate import ModelRanker
 from pathformer.index import build as build_index
@@ -365,10 +366,9 @@ def test_what_an_update_says_of_itself() -> None:
 
 def test_names_that_the_engine_does_not_have_are_told_of() -> None:
     old = KnowledgeGraph.from_triples([("a", "r", "b"), ("b", "r", "c")]).with_labels({"a": "Anna", "b": "Ben"})
-    names, labels = old.vocabulary.entities, old.vocabulary.labels
 
     def told(*triples: tuple[str, str, str]) -> str:
-        return strangers(names, labels, grow(old, KnowledgeGraph.from_triples(triples)))
+        return strangers(old.vocabulary, KnowledgeGraph.from_triples(triples).vocabulary)
 
     assert told(("x", "r", "y")) == (
         "no entity of these triples is known to the engine: they have names such as 'x', its own are such as 'a'"
@@ -377,9 +377,10 @@ def test_names_that_the_engine_does_not_have_are_told_of() -> None:
         "2 new entities are called like the label of an old one, 'Anna' like that of 'a': "
         "triples tell an entity by its name"
     )
-    for triples in ([("a", "r", "d"), ("d", "s", "e")], [("a", "r", "b")]):
+    for triples in ([("a", "r", "d"), ("d", "s", "e")], [("a", "r", "b")], [("a", "r", "b"), ("x", "r", "y")]):
         assert told(*triples) == ""
-    assert strangers(names, None, grow(old, KnowledgeGraph.from_triples([("Anna", "r", "c")]))) == ""
+    unlabelled, named = old.with_labels(None).vocabulary, KnowledgeGraph.from_triples([("Anna", "r", "c")]).vocabulary
+    assert strangers(unlabelled, named) == ""
 
 
 def test_labels_alone_are_added_without_training(
@@ -394,6 +395,42 @@ def test_labels_alone_are_added_without_training(
     assert [(a.entity, a.score) for a in after] == [(a.entity, a.score) for a in before]
     update_engine(folder, more)
     assert "the engine knows all of these triples already: nothing was changed" in capsys.readouterr().err
+
+
+def test_labels_wait_for_an_update_that_is_at_work(graph: KnowledgeGraph, folder: Path) -> None:
+    """They were written, and lost when it was done; one that was interrupted goes on with them."""
+    more = graph.with_labels({"e1": "one"})
+    with workshop(folder, graph, scale_for(entities=50, triples=460)) as work:
+        with pytest.raises(InputError, match=f"^another fit is writing {folder}: wait for it"):
+            update_engine(folder, more, progress=False)
+        shutil.copytree(work, folder.parent / "kept")
+    assert Engine.open(folder).kg.vocabulary.labelled == 0
+    (folder.parent / "kept").rename(work)
+    assert update_engine(folder, more, progress=False).kg.vocabulary.labelled == 1
+    assert {path.name for path in folder.parent.iterdir()} == {folder.name, work.name}
+    shutil.rmtree(work)
+    update_engine(folder, graph.with_labels({"e2": "two"}), progress=False)
+    assert {path.name for path in folder.parent.iterdir()} == {folder.name}
+    assert Engine.open(folder).kg.vocabulary.labelled == 2
+
+
+@pytest.mark.parametrize("known", [False, True])
+def test_labels_that_another_command_added_meanwhile_stay(
+    known: bool, graph: KnowledgeGraph, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They change nothing of what the engine says of itself."""
+    more = graph.with_labels({"e3": "three"}) if known else KnowledgeGraph.from_triples(NEW)
+
+    def slowly(kg: KnowledgeGraph, triples: KnowledgeGraph, seed: int) -> Grown:
+        monkeypatch.undo()
+        update_engine(folder, graph.with_labels({"e1": "one"}), progress=False)
+        return grow(kg, triples, seed=seed)
+
+    monkeypatch.setattr("pathformer.engine.update.grow", slowly)
+    with pytest.raises(InputError, match=f"another command changed {folder} meanwhile"):
+        update_engine(folder, more, minutes=0.01, progress=False)
+    assert {path.name for path in folder.parent.iterdir()} == {folder.name}
+    assert Engine.open(folder).kg.vocabulary.label(graph.vocabulary.entity_id("e1")) == "one"
 
 
 def test_where_old_questions_lost_it_says_what_helps() -> None:

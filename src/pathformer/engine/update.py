@@ -8,10 +8,11 @@ links more often than old ones, so that the new is learned and the old is not fo
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, replace
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
@@ -34,7 +35,7 @@ from pathformer.engine.stages import Stages
 from pathformer.engine.storage import HEADER, read_header, retell
 from pathformer.engine.strangers import strangers
 from pathformer.engine.update_scale import focused, has_hops, row_rates, update_scale
-from pathformer.engine.workshop import workshop
+from pathformer.engine.workshop import reserved, workshop
 from pathformer.errors import InputError
 from pathformer.evaluation.evaluate import ModelRanker, evaluate
 from pathformer.evaluation.frequency import Frequency
@@ -72,24 +73,24 @@ def update_engine(
     """
     check_seed(seed)
     target, place, start = Path(out or engine), choose_device(device), time.monotonic()
-    header = read_header(Path(engine))
+    before = _state(Path(engine))
     old = Engine.open(engine, str(place))
     _refuse_release(old, engine)
     check_target(target, HEADER, force=True)
     stages = Stages(Console(stderr=True, quiet=not progress), count=_STAGES)
     with stages.stage("joining the graphs"):
         grown = grow(old.kg, more, seed=seed)
+
+    def unchanged() -> None:
+        if _state(Path(engine)) != before:
+            raise InputError(f"another command changed {engine} meanwhile: update it again, with the same triples")
+
     if not len(grown.triples):
-        return _relabelled(old, grown, target, stages)
-    if told := strangers(old.kg.vocabulary.entities, old.kg.vocabulary.labels, grown):
+        return _relabelled(old, grown, target, stages, unchanged)
+    if told := strangers(old.kg.vocabulary, more.vocabulary):
         stages.say(told)
     scale = update_scale(old, grown, minutes, place, seed)
     box = Box.of(scale.minutes)
-
-    def unchanged() -> None:
-        if read_header(Path(engine)) != header:
-            raise InputError(f"another command changed {engine} meanwhile: update it again, with the same triples")
-
     with (
         stages.stoppable(kept=True),
         workshop(target, grown.kg, scale, fresh=fresh, check=unchanged) as folder,
@@ -106,6 +107,11 @@ def update_engine(
     return renewed
 
 
+def _state(engine: Path) -> tuple[dict[str, Any], int]:
+    """What an engine's folder says of itself, and when it was written: labels alone change nothing of the former."""
+    return read_header(engine), (engine / HEADER).stat().st_mtime_ns
+
+
 def _refuse_release(old: Engine, folder: str | Path) -> None:
     if old.form != FULL:
         raise InputError(
@@ -114,7 +120,7 @@ def _refuse_release(old: Engine, folder: str | Path) -> None:
         )
 
 
-def _relabelled(old: Engine, grown: Grown, target: Path, stages: Stages) -> Engine:
+def _relabelled(old: Engine, grown: Grown, target: Path, stages: Stages, unchanged: Callable[[], None]) -> Engine:
     """An engine that knows all triples already, with the labels that come with them; nothing is learned for these."""
     before, after = old.kg.vocabulary, grown.kg.vocabulary
     added = after.labelled - before.labelled
@@ -123,7 +129,8 @@ def _relabelled(old: Engine, grown: Grown, target: Path, stages: Stages) -> Engi
         return old
     kg = old.kg.with_labels(after.labels, after.relation_labels)
     renewed = Engine.of(replace(old.parts, kg=kg))
-    renewed.save(target, force=True)
+    with reserved(target, unchanged):
+        renewed.save(target, force=True)
     stages.say(f"the engine knows all of these triples already; {counted(added, 'label was', 'labels were')} added")
     return renewed
 

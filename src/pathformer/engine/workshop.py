@@ -25,7 +25,7 @@ from pathformer.kg.knowledge import KnowledgeGraph
 from pathformer.training.checkpoint import as_stored
 from pathformer.training.lock import open_lock
 
-__all__ = ["workshop", "write_whole"]
+__all__ = ["reserved", "workshop", "write_whole"]
 
 _HEADER, _LOCK = "fit.json", "lock"
 _TOLD = 4  # settings that a message names
@@ -54,8 +54,7 @@ def workshop(
         try:
             check()
         except InputError:
-            if not (folder / _HEADER).is_file():
-                _remove(folder)
+            _leave(folder)
             raise
         shutil.rmtree(_aside(folder), ignore_errors=True)  # of a fit that was stopped while it cleared up
         if fresh:
@@ -66,6 +65,18 @@ def workshop(
             write_whole(folder / _HEADER, facts)
         yield folder
         _remove(folder)
+
+
+@contextmanager
+def reserved(target: Path, check: Callable[[], None]) -> Iterator[None]:
+    """Hold the lock of `target` while it is written at once, without a folder to work in; check: as of `workshop`."""
+    folder = unfinished(target)
+    with _locked(folder, target):
+        try:
+            check()
+            yield
+        finally:
+            _leave(folder)
 
 
 def write_whole(file: Path, facts: Mapping[str, Any]) -> None:
@@ -112,6 +123,12 @@ def _clear(folder: Path) -> None:
             shutil.rmtree(path)
         elif path.name != _LOCK:
             path.unlink()
+
+
+def _leave(folder: Path) -> None:
+    """As it was found: that of an unfinished fit stays, one that was made for the lock alone goes."""
+    if not (folder / _HEADER).is_file():
+        _remove(folder)
 
 
 def _remove(folder: Path) -> None:
