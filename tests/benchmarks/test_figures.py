@@ -200,3 +200,11 @@ def test_what_a_release_saves_is_what_was_recorded() -> None:
                 f"{int8['open_seconds']:.2f} s",
                 f"{search:.2f}",
             ]
+
+
+def test_every_folder_and_file_of_runs_is_told_of_on_their_page() -> None:
+    folder = ROOT / "benchmarks" / "runs"
+    told = (folder / "README.md").read_text(encoding="utf-8")
+    found = {path.name for path in folder.iterdir()} - {"README.md"}
+    assert "fb15k-237-softmax-45s" in found
+    assert [name for name in sorted(found) if f"`{name}" not in told] == []
