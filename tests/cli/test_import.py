@@ -163,8 +163,21 @@ def test_rdf_literals(tmp_path: Path) -> None:
     assert "  1 RDF literal, left out\n" in run(path, "-o", tmp_path / "without")
     assert "left out" not in run(path, "-o", tmp_path / "with", "--literals")
     assert KnowledgeGraph.open(tmp_path / "with").triple_count == 2
-    path.write_text('@prefix : <http://e/> . :a :r :b ; <http://www.w3.org/2000/01/rdf-schema#label> "A", "B", "C" .')
-    assert "  3 RDF literals, left out but as labels\n" in run(path, "-o", tmp_path / "labelled")
+
+
+def test_literals_that_became_labels_are_not_told_as_lost(tmp_path: Path) -> None:
+    path, labels = tmp_path / "x.ttl", tmp_path / "labels.tsv"
+    label = "<http://www.w3.org/2000/01/rdf-schema#label>"
+    path.write_text(f'@prefix : <http://e/> . :a :r :b ; :age 3 ; {label} "A", "B", "C" . :no {label} "no entity" .')
+    told = "  5 RDF literals, left out"
+    assert f"{told} but for 1 label\n" in run(path, "-o", tmp_path / "labelled")
+    labels.write_text("http://e/r\tlikes\n")
+    assert f"{told} but for 1 label\n" in run(path, "-o", tmp_path / "more", "--relation-names", labels)
+    assert KnowledgeGraph.open(tmp_path / "more").report.literal_labels == 1
+    labels.write_text("http://e/b\tBen\n")  # a file's labels take the place of the graph's own
+    assert f"{told}\n" in run(path, "-o", tmp_path / "named", "--names", labels)
+    path.write_text("@prefix : <http://e/> . :a :r :b ; :age 3 .")
+    assert "  1 RDF literal, left out\n" in run(path, "-o", tmp_path / "none", "--names", labels)
 
 
 def test_header_or_not(tmp_path: Path) -> None:

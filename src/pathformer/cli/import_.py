@@ -117,7 +117,8 @@ def summary(
 
 def met(graph: KnowledgeGraph) -> list[str]:
     """What the reader of a graph merged and left out, a line each."""
-    kept = {"literals": " but as labels" if graph.report.labels else ""}
+    labels = graph.report.literal_labels
+    kept = {"literals": f" but for {counted(labels, 'label')}" if labels else ""}
     counts = ((field, what, getattr(graph.report, field)) for field, *what in _MET)
     lines = [f"  {counted(count, *what)}{kept.get(field, '')}" for field, what, count in counts if count]
     return [*lines, *(f"    for example {note}" for note in graph.report.notes)]

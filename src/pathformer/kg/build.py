@@ -37,9 +37,12 @@ def build(name: str, parts: Mapping[str, Iterable[Batch]]) -> KnowledgeGraph:
             met += Report(skipped=batch.skipped, literals=batch.literals, notes=batch.notes)
         tables[split] = _table(*entities.take(), *relations.take())
     splits, report = assemble(tables, len(entities.names), 2 * len(relations.names))
-    vocabulary = Vocabulary(names_of_array(entities.names), names_of_array(relations.names))
-    graph = KnowledgeGraph(name, vocabulary, splits, report=report + met)
-    return graph.with_labels(labels_for(vocabulary.entities, Labels.of(labels))) if labels else graph
+    names = names_of_array(entities.names)
+    own = labels_for(names, Labels.of(labels)) if labels else None
+    vocabulary = Vocabulary(names, names_of_array(relations.names), own)
+    count = vocabulary.labelled
+    met += Report(labels=count, literal_labels=min(count, met.literals))  # none of those that are kept as entities
+    return KnowledgeGraph(name, vocabulary, splits, report=report + met)
 
 
 def batches_of(triples: Iterable[tuple[str, str, str]], where: str) -> Iterator[Batch]:

@@ -191,7 +191,9 @@ class KnowledgeGraph:
         own, related = labels_of(labels, old.entities, "entity"), labels_of(relation_labels, old.relations, "relation")
         vocabulary = Vocabulary(old.entities, old.relations, own, related, fingerprint=old.fingerprint())
         count = 0 if own is None else int(np.count_nonzero(np.diff(own.buffers[0])))
-        graph = KnowledgeGraph(self.name, vocabulary, self.splits, report=replace(self.report, labels=count))
+        kept = self.report.literal_labels if own is old.labels else 0
+        report = replace(self.report, labels=count, literal_labels=kept)
+        graph = KnowledgeGraph(self.name, vocabulary, self.splits, report=report)
         graph._saved_graphs, graph._graphs, graph._fingerprint = self._saved_graphs, self._graphs, self._fingerprint
         return graph
 

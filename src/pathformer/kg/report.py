@@ -16,6 +16,7 @@ class Report:
     repeated: int = 0  # valid or test triples that an earlier split holds
     unseen: int = 0  # valid or test triples with an entity or relation that train lacks
     literals: int = 0  # RDF statements left out because their object is a literal
+    literal_labels: int = 0  # of those, the ones that are the label of an entity
     skipped: int = 0  # bad lines, left out because the reader was asked to
     labels: int = 0  # entities that got a label
     notes: tuple[str, ...] = ()  # a bad line of each kind and file, as an example
