@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import gzip
 import lzma
+import os
 from pathlib import Path
 
 import pyarrow as pa
 import pytest
 from pyarrow import parquet
+from rich.progress import Progress
 
 from pathformer.kg.formats import ReadOptions, file_format
 from pathformer.kg.knowledge import KnowledgeGraph
+from pathformer.kg.progress import reading
 
 LINES = b"".join(b"a%d\tr\tb%d\n" % (n, n % 7) for n in range(1000))
 
@@ -34,6 +37,18 @@ def test_a_bar_on_a_terminal(
     assert "reading" in err
     KnowledgeGraph.read(tmp_path / "x.tsv")
     assert capsys.readouterr() == ("", "")
+
+
+def test_no_end_of_a_pipe_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    totals: list[float | None] = []
+    monkeypatch.setattr(Progress, "add_task", lambda *_, total: totals.append(total))
+    (tmp_path / "x.tsv").write_bytes(LINES)
+    os.mkfifo(tmp_path / "pipe")
+    for paths in ([tmp_path / "x.tsv"], [tmp_path / "x.tsv", tmp_path / "pipe"]):
+        with reading({"train": paths}, shown=True):
+            pass
+    assert totals == [len(LINES), None]
 
 
 @pytest.mark.parametrize("name", ["x.tsv", "x.tsv.gz", "x.tsv.xz", "x.nt", "x.parquet"])

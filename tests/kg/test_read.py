@@ -160,6 +160,10 @@ def test_what_is_wrong_with_a_pipe_names_it(tmp_path: Path) -> None:
     with piped(tmp_path / "none.tsv", b"") as pipe, pytest.raises(GraphFileError) as caught:
         KnowledgeGraph.read(pipe)
     assert str(caught.value) == f"{pipe}: nothing came out of the pipe"
+    (tmp_path / "one.tsv").write_text("a\tr\tb\n")
+    with piped(tmp_path / "labels", b"") as pipe, pytest.raises(GraphFileError) as caught:
+        KnowledgeGraph.read(tmp_path / "one.tsv", names=pipe)
+    assert str(caught.value) == f"{pipe}: nothing came out of the pipe"
     with pytest.raises(GraphFileError, match=r"^-: the name has no ending that names a format"):
         KnowledgeGraph.read("-")
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import bz2
+import codecs
 import gzip
 import io
 import lzma
@@ -105,10 +106,11 @@ def test_what_does_not_decode_is_kept_for_the_reader_to_find(tmp_path: Path) -> 
 
 def test_what_cannot_be_decoded_at_all_is_an_error_with_a_line(tmp_path: Path) -> None:
     path = tmp_path / "x"
-    path.write_bytes("a\nb\n".encode("utf-16-le") + b"\x00")
-    with open_bytes(path, "utf-16-le") as stream, pytest.raises(GraphFileError) as caught:
-        stream.read()
-    assert str(caught.value).startswith(f"{path}:3: not text in the encoding asked for (")
+    for asked, told, mark in (("utf-16-le", "utf-16-le", b""), ("utf-8", "utf-16", codecs.BOM_UTF16_LE)):
+        path.write_bytes(mark + "a\nb\n".encode("utf-16-le") + b"\x00")
+        with open_bytes(path, asked) as stream, pytest.raises(GraphFileError) as caught:
+            stream.read()
+        assert str(caught.value).startswith(f"{path}:3: not {told} text (")
 
 
 @pytest.mark.parametrize("encoding", ["klingon", "hex", "rot13", "utf\0", "undefined"])

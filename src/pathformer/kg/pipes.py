@@ -37,6 +37,8 @@ def as_file(path: Path) -> Iterator[Path]:
                 shutil.copyfileobj(pipe, target, 1 << 20)
         except OSError as error:
             raise GraphFileError(f"cannot be read into {folder} ({error.strerror})", path) from error
+        if not plain.stat().st_size:
+            raise GraphFileError("nothing came out of the pipe", path)
         try:
             yield plain
         except GraphFileError as error:

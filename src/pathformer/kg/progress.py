@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from pathformer.kg.pipes import is_pipe
+
 __all__ = ["reading"]
 
 
@@ -20,8 +22,9 @@ def reading(sources: Path | dict[str, list[Path]], shown: bool) -> Iterator[Call
         return
     from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn, TransferSpeedColumn
 
-    sizes = (path.stat().st_size for files in sources.values() for path in files if path.is_file())  # no pipe has one
-    total = sum(sizes) or None
+    paths = [path for files in sources.values() for path in files]
+    # that of a pipe is not known
+    total = None if any(map(is_pipe, paths)) else sum(path.stat().st_size for path in paths)
     columns = (TextColumn("reading"), BarColumn(), DownloadColumn(), TransferSpeedColumn(), TimeRemainingColumn())
     with Progress(*columns, console=console, transient=True) as bar:
         task = bar.add_task("reading", total=total)

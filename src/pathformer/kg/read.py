@@ -106,7 +106,7 @@ def _batches(
 def _read_file(path: Path, format: FileFormat, options: ReadOptions) -> Iterator[Batch]:
     with as_file(path) as file:
         if not file.stat().st_size:
-            raise GraphFileError("the file is empty" if file == path else "nothing came out of the pipe", file)
+            raise GraphFileError("the file is empty", path)
         for batch in format.read(file, options):
             notes = (note.replace(str(file), str(path), 1) for note in batch.notes)
             yield batch if file == path else replace(batch, notes=tuple(notes))

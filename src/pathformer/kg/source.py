@@ -51,8 +51,8 @@ class Reader(io.RawIOBase):
         self._path, self._raw, self._advance = path, raw, advance
         self._stream, self.packing = _unpacked(raw)
         self._lines = self._taken = self._told = 0
-        encoding = _marked(path, encoding)
-        self._transcode = None if _is_utf8(encoding) else _transcoder(encoding)
+        self._encoding = _marked(path, encoding)
+        self._transcode = None if _is_utf8(self._encoding) else _transcoder(self._encoding)
         self._left = b""  # in UTF-8, which may be longer than what was asked for
         self._begun = False
 
@@ -112,9 +112,7 @@ class Reader(io.RawIOBase):
             try:
                 text = self._transcode(data, not data)
             except UnicodeError as error:
-                raise GraphFileError(
-                    f"not text in the encoding asked for ({error})", self._path, self._lines + 1
-                ) from error
+                raise GraphFileError(f"not {self._encoding} text ({error})", self._path, self._lines + 1) from error
         return text
 
     def _line_of_damage(self) -> int:
