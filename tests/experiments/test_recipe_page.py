@@ -180,6 +180,37 @@ def test_what_is_learned_on_a_link_predictor_is_as_logged(title: str) -> None:
             assert max(look["mrr"] for look in looks(folder, f"complex-{links}").values()) == pytest.approx(last["1p"])
 
 
+CHAINS = {  # likewise, as `chains.txt` calls it
+    "| NELL995, ten structures |": {
+        "relations with weight 1": "relations",
+        "none": "no relations",
+        "none, N3 0.025": "no relations N3 0.025",
+        "rank 2,000": "rank 2000",
+        "two seeds side by side": "relations + relations seed 1",
+        "two seeds, an encoder": "relations + relations seed 1",
+        "one with relations": "relations + no relations",
+    },
+    "| FB15k-237, five structures |": {
+        "relations with weight 4": "relations 4",
+        "weight 1": "relations 1",
+        "none": "no relations",
+        "one of weight 4": "relations 4 + no relations",
+    },
+}
+
+
+@pytest.mark.parametrize("title", CHAINS)
+def test_chains_of_links_alone_have_what_was_printed(title: str) -> None:
+    folder = "nell995-links" if "NELL995" in title else "fb15k-237-links"
+    printed = (RUNS / folder / "chains.txt").read_text(encoding="utf-8").splitlines()
+    means = {line.partition(":")[0]: float(line.partition(": ")[2].split(" |")[0]) for line in printed}
+    first, _, *lines = section(title, "| FB15k-237, five" if "NELL995" in title else "So chains of links do not tell")
+    told = [(line[0], line[first.index("chains")]) for line in lines if line[first.index("chains")]]
+    for (begins, shown), (words, name) in zip(told, CHAINS[title].items(), strict=True):
+        assert begins.startswith(words)
+        assert rounds_to(shown, means[f"{name}, sharpness 2.0"]), words
+
+
 def test_narrower_networks_gave_what_was_logged() -> None:
     def reached(name: str) -> str:
         (look,) = looks("nell995-widths", name).values()
