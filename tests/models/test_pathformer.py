@@ -204,6 +204,10 @@ def test_settings_are_checked() -> None:
         from_mapping(Config, {"width": 12})
     with pytest.raises(ConfigError, match="width 16: an encoder of its own width has a base and expected variables"):
         from_mapping(Config, {"width": 16, "base": "product", "tokens": "own"})
+    with pytest.raises(ConfigError, match="width -8 is not above 0; 0 is that of dim"):
+        from_mapping(Config, {"width": -8, "base": "product", "variable": "expected"})
+    with pytest.raises(ConfigError, match="fork_width -8 is of"):
+        from_mapping(Config, {"fork_width": -8, "fork": "set"})
     with pytest.raises(ConfigError, match="fork_width 8 is of the networks 'set', 'sum' and 'both', not 'mlp'"):
         from_mapping(Config, {"fork_width": 8})
     with pytest.raises(ConfigError, match="dim 15 is odd: complex numbers have two parts"):

@@ -107,6 +107,8 @@ class Config:
             raise ValueError(f"{name} {self.width or self.dim} does not divide into {self.heads} heads")
         if min(self.layers, self.heads, self.hidden, self.dim) < 1:
             raise ValueError("dim, layers, heads and hidden are at least 1")
+        if self.width < 0:
+            raise ValueError(f"width {self.width} is not above 0; 0 is that of dim")
         if self.fork_width < 0 or (self.fork_width and self.fork not in ("set", "sum", "both")):
             raise ValueError(
                 f"fork_width {self.fork_width} is of the networks 'set', 'sum' and 'both', not {self.fork!r}"
