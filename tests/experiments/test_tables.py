@@ -386,6 +386,8 @@ def test_below_a_table_stands_whose_recipe_it_is_and_what_other_seeds_gave() -> 
     for settings in ({"start_members": 2}, {"start": "runs/one,runs/other"}):
         two = replace(seeds[0], before=119.6, settings=settings)
         assert any("by the clock after 120 s of 2 link predictors, each" in note for note in grid(1, [two]).notes)
+    timed = replace(seeds[0], changes={"start_minutes": 0.8, "model.dim": 4})  # its time is told as that of the start
+    assert "Settings changed, FB15k-237: model.dim=4." in grid(1, [timed]).notes
     alone = grid(1, [seeds[0]]).notes
     assert not any("(seed 0)" in note for note in alone)
     assert f"{whose}; no result of it here for FB15k-237, NELL995." in grid(1, []).notes

@@ -28,6 +28,7 @@ QUERY_SETS = {  # what `experiments.queries` calls them -> how they relate to th
 }
 
 _LOOKING = ("valid_queries", "training.validations", "training.save_minutes", "queries")
+_BUDGET = ("start_minutes",)  # told with the budget, in seconds
 
 
 def budget_notes(rows: Rows, choice: Choice, *, named: bool = False) -> list[str]:
@@ -68,8 +69,8 @@ def settings_notes(rows: Rows) -> list[str]:
 
 
 def changed(record: Record) -> list[str]:
-    """Settings that are not the run file's, by name, those apart that only say when to look and to save."""
-    return [key for key in sorted(record.changes) if key not in _LOOKING]
+    """Settings that are not the run file's, by name, but for those that say how long, and when to look and to save."""
+    return [key for key in sorted(record.changes) if key not in (*_LOOKING, *_BUDGET)]
 
 
 def common_settings(records: Iterable[Record]) -> dict[str, Any]:
