@@ -40,6 +40,7 @@ class Vocabulary:
         self._entities = Lookup("entity", entities, labels)
         self._relations = Lookup("relation", relations, relation_labels)
         self._fingerprint = fingerprint
+        self._short: dict[int, str] = {}  # by forward relation: each is a scan of the names, and reasons ask again
 
     @classmethod
     def of(
@@ -113,13 +114,11 @@ class Vocabulary:
         return self._relations.distinct(relation >> 1)
 
     def short_relation_label(self, relation: int) -> str:
-        """The same, and of an IRI its end where a look-up of that finds just this relation: a scan of the names."""
-        text = self.distinct_relation_label(relation)
-        end = end_of(text) if text == self.relation(relation) else ""
-        try:
-            return end if end and self.relation_id(end) == relation & ~1 else text
-        except AmbiguousNameError:
-            return text
+        """The same, and of an IRI its end where a look-up of that finds just this relation."""
+        forward = relation & ~1
+        if forward not in self._short:
+            self._short[forward] = self._shortened(forward)
+        return self._short[forward]
 
     def entity_id(self, name: str) -> int:
         """The entity of that name: exact, then case-folded, by label, by case-folded label, by the end of an IRI."""
@@ -162,6 +161,14 @@ class Vocabulary:
                 digest.update(data[offsets[0] : offsets[-1]].data)
             self._fingerprint = digest.hexdigest()
         return self._fingerprint
+
+    def _shortened(self, relation: int) -> str:
+        text = self.distinct_relation_label(relation)
+        end = end_of(text) if text == self.relation(relation) else ""
+        try:
+            return end if end and self.relation_id(end) == relation else text
+        except AmbiguousNameError:
+            return text
 
 
 def _labels(labels: Sequence[str | None] | None) -> Names | None:
