@@ -14,12 +14,13 @@ from pathformer.engine.calibrate import Calibration
 from pathformer.engine.contradiction import contradicts_itself
 from pathformer.engine.empty import why_empty
 from pathformer.engine.engine import Engine
-from pathformer.engine.kinds import Kinds
+from pathformer.engine.kinds import Kinds, say_stray, say_unheard
 from pathformer.engine.proof import Sets
 from pathformer.engine.spell import Speller
 from pathformer.index import build as build_index
 from pathformer.kg.graph import Graph
 from pathformer.kg.knowledge import KnowledgeGraph
+from pathformer.kg.vocab import Vocabulary
 from pathformer.models import build
 from pathformer.query.computation import Anchor, Intersection, Negation, Projection, Tree, Union
 from pathformer.symbolic.answer import answer
@@ -303,3 +304,11 @@ def test_a_negated_conjunction_of_what_is_asked_for() -> None:
     assert contradicts_itself(Intersection((a, b, c, Negation(Intersection((b, a))))))
     assert not contradicts_itself(Intersection((a, c, Negation(Intersection((b, a))))))
     assert not contradicts_itself(Intersection((a, b)))
+
+
+def test_what_is_strange_is_told_in_names_that_say_which_one_is_meant() -> None:
+    vocabulary = Vocabulary.of(["p1", "p2", "p3"], ["http://x.org/knows", "http://x.org/likes"], ["Ann", "Ann", "Bea"])
+    link, other = (0, Anchor(0)), (3, Anchor(2))
+    assert say_stray(link, vocabulary) == "nothing that knows starts from has any relation that p1 has"
+    assert say_unheard(link, vocabulary) == "nothing like p1 is the subject of knows"
+    assert say_unheard(other, vocabulary) == "nothing like Bea is the object of likes"

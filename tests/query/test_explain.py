@@ -85,6 +85,12 @@ def test_a_graph_gives_labels_and_ids():
     assert found["as betae"] == ["((0, (0,)), (1, (3,)), (-1,))"]
 
 
+def test_what_shares_its_label_is_shown_by_its_name():
+    films = Vocabulary.of(["Q1", "Q2"], ["P1", "P2"], labels=["Maria", "Maria"], relation_labels=["has", "has"])
+    found = stages("?x : P1(Q1, ?x) | P2(?x, Q2)", naming=Naming(films))
+    assert found["computation tree: 2u"] == ["?x", "└─ ∪", "   ├─ P1", "   │  └─ Q1", "   └─ P2⁻¹", "      └─ Q2"]
+
+
 def test_an_answer_called_like_a_fresh_variable_stays_itself():
     found = stages("?v1 : r(a, ?w) & s(?w, ?v1)")
     assert found["disjunctive normal form: 1 disjunct"] == ["?v1 : r(a, ?v2) & s(?v2, ?v1)"]
