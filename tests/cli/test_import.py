@@ -15,6 +15,7 @@ from pyarrow import parquet
 from typer.testing import CliRunner
 
 from pathformer.cli import app
+from pathformer.cli.import_ import summary
 from pathformer.kg.knowledge import KnowledgeGraph
 
 TRIPLES = "Fellini\tdirected\tLa Strada\nLa Strada\twon\tOscar\nFellini\tdirected\tLa Strada\n"
@@ -244,3 +245,10 @@ def test_the_input(tmp_path: Path) -> None:
     done = subprocess.run(command, input=TRIPLES, capture_output=True, text=True, check=True)
     assert done.stdout.startswith("pipe: 2 triples\n  3 entities\n  2 relations\n  1 repeated line, merged\n")
     assert KnowledgeGraph.open(tmp_path / "films").triple_count == 2
+
+
+def test_a_header_in_words_of_its_own_is_told_of_a_pipe_too() -> None:
+    triples = [("Wer", "was", "wen"), *((f"a{n}", "r", "b") for n in range(20))]
+    told = summary(KnowledgeGraph.from_triples(triples), [Path("-")], format="tsv")
+    assert "the first triple shares no name with the others: Wer, was, wen. If it is a header, " in told
+    assert "header" not in summary(KnowledgeGraph.from_triples(triples), [Path("no such file")], format="tsv")

@@ -383,6 +383,21 @@ def test_names_that_the_engine_does_not_have_are_told_of() -> None:
     assert strangers(unlabelled, named) == ""
 
 
+def test_strangers_are_told_of_before_anything_is_learned(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def stop(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("pathformer.engine.update.update_scale", stop)
+    with pytest.raises(KeyboardInterrupt):
+        update_engine(folder, KnowledgeGraph.from_triples([("x", "r0", "y")]))
+    assert "no entity of these triples is known to the engine" in capsys.readouterr().err
+    with pytest.raises(KeyboardInterrupt):
+        update_engine(folder, KnowledgeGraph.from_triples(NEW))
+    assert "known to the engine" not in capsys.readouterr().err
+
+
 def test_labels_alone_are_added_without_training(
     graph: KnowledgeGraph, folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import errno
 import gzip
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from threading import Thread
-from typing import Any
+from typing import Any, BinaryIO
 
 import pyarrow as pa
 import pytest
@@ -166,6 +168,33 @@ def test_what_is_wrong_with_a_pipe_names_it(tmp_path: Path) -> None:
     assert str(caught.value) == f"{pipe}: nothing came out of the pipe"
     with pytest.raises(GraphFileError, match=r"^-: the name has no ending that names a format"):
         KnowledgeGraph.read("-")
+
+
+def test_a_pipe_of_triples_needs_no_option_where_its_name_ends_in_a_format(tmp_path: Path) -> None:
+    with piped(tmp_path / "pipe.tsv", b"a\tr\tb\n") as pipe:
+        assert load(pipe).triple_count == 1
+
+
+@pytest.mark.parametrize("stop", [OSError(errno.ENOSPC, "No space left on device"), KeyboardInterrupt()])
+def test_what_stops_a_pipe_leaves_nothing_behind(
+    stop: BaseException, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def copy(source: BinaryIO, target: BinaryIO, _: int) -> None:
+        target.write(source.read())
+        raise stop
+
+    (tmp_path / "temporary").mkdir()
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "temporary"))
+    monkeypatch.setattr("shutil.copyfileobj", copy)
+    with (
+        piped(tmp_path / "pipe.tsv", b"a\tr\tb\n") as pipe,
+        pytest.raises((GraphFileError, KeyboardInterrupt)) as caught,
+    ):
+        KnowledgeGraph.read(pipe)
+    if isinstance(caught.value, GraphFileError):
+        told = rf"^{pipe}: cannot be read into {tmp_path}/temporary/pathformer-\w+ \(No space left on device\)$"
+        assert re.match(told, str(caught.value))
+    assert not list((tmp_path / "temporary").iterdir())
 
 
 def test_the_graph_of_an_engine_is_named(tmp_path: Path) -> None:
