@@ -19,6 +19,7 @@ import typer
 from typer.core import TyperGroup
 
 from pathformer import __version__, plugins
+from pathformer.cli._stop import stopped_politely
 from pathformer.errors import InputError, UnknownPluginError
 
 __all__ = ["app", "main"]
@@ -109,7 +110,8 @@ def main() -> None:
     """Run the command line; wrong input is one sentence on stderr and exit code 2, an interruption is 130."""
     _write_any_letter()
     try:
-        app()
+        with stopped_politely():
+            app()
     except InputError as error:
         typer.secho(f"error: {_in_shell(str(error))}", fg=typer.colors.RED, err=True)
         sys.exit(2)
