@@ -102,7 +102,7 @@ def test_more_than_one_batch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
         (
             "x.ttl",
             '<http://e/a> <http://e/r> 1, "b" .',
-            "x.ttl: the file holds no triples: 2 RDF literals were left out; keep such with --literals",
+            "x.ttl: the file holds no triples: 2 RDF literals were left out; keep such with --literals (literals=True)",
         ),
         ("x.nt", "", "x.nt: the file is empty"),
     ],

@@ -1,12 +1,18 @@
-"""The options of reading triples, as `import` and `fit` have them."""
+"""The options of reading triples, as `import` and `fit` have them, and what those do that have none."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+
+from pathformer.errors import GraphFileError
+
+if TYPE_CHECKING:
+    from pathformer.kg.knowledge import KnowledgeGraph
 
 __all__ = [
     "Columns",
@@ -21,6 +27,7 @@ __all__ = [
     "RelationNames",
     "SkipBad",
     "given",
+    "without_options",
 ]
 
 _SIGNS = {"tab": "\t", "\\t": "\t", "space": " ", "comma": ",", "semicolon": ";", "pipe": "|"}
@@ -56,6 +63,19 @@ def given(**options: Any) -> dict[str, Any]:
         for name, value in options.items()
         if value != _UNSAID.get(name)
     }
+
+
+def without_options(graph: str | Path, data: Path | None) -> KnowledgeGraph:
+    """A graph for a command that has none of these options; where one would help, the message says what has it."""
+    from pathformer.kg.datasets import load
+
+    try:
+        return load(graph, data)
+    except GraphFileError as error:
+        if not (option := re.search(r"--[a-z-]+", error.problem)):
+            raise
+        way_on = f"{option[0]} is an option of `pathformer import`: name the folder that it makes instead"
+        raise GraphFileError(f"{error.problem} ({way_on})", error.path, error.line) from error
 
 
 def _columns(text: str) -> tuple[str | int, ...]:

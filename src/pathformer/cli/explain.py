@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from pathformer.cli._reading import without_options
+
 if TYPE_CHECKING:
     from pathformer.query.naming import Naming
 
@@ -56,9 +58,7 @@ def _naming(graph: str | None, data: Path | None) -> Naming:
 
     if graph is None:
         return Naming()
-    from pathformer.kg.datasets import load
-
-    return Naming.of(load(graph, data))
+    return Naming.of(without_options(graph, data))
 
 
 def _draw(query: str, naming: Naming, syntax: str | None, svg: Path | None, png: Path | None) -> None:

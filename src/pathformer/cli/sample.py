@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from pathformer.cli._options import Data
+from pathformer.cli._reading import without_options
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -62,14 +63,13 @@ def command(
     """
     from rich.console import Console
 
-    from pathformer.kg.datasets import load
     from pathformer.query.structures import structure as read_structure
     from pathformer.symbolic.benchmark import check_free
 
     console = Console(stderr=True)
     check_free(out, layout, force=force)
     structures = tuple(map(read_structure, structure)) if structure else None
-    kg = load(dataset, data)
+    kg = without_options(dataset, data)
     protocol = _protocol(kg, seed, count, train_count, limit, train_limit, backward)
     splits = _splits(kg, split)
     benchmark = _draw(kg, protocol, splits, structures, console)

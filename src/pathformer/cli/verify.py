@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from pathformer.cli._options import Data
+from pathformer.cli._reading import without_options
 
 if TYPE_CHECKING:
     from pathformer.kg import KnowledgeGraph
@@ -61,14 +62,13 @@ def command(
 
 def _graph(found: Folder, graph: str | None, data: Path | None) -> KnowledgeGraph:
     from pathformer.errors import InputError
-    from pathformer.kg.datasets import load
 
     if graph is not None:
-        return load(graph, data)
+        return without_options(graph, data)
     if found.graph is not None:
-        return load(found.graph, data)
+        return without_options(found.graph, data)
     if (found.path / "train.txt").is_file():
-        return load(Path(found.path), data)
+        return without_options(Path(found.path), data)
     raise InputError(f"{found.path}: does not say which graph its queries belong to; name it with --graph")
 
 

@@ -114,7 +114,8 @@ def _read_file(path: Path, format: FileFormat, options: ReadOptions) -> Iterator
 
 def _literals_only(count: int, path: Path) -> GraphFileError:
     left_out = counted(count, "RDF literal was", "RDF literals were")
-    return GraphFileError(f"the file holds no triples: {left_out} left out; keep such with --literals", path)
+    way_on = "keep such with --literals (literals=True)"
+    return GraphFileError(f"the file holds no triples: {left_out} left out; {way_on}", path)
 
 
 def _split_files(folder: Path) -> dict[str, list[Path]]:

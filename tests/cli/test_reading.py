@@ -1,0 +1,68 @@
+"""Commands that read a graph without options of reading: what they advise can be followed."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from pathformer.cli import app
+from pathformer.errors import GraphFileError
+
+QUESTION = "?x : r(a, ?x)"
+READERS = {
+    "explain": lambda graph, tmp_path: ["explain", QUESTION, "--graph", graph],
+    "sample": lambda graph, tmp_path: ["sample", graph, "--out", tmp_path / "q", "-s", "1p"],
+    "verify": lambda graph, tmp_path: ["verify", tmp_path / "queries", "--graph", graph],
+}
+LINES = "a\tr\tb\nb\tr\tc\n"
+
+
+def invoke(*arguments: object) -> BaseException | None:
+    return CliRunner().invoke(app, list(map(str, arguments))).exception
+
+
+@pytest.fixture
+def queries(tmp_path: Path) -> Path:
+    """A folder for `verify`, drawn from a sound file of the same triples."""
+    (tmp_path / "sound.tsv").write_text(LINES)
+    assert invoke("sample", tmp_path / "sound.tsv", "--out", tmp_path / "queries", "-s", "1p") is None
+    return tmp_path / "queries"
+
+
+@pytest.mark.parametrize("command", READERS)
+@pytest.mark.parametrize(
+    ("content", "name", "options"),
+    [
+        (LINES, "triples", ("--format", "tsv")),
+        (LINES.replace("\t", ";"), "triples.tsv", ("--delimiter", ";")),
+        (LINES + "c\n", "triples.tsv", ("--skip-bad",)),
+        ("1\ta\tr\tb\n2\tb\tr\tc\n", "triples.tsv", ("--columns", "2,3,4")),
+    ],
+)
+def test_what_no_option_of_theirs_mends_an_import_does(
+    command: str, content: str, name: str, options: tuple[str, ...], queries: Path, tmp_path: Path
+) -> None:
+    (tmp_path / name).write_text(content)
+    refused = invoke(*READERS[command](tmp_path / name, tmp_path))
+    assert isinstance(refused, GraphFileError)
+    assert str(refused).startswith(f"{tmp_path / name}:")
+    way_on = f"({options[0]} is an option of `pathformer import`: name the folder that it makes instead)"
+    assert str(refused).endswith(way_on)
+    assert invoke("import", tmp_path / name, *options, "--out", tmp_path / "graph") is None
+    assert invoke(*READERS[command](tmp_path / "graph", tmp_path)) is None
+
+
+@pytest.mark.parametrize("command", READERS)
+def test_what_no_option_mends_is_told_as_it_is(command: str, queries: Path, tmp_path: Path) -> None:
+    (tmp_path / "none.tsv").write_text("")
+    assert str(invoke(*READERS[command](tmp_path / "none.tsv", tmp_path))) == f"{tmp_path}/none.tsv: the file is empty"
+
+
+def test_commands_that_have_the_option_advise_it_alone(tmp_path: Path) -> None:
+    (tmp_path / "triples").write_text(LINES)
+    for command in ("import", "fit"):
+        refused = str(invoke(command, tmp_path / "triples", "--out", tmp_path / "out"))
+        assert re.search(r"say which it is with --format \(format=\.\.\.\), one of [a-z, ]+$", refused)
