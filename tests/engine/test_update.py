@@ -412,6 +412,27 @@ def test_labels_alone_are_added_without_training(
     assert "the engine knows all of these triples already: nothing was changed" in capsys.readouterr().err
 
 
+def test_a_folder_that_was_named_holds_an_engine_though_nothing_was_learned(
+    graph: KnowledgeGraph, folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It was not written, and whoever opened it next found nothing there."""
+    (tmp_path / "link").symlink_to(folder)
+    written = (folder / "engine.json").stat().st_mtime_ns
+    update_engine(folder, graph, out=tmp_path / "link")
+    assert capsys.readouterr().err.endswith("the engine knows all of these triples already: nothing was changed\n")
+    made = update_engine(folder, graph, out=tmp_path / "copy")
+    told = capsys.readouterr().err
+    assert told.endswith(f"the engine knows all of these triples already; {tmp_path / 'copy'} is a copy of it\n")
+    labelled = update_engine(folder, graph.with_labels({"e1": "one"}), out=tmp_path / "labelled", progress=False)
+    assert (folder / "engine.json").stat().st_mtime_ns == written
+    assert {path.name for path in tmp_path.iterdir()} == {"engine", "link", "copy", "labelled"}
+    for engine, place, labels in ((made, "copy", 0), (labelled, "labelled", 1)):
+        opened = Engine.open(tmp_path / place)
+        assert engine.kg.vocabulary.labelled == opened.kg.vocabulary.labelled == labels
+        found = [(a.entity, a.score, a.probability) for a in opened.ask("?x : r0(e2, ?x)")]
+        assert found == [(a.entity, a.score, a.probability) for a in Engine.open(folder).ask("?x : r0(e2, ?x)")]
+
+
 def test_labels_wait_for_an_update_that_is_at_work(graph: KnowledgeGraph, folder: Path) -> None:
     """They were written, and lost when it was done; one that was interrupted goes on with them."""
     more = graph.with_labels({"e1": "one"})

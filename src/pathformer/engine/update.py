@@ -7,6 +7,7 @@ links more often than old ones, so that the new is learned and the old is not fo
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, replace
@@ -69,6 +70,7 @@ def update_engine(
 ) -> Engine:
     """Teach an engine's folder more triples and write it back, or to `out`; the same call continues if interrupted.
 
+    out: another folder, which then holds an engine in any case: a copy where there is nothing to learn.
     minutes: about how long in all; 15 % of the first fit's time if not given.
     """
     check_seed(seed)
@@ -86,7 +88,8 @@ def update_engine(
             raise InputError(f"another command changed {engine} meanwhile: update it again, with the same triples")
 
     if not len(grown.triples):
-        return _relabelled(old, grown, target, stages, unchanged)
+        elsewhere = os.path.realpath(target) != os.path.realpath(engine)
+        return _relabelled(old, grown, target, stages, unchanged, elsewhere=elsewhere)
     if told := strangers(old.kg.vocabulary, more.vocabulary):
         stages.say(told)
     scale = update_scale(old, grown, minutes, place, seed)
@@ -120,18 +123,25 @@ def _refuse_release(old: Engine, folder: str | Path) -> None:
         )
 
 
-def _relabelled(old: Engine, grown: Grown, target: Path, stages: Stages, unchanged: Callable[[], None]) -> Engine:
-    """An engine that knows all triples already, with the labels that come with them; nothing is learned for these."""
+def _relabelled(
+    old: Engine, grown: Grown, target: Path, stages: Stages, unchanged: Callable[[], None], *, elsewhere: bool
+) -> Engine:
+    """An engine that knows all triples already, with the labels that come with them; nothing is learned for these.
+
+    elsewhere: whether it is written to another folder than its own, which is done without new labels, too.
+    """
     before, after = old.kg.vocabulary, grown.kg.vocabulary
     added = after.labelled - before.labelled
-    if not added:
-        stages.say("the engine knows all of these triples already: nothing was changed")
+    known = "the engine knows all of these triples already"
+    if not added and not elsewhere:
+        stages.say(f"{known}: nothing was changed")
         return old
-    kg = old.kg.with_labels(after.labels, after.relation_labels)
+    kg = old.kg.with_labels(after.labels, after.relation_labels) if added else old.kg
     renewed = Engine.of(replace(old.parts, kg=kg))
     with reserved(target, unchanged):
         renewed.save(target, force=True)
-    stages.say(f"the engine knows all of these triples already; {counted(added, 'label was', 'labels were')} added")
+    what = f"{counted(added, 'label was', 'labels were')} added" if added else f"{target} is a copy of it"
+    stages.say(f"{known}; {what}")
     return renewed
 
 
