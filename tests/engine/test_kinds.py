@@ -128,9 +128,11 @@ def test_what_leads_from_nothing_to_itself(triples: list[tuple[int, int, int]], 
         patch.setattr("pathformer.engine.kinds._SEVERAL", several)
         kinds = Kinds(graph)
         for relation in [*range(RELATIONS), *range(RELATIONS)]:
-            leaving = [e for e in range(ENTITIES) if relation in relations_of(graph, e)]
+            leaving, entered = (
+                [e for e in range(ENTITIES) if way in relations_of(graph, e)] for way in (relation, relation ^ 1)
+            )
             itself = any(graph.has(e, relation, e) for e in leaving)
-            assert kinds.leads_back(relation) is (itself or len(leaving) < several)
+            assert kinds.leads_back(relation) is (itself or max(len(leaving), len(entered)) < several)
 
 
 @pytest.fixture(scope="module")
@@ -139,10 +141,14 @@ def world() -> Engine:
     triples = [(f"land {n}", "borders", f"land {(n + 1) % 12}") for n in range(12)]
     triples += [(f"city {n}", "in", f"land {n}") for n in range(12)]
     triples += [(f"city {n}", "capital_of", f"land {n}") for n in range(6)]
-    triples += [(f"{kind} {n}", "has_zone", "UTC") for kind in ("land", "city") for n in range(12)]
+    return untrained(triples + [(f"{kind} {n}", "has_zone", "UTC") for kind in ("land", "city") for n in range(12)])
+
+
+def untrained(triples: list[tuple[str, str, str]]) -> Engine:
     kg = KnowledgeGraph.from_triples(triples)
     torch.manual_seed(0)
-    model = build("pathformer", {"dim": 8, "layers": 1, "heads": 2}, entities=25, relations=8)
+    counts = {"entities": kg.vocabulary.entity_count, "relations": kg.vocabulary.relation_count}
+    model = build("pathformer", {"dim": 8, "layers": 1, "heads": 2}, **counts)
     calibration = replace(Calibration.none(), predictions=100)
     return Engine(kg, model, build_index("exact", model.entities.weight.detach(), model.space), calibration)
 
@@ -167,6 +173,20 @@ def test_nothing_is_predicted_in_a_relation_to_itself_that_nothing_has_to_itself
     assert ("land 0" in {a.entity for a in answers.held_back}) is itself
     shown = next(a for a in world.ask(asked, top=25, why=False, any_kind=True) if a.entity == "land 0")
     assert shown.calibrated is not itself
+
+
+def test_of_few_wholes_none_is_predicted_to_be_a_part_of_itself() -> None:
+    """Twelve teams in two divisions of a firm: what the teams tell of `part_of` holds for the divisions, too."""
+    triples = [(f"team {n}", "part_of", f"division {n % 2}") for n in range(12)]
+    triples += [(f"division {n}", "part_of", "firm") for n in range(2)]
+    engine = untrained(triples)
+    for question in ('?x : part_of(?x, "division 0")', '?x : part_of("division 0", ?x)'):
+        answers = engine.ask(question, top=15, why=False)
+        assert "division 0" in {a.entity for a in answers.held_back}
+        assert "division 0" not in {a.entity for a in answers.predicted}
+        assert "division 1" in {a.entity for a in answers.predicted}
+    few = untrained([*triples[:7], *triples[12:]])
+    assert "division 0" in {a.entity for a in few.ask('?x : part_of(?x, "division 0")', top=15, why=False).predicted}
 
 
 @pytest.mark.parametrize(

@@ -80,14 +80,19 @@ class Kinds:
         return len(others), int(np.isin(others, self.starts(relation), kind="table").sum())
 
     def leads_back(self, relation: int) -> bool:
-        """Whether a directed relation leads from anything to itself, or from too few things to tell."""
-        if relation not in self._back:
-            pairs = np.flatnonzero(self.graph.pair_relation == relation)
+        """Whether a relation leads from anything to itself, or stands at too few things to tell.
+
+        The same of both its directions, and those are counted of which there are more: a hundred departments, none of
+        which is a part of itself, tell that the two which they are parts of are none of themselves, either.
+        """
+        forward = relation & ~1
+        if forward not in self._back:
+            pairs = np.flatnonzero(self.graph.pair_relation == forward)
             first, counts = self.graph.pair_ptr[pairs], self.graph.pair_ptr[pairs + 1] - self.graph.pair_ptr[pairs]
             tails = self.graph.tails[_places(first, counts)]
             itself = bool((tails == np.repeat(self.graph.heads_of(pairs), counts)).any())
-            self._back[relation] = itself or len(pairs) < _SEVERAL
-        return self._back[relation]
+            self._back[forward] = itself or max(len(pairs), len(np.unique(tails))) < _SEVERAL
+        return self._back[forward]
 
     def fits(self, entity: int, tree: Tree) -> bool:
         """Whether an entity has any relation of those that stand where the last links of a tree end.
