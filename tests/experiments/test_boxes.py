@@ -224,6 +224,12 @@ def test_a_folder_of_train_becomes_a_record(folder: Path, tmp_path: Path, quiet:
     again, kept = record_of(work, run=str(folder / "gqe.toml")), Record.read(tmp_path / "out" / "gqe@5min.json")
     assert again.mrr == kept.mrr
     assert (again.machine, again.commit) == (kept.machine, kept.commit)  # its checkpoint says where it ran
+    assert again.waited is None  # it takes no fresh queries
+    with (work / "log.jsonl").open("a") as log:
+        log.write('{"step": 1, "seconds": 1.0, "waited": 1.5}\n{"step": 2, "seconds": 2.0, "waited": 0.26}\n')
+    waited = record_of(work, run=str(folder / "gqe.toml"))
+    assert waited.waited == 1.8
+    assert one_box.summary(waited).endswith(", 1.8 s of waiting for queries")
     with pytest.raises(InputError, match=r"no run file is of .*: name it"):
         record_of(work)
     (work / "log.jsonl").unlink()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from pathlib import Path
+from threading import Event, Timer
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,7 @@ from pathformer.symbolic.sample import sample
 from pathformer.training import checkpoint
 from pathformer.training.data import Drawer, TrainingSet
 from pathformer.training.fresh import Fresh
+from pathformer.training.logs import LOG, read_log
 from pathformer.training.loop import Training, train
 
 
@@ -83,6 +85,23 @@ def test_the_set_of_a_step_is_in_place_and_the_next_under_way() -> None:
     assert int(data.ids[0]) == 4
 
 
+def test_how_long_the_trainer_waits_is_counted_once() -> None:
+    data, ready = TrainingSet.of([FIRST], 12, room=9.0), Event()
+
+    def draw(number: int) -> list[Queries]:
+        assert number > 1 or ready.wait(5.0)
+        return [queries("1p", [[number, 0]], [[number]])]
+
+    fresh = Fresh(data, draw, every=3)
+    fresh.before(2)
+    assert fresh.waited() == 0.0  # the next set is under way, and nobody needs it yet
+    Timer(0.05, ready.set).start()
+    fresh.before(3)
+    assert 0.01 < fresh.waited() < 5.0
+    assert fresh.waited() == 0.0
+    fresh.close()
+
+
 def run(folder: Path, **settings: Any) -> bool:
     pair = GraphPair.of(toy.graphs()[0])
 
@@ -107,6 +126,9 @@ def test_a_run_that_was_cut_ends_with_the_same_bits(tmp_path: Path, monkeypatch:
         checkpoint.read(tmp_path / f / "last.safetensors").tensors for f in ("whole", "fixed", "cut")
     )
     assert all(torch.equal(whole[name], again[name]) for name in whole)
+    waits = {name: ["waited" in line for line in read_log(tmp_path / name / LOG)] for name in ("whole", "fixed")}
+    assert any(waits["whole"])
+    assert not any(waits["fixed"])
     assert not torch.equal(whole["model.entities.weight"], fixed["model.entities.weight"])
 
 

@@ -159,4 +159,5 @@ def summary(record: Record) -> str:
     figures = record.figures("last")
     shown = ", ".join(f"{name} {value:.1f}" for name, value in figures.items() if name[:3] in ("1p", "avg"))
     rate = f", {record.queries_per_second:,.0f} queries/s" if record.queries_per_second else ""
-    return f"{record.run}: {shown} after {record.steps:,} steps in {duration(record.seconds)}{rate}"
+    waited = f", {record.waited:.1f} s of waiting for queries" if record.waited else ""
+    return f"{record.run}: {shown} after {record.steps:,} steps in {duration(record.seconds)}{rate}{waited}"

@@ -65,6 +65,7 @@ def record_of(
     stored = plain_settings(tomllib.loads((folder / "settings.toml").read_text(encoding="utf-8")))
     file = run or run_of(settings)
     rates = [line["queries_per_second"] for line in log if "queries_per_second" in line]
+    waits = [line["waited"] for line in log if "waited" in line]
     facts = _facts(folder / "last.safetensors")
     told = facts or {}
     return Record(
@@ -75,6 +76,7 @@ def record_of(
         seconds=round(max(line["seconds"] for line in log), 1),
         before=seconds_before(folder, settings.start, settings.start_members),
         queries_per_second=round(statistics.median(rates)) if rates else None,
+        waited=round(sum(waits), 1) if waits else None,
         queries=next(iter(reports.values())).about["queries"],
         trained_on="unknown" if facts is None else trained_on(facts),
         parameters=_size(settings, facts),

@@ -35,6 +35,7 @@ class Record:
     seconds: float  # of training, validation included
     before: float | None = 0.0  # seconds of the run that its tables start from; none: not known
     queries_per_second: float | None = None  # median over the run
+    waited: float | None = None  # seconds of it in which fresh queries were not ready; none: it takes none, or not kept
     queries: str  # which test queries were ranked
     trained_on: str  # which queries it was trained on
     beside: int = 1  # so many runs at most shared the device while it trained, itself included; 1: it was alone

@@ -7,6 +7,7 @@ on seed and step alone, and a run that is continued draws the set it had stopped
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 
@@ -26,6 +27,7 @@ class Fresh:
         self._pool = ThreadPoolExecutor(1, "fresh-queries")
         self._next: tuple[int, Future[Sequence[Queries]]] | None = None
         self._there = 0  # the set that lies on the device
+        self._waited = 0.0
 
     def before(self, step: int) -> None:
         """Have the set of a step in place, and the one after it under way."""
@@ -37,9 +39,16 @@ class Fresh:
             self._next = due + 1, self._pool.submit(self._draw, due + 1)
 
     def _take(self, number: int) -> Sequence[Queries]:
-        if self._next is not None and self._next[0] == number:
-            return self._next[1].result()
-        return self._draw(number)
+        begun = time.monotonic()
+        under_way = self._next is not None and self._next[0] == number
+        found = self._next[1].result() if self._next is not None and under_way else self._draw(number)
+        self._waited += time.monotonic() - begun
+        return found
+
+    def waited(self) -> float:
+        """Seconds that the trainer has stood still for queries since this was last asked."""
+        seconds, self._waited = self._waited, 0.0
+        return seconds
 
     def close(self) -> None:
         """Draw no more; what is under way ends by itself."""
