@@ -63,6 +63,30 @@ def one_thread() -> Iterator[None]:
     torch.set_num_threads(before)
 
 
+@pytest.fixture
+def kernels() -> None:
+    """For tests of fused kernels: a CUDA device, or TRITON_INTERPRET=1 with triton, which then does without one."""
+    import torch
+
+    if not torch.cuda.is_available() and os.environ.get("TRITON_INTERPRET") != "1":
+        pytest.skip("no CUDA device, and TRITON_INTERPRET is not 1")
+    pytest.importorskip("triton")
+    torch.manual_seed(0)
+
+
+@pytest.fixture
+def kernels_everywhere(kernels: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The same where whole models are trained: on a processor, too, operations take their kernels of themselves."""
+    import torch
+
+    from pathformer.nn import attention, backend, cross_entropy, draw, noise, packing, table, transformer
+    from pathformer.training import adam
+
+    if not torch.cuda.is_available():
+        for module in (attention, cross_entropy, draw, noise, packing, table, transformer, adam):
+            monkeypatch.setattr(module, "fused", lambda tensor: not backend._PLAIN.get())
+
+
 @pytest.fixture(scope="session")
 def small_graph_triples() -> dict[str, list[tuple[str, str, str]]]:
     """A random graph of 50 entities and 4 relations in three splits; a ring puts every entity into train."""

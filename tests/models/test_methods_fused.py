@@ -5,7 +5,6 @@ As in `tests/training/test_step_fused.py`: a CUDA device, or TRITON_INTERPRET=1.
 
 from __future__ import annotations
 
-import os
 from contextlib import nullcontext
 from typing import Any, Literal
 
@@ -37,21 +36,7 @@ CASES: list[tuple[str, dict[str, Any]]] = [
     ("q2p", {"dropout": 0.0}),
 ]
 
-pytestmark = pytest.mark.gpu
-
-
-@pytest.fixture(autouse=True)
-def _kernels(monkeypatch: pytest.MonkeyPatch) -> None:
-    if DEVICE == "cuda":
-        return
-    if os.environ.get("TRITON_INTERPRET") != "1":
-        pytest.skip("no CUDA device, and TRITON_INTERPRET is not 1")
-    pytest.importorskip("triton")
-    from pathformer.nn import attention, backend, draw, noise, packing, table, transformer
-    from pathformer.training import adam
-
-    for module in (attention, draw, noise, packing, table, transformer, adam):
-        monkeypatch.setattr(module, "fused", lambda tensor: not backend._PLAIN.get())
+pytestmark = [pytest.mark.gpu, pytest.mark.usefixtures("kernels_everywhere")]
 
 
 @pytest.fixture(scope="module")

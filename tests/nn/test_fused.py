@@ -7,7 +7,6 @@ and of what it is made from).
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 
 import pytest
@@ -21,21 +20,12 @@ from pathformer.nn.noise import Noise
 from pathformer.nn.packing import Packing, mean_pool
 from pathformer.nn.transformer import enter, relu_dropout
 
-INTERPRETED = os.environ.get("TRITON_INTERPRET") == "1"
 DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
 LENGTHS = [4, 4, 3, 3, 3, 2, 2, 1]
 TOLERANCE = {torch.float32: 1e-5, torch.bfloat16: 2e-2}
 
-pytestmark = pytest.mark.gpu
+pytestmark = [pytest.mark.gpu, pytest.mark.usefixtures("kernels")]
 dtypes = pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16], ids=str)
-
-
-@pytest.fixture(autouse=True)
-def _device() -> None:
-    if DEVICE == "cpu" and not INTERPRETED:
-        pytest.skip("no CUDA device, and TRITON_INTERPRET is not 1")
-    pytest.importorskip("triton")
-    torch.manual_seed(0)
 
 
 def random(*shape: int, dtype: torch.dtype = torch.float32) -> Tensor:

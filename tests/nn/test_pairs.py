@@ -6,7 +6,6 @@ As in `test_fused.py`: a CUDA device, or TRITON_INTERPRET=1.
 from __future__ import annotations
 
 import math
-import os
 from collections.abc import Callable
 
 import pytest
@@ -19,15 +18,7 @@ from pathformer.spaces.cone import Cone
 DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
 B, K, N, D = 7, 19, 11, 37
 
-pytestmark = pytest.mark.gpu
-
-
-@pytest.fixture(autouse=True)
-def _device() -> None:
-    if DEVICE == "cpu" and os.environ.get("TRITON_INTERPRET") != "1":
-        pytest.skip("no CUDA device, and TRITON_INTERPRET is not 1")
-    pytest.importorskip("triton")
-    torch.manual_seed(0)
+pytestmark = [pytest.mark.gpu, pytest.mark.usefixtures("kernels")]
 
 
 def box(queries: Tensor, rows: Tensor) -> Tensor:

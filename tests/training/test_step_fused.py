@@ -6,7 +6,6 @@ As in `tests/nn/test_fused.py`: a CUDA device, or TRITON_INTERPRET=1.
 from __future__ import annotations
 
 import copy
-import os
 from contextlib import nullcontext
 from dataclasses import replace
 
@@ -29,26 +28,11 @@ from pathformer.training.data import TrainingSet
 from pathformer.training.options import SoftmaxOptions, StepConfig
 from pathformer.training.step import TrainingStep
 
-INTERPRETED = os.environ.get("TRITON_INTERPRET") == "1"
 DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
 STRUCTURES = ("1p", "3p", "2i", "3in", "inp", "pni")
 SMALL = {"dim": 24, "layers": 2, "heads": 4, "dropout": 0.0}
 
-pytestmark = pytest.mark.gpu
-
-
-@pytest.fixture(autouse=True)
-def _kernels(monkeypatch: pytest.MonkeyPatch) -> None:
-    if DEVICE == "cuda":
-        return
-    if not INTERPRETED:
-        pytest.skip("no CUDA device, and TRITON_INTERPRET is not 1")
-    pytest.importorskip("triton")
-    from pathformer.nn import attention, backend, cross_entropy, draw, noise, packing, table, transformer
-    from pathformer.training import adam
-
-    for module in (attention, cross_entropy, draw, noise, packing, table, transformer, adam):
-        monkeypatch.setattr(module, "fused", lambda tensor: not backend._PLAIN.get())
+pytestmark = [pytest.mark.gpu, pytest.mark.usefixtures("kernels_everywhere")]
 
 
 @pytest.fixture(scope="module")
