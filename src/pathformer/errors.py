@@ -160,11 +160,13 @@ class UnsupportedQueryError(QueryError):
 
 
 class UnknownNameError(QueryError):
-    """A name the graph does not hold."""
+    """A name the graph does not hold; every: all that it does hold, where these are few and none is close."""
 
-    def __init__(self, kind: str, name: str, closest: Sequence[str]) -> None:
+    def __init__(self, kind: str, name: str, closest: Sequence[str], every: Sequence[str] = ()) -> None:
         self.kind, self.name, self.closest = kind, name, tuple(closest)
-        hint = f"closest: {', '.join(repr(c) for c in closest)}" if closest else "no name or label is close to it"
+        hint = "no name or label is close to it"
+        if closest or every:
+            hint = f"{'closest:' if closest else 'the graph has'} {', '.join(map(repr, closest or map(_shortened, every)))}"
         super().__init__(f"no {kind} {_shortened(name)!r}; {hint}{_stranger(name)}")
 
 

@@ -224,7 +224,7 @@ def test_errors_are_sentences(films: str, tmp_path: Path) -> None:
     unknown = ask(films, "?x : directed(Felini, ?x)", error=UnknownNameError)
     assert str(unknown.exception) == "no entity 'Felini'; closest: 'Fellini'"
     far = ask(films, "?x : zzzzqqq(Fellini, ?x)", error=UnknownNameError)
-    assert str(far.exception) == "no relation 'zzzzqqq'; no name or label is close to it"
+    assert str(far.exception) == "no relation 'zzzzqqq'; the graph has 'directed', 'stars'"
     assert "\n" not in str(ask(films, "", error=InputError).exception)
     second = ask(films, TWO_HOPS, "?x : directd(Fellini, ?x)", error=InputError)
     assert str(second.exception) == (

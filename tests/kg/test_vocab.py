@@ -101,10 +101,23 @@ def test_an_unknown_name_gives_the_closest(vocabulary: Vocabulary) -> None:
     with pytest.raises(UnknownNameError) as caught:
         vocabulary.entity_id("Streat")
     assert str(caught.value) == "no entity 'Streat'; closest: 'street', 'Straße'"
+
+
+def test_where_none_is_close_all_are_told_if_they_are_few(monkeypatch: pytest.MonkeyPatch) -> None:
+    vocabulary = Vocabulary.of(["a", "b", "c"], ["r", "s"], ["one", "same", "same"])
+    cases = {
+        "zzzzzz": "no entity 'zzzzzz'; the graph has 'one', 'b', 'c'",  # two that share a label by their names
+        "": "no entity ''; the graph has 'one', 'b', 'c'",
+        "On": "no entity 'On'; closest: 'one'",
+    }
+    for name, message in cases.items():
+        with pytest.raises(UnknownNameError, match=f"^{message}$"):
+            vocabulary.entity_id(name)
+    with pytest.raises(UnknownNameError, match=r"^no relation 'likes'; the graph has 'r', 's'$"):
+        vocabulary.relation_id("likes")
+    monkeypatch.setattr(lookup, "_FEW", 2)
     with pytest.raises(UnknownNameError, match=r"^no entity 'zzzzzz'; no name or label is close to it$"):
         vocabulary.entity_id("zzzzzz")
-    with pytest.raises(UnknownNameError, match=r"^no entity ''; no name or label is close to it$"):
-        vocabulary.entity_id("")
 
 
 IRIS = ["http://x.org/Person", "http://y.org#person", "http://x.org/person/Bob", "ex:Knows", "Persons", "red/white"]
@@ -185,8 +198,12 @@ def test_an_unknown_name_of_megabytes_is_shortened(vocabulary: Vocabulary) -> No
     name = "a" * 100 + "b" * 1_000_000 + "c" * 100
     with pytest.raises(UnknownNameError) as caught:
         vocabulary.entity_id(name)
-    assert str(caught.value) == f"no entity '{'a' * 100}...{'c' * 100}'; no name or label is close to it"
+    assert str(caught.value) == f"no entity '{'a' * 100}...{'c' * 100}'; the graph has 'Q1', 'Paris', " + (
+        "'Paris, Texas', 'Roma', 'street', '東京', 'the \"x\"'"
+    )
     assert caught.value.name == name
+    with pytest.raises(UnknownNameError, match=r"^no entity 'd'; the graph has 'a{100}\.\.\.c{100}'$"):
+        Vocabulary.of([name], []).entity_id("d")
 
 
 @given(st.lists(st.text("abÆ", max_size=6), max_size=12), st.text("abÆ", min_size=1, max_size=3))
@@ -202,6 +219,7 @@ def test_the_names_that_hold_a_piece_are_found_in_one_scan(names: list[str], pie
 
 def test_an_empty_name_is_close_to_none_in_a_large_graph(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(lookup, "_ALL", 1)
+    monkeypatch.setattr(lookup, "_FEW", 1)
     with pytest.raises(UnknownNameError, match=r"^no entity ''; no name or label is close to it$"):
         Vocabulary.of(["Fellini", "Oscar"], ["won"]).entity_id("")
 

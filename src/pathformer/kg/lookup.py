@@ -21,6 +21,7 @@ _ALL = 20_000  # up to so many names all are compared for a message (0.2 s); bey
 _SHARED = 2_000  # how many of those
 _PIECE = 4  # letters
 _TOLD = 3  # names that a message tells
+_FEW = 12  # names that it tells where none is close, if these are all
 _SIGNS = re.compile("[/#:]")  # before the end of an IRI
 _PREFIXED = re.compile(r"([A-Za-z][\w.-]*:|/)\S+")  # http://x.org/knows, GO:0008150, /people/person/nationality
 
@@ -70,14 +71,19 @@ class Lookup:
         return found[0]
 
     def unknown(self, name: str) -> UnknownNameError:
-        """The error that says so, with the closest names, labels and ends of IRIs; names that end in it, if any."""
+        """The error that says so, with the closest names, labels and ends of IRIs; names that end in it, if any.
+
+        Where none is close and there are few in all, as of relations, all are told.
+        """
         if local := [self.names[place] for place in islice(self._ending_in(fold(name)), _TOLD)]:
             return UnknownNameError(self.kind, name, local)
         candidates = _candidates(name, self.names, self._folded_names)
         if self.labels is not None:
             candidates = chain(candidates, _candidates(name, self.labels, self._folded_labels))
         known = [candidate for candidate in candidates if candidate]
-        return UnknownNameError(self.kind, name, closest(name, chain(known, filter(None, map(end_of, known)))))
+        near = closest(name, chain(known, filter(None, map(end_of, known))))
+        few = len(self.names) if len(self.names) <= _FEW else 0
+        return UnknownNameError(self.kind, name, near, [self.distinct(place) for place in range(few)])
 
     def _ending_in(self, folded: str) -> Iterator[int]:
         """The places of the names that end in this, whatever their case, behind a slash, a hash or a colon."""
