@@ -164,9 +164,8 @@ class UnknownNameError(QueryError):
 
     def __init__(self, kind: str, name: str, closest: Sequence[str], every: Sequence[str] = ()) -> None:
         self.kind, self.name, self.closest = kind, name, tuple(closest)
-        hint = "no name or label is close to it"
-        if closest or every:
-            hint = f"{'closest:' if closest else 'the graph has'} {', '.join(map(repr, closest or map(_shortened, every)))}"
+        told = ", ".join(map(repr, closest or map(_shortened, every)))
+        hint = f"{'closest:' if closest else 'the graph has'} {told}" if told else "no name or label is close to it"
         super().__init__(f"no {kind} {_shortened(name)!r}; {hint}{_stranger(name)}")
 
 

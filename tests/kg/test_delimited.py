@@ -174,6 +174,24 @@ def test_a_line_at_the_border_of_two_blocks(tmp_path: Path) -> None:
             " says which it is",
         ),
         (
+            "1;Fellini, F.;directed;8½;1963\n",
+            {},
+            "x.tsv:1: 1 column, expected 3 with '\\t' between them; with ';' there are 5: --delimiter (delimiter=...)"
+            " says which it is, --columns (columns=...) which three of them",
+        ),
+        (
+            "id|Subject|predicate|object\n1|a|r|b\n",
+            {},
+            "x.tsv:1: 1 column, expected 3 with '\\t' between them; with '|' there are 4: --delimiter (delimiter=...)"
+            " says which it is",
+        ),
+        (
+            "facts of a small library\n",
+            {},
+            f"x.tsv:1: 1 column, expected 3 with '\\t' between them; is the delimiter another one?{WAY_ON}",
+        ),
+        ("a\tr\tb\nc;r;d\n", {}, f"x.tsv:2: 1 column, expected 3 with '\\t' between them;{WAY_ON}"),
+        (
             "a-r-b\n",
             {},
             f"x.tsv:1: 1 column, expected 3 with '\\t' between them; is the delimiter another one?{WAY_ON}",
@@ -260,7 +278,7 @@ def test_a_bad_line_far_in_the_file(tmp_path: Path) -> None:
         ('a,r,"b\nc"\nd,"",e\n', "x.csv:3: the relation is empty"),
         ('a,r,b\nd,"e,f', f"x.csv:2: 2 columns, expected 3 with ',' between them{OPEN}"),
         ('a,r,b\nc,"r,d\ne"\n', f"x.csv:2: 2 columns, expected 3 with ',' between them{OPEN}"),
-        ('a,r,b\n"c"\n', f"x.csv:2: 1 column, expected 3 with ',' between them; is the delimiter another one?{WAY_ON}"),
+        ('a,r,b\n"c"\n', f"x.csv:2: 1 column, expected 3 with ',' between them;{WAY_ON}"),
     ],
 )
 def test_lines_of_csv_are_counted_where_a_record_starts(content: str, message: str, tmp_path: Path) -> None:

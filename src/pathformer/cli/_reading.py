@@ -40,7 +40,7 @@ Header = Annotated[
     bool | None,
     typer.Option("--header/--no-header", help="Whether the first line is one; told by its words if not said."),
 ]
-Delimiter = Annotated[str | None, typer.Option(help="Between columns: one sign, or tab, space, comma, pipe.")]
+Delimiter = Annotated[str | None, typer.Option(help="Between columns: one sign, or tab, space, comma, semicolon, pipe.")]
 Quote = Annotated[
     str | None, typer.Option(help="Around names that hold the delimiter; '' for none (TSV), '\"' for CSV.")
 ]

@@ -122,10 +122,12 @@ def triples(path: Path, options: ReadOptions, shape: Layout) -> Iterator[tuple[s
     """Head, relation and tail of every line, or the error that says why it is none."""
     head, relation, tail = shape.chosen
     found = records(path, options.encoding, shape.delimiter, shape.quote, len(shape.names))
+    begun = False  # whether a line was a triple: the delimiter is no question any more
     for line, end, raw, odd, broken in found:
         if end > shape.header_end:
             cells = [cell.strip(OUTER) for cell in raw]
-            problem = f"{broken}{_letters(options)}" if broken else _problem(cells, shape, odd, options)
+            problem = f"{broken}{_letters(options)}" if broken else _problem(cells, shape, odd, options, begun)
+            begun = begun or problem is None
             yield (
                 (cells[head], cells[relation], cells[tail]) if problem is None else GraphFileError(problem, path, line)
             )
@@ -142,9 +144,9 @@ def _letters(options: ReadOptions) -> str:
     return "" if options.skip_bad else "; if quote signs are letters here, --quote '' (quote=\"\") reads them so"
 
 
-def _problem(cells: list[str], shape: Layout, odd: bool, options: ReadOptions) -> str | None:
+def _problem(cells: list[str], shape: Layout, odd: bool, options: ReadOptions, begun: bool) -> str | None:
     if len(cells) != len(shape.names):
-        return _wrong_width(cells, len(shape.names), shape.delimiter, shape.quote if odd else "", options)
+        return _wrong_width(cells, len(shape.names), shape.delimiter, shape.quote if odd else "", options, begun)
     for role, place in zip(ROLES, shape.chosen, strict=True):
         problem = problem_of(cells[place])
         if problem is not None:
@@ -152,7 +154,9 @@ def _problem(cells: list[str], shape: Layout, odd: bool, options: ReadOptions) -
     return None
 
 
-def _wrong_width(cells: list[str], expected: int, delimiter: str, open_quote: str, options: ReadOptions) -> str:
+def _wrong_width(
+    cells: list[str], expected: int, delimiter: str, open_quote: str, options: ReadOptions, begun: bool = False
+) -> str:
     found = "1 column" if len(cells) == 1 else f"{len(cells)} columns"
     message = f"{found}, expected {expected} with {delimiter!r} between them"
     way_on = "" if options.skip_bad else " --skip-bad (skip_bad=True) leaves such lines out"
@@ -160,14 +164,25 @@ def _wrong_width(cells: list[str], expected: int, delimiter: str, open_quote: st
         return f"{message}{open_quote_hint(open_quote)}"
     if cells[0].startswith("#"):
         return f"{message}; is the line a comment?{way_on}"
+    if len(cells) == 1 and begun:
+        return f"{message}{way_on and ';'}{way_on}"
     if len(cells) == 1 and expected == 3:
-        other = next((sign for sign in _DELIMITERS if cells[0].count(sign) == 2), None)
-        if other is not None:
-            return f"{message}; with {other!r} there are 3: --delimiter (delimiter=...) says which it is"
-        return f"{message}; is the delimiter another one?{way_on}"
+        return f"{message}; {_other_delimiter(cells[0]) or f'is the delimiter another one?{way_on}'}"
     more = "; choose three of them by name or number with --columns (columns=...)"
     more = more if len(cells) > 3 and expected == 3 else ""
     return f"{message}{more}"
+
+
+def _other_delimiter(line: str) -> str:
+    """What cuts a line into three, else into more, in words; a space is in many a line that is no row of columns."""
+    signs = [sign for sign in _DELIMITERS if line.count(sign) == 2]
+    signs += [sign for sign in _DELIMITERS.strip(" ") if line.count(sign) > 2]
+    if not signs:
+        return ""
+    cells = line.split(signs[0])
+    told = f"with {signs[0]!r} there are {len(cells)}: --delimiter (delimiter=...) says which it is"
+    alone = len(cells) == 3 or well_known(cells) is not None
+    return told if alone else f"{told}, --columns (columns=...) which three of them"
 
 
 def well_known(cells: Sequence[str]) -> tuple[int, ...] | None:
