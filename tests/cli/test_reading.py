@@ -9,7 +9,10 @@ import pytest
 from typer.testing import CliRunner
 
 from pathformer.cli import app
+from pathformer.cli._reading import without_options
+from pathformer.engine.storage import HEADER
 from pathformer.errors import GraphFileError
+from pathformer.kg.knowledge import KnowledgeGraph
 
 QUESTION = "?x : r(a, ?x)"
 READERS = {
@@ -66,3 +69,21 @@ def test_commands_that_have_the_option_advise_it_alone(tmp_path: Path) -> None:
     for command in ("import", "fit"):
         refused = str(invoke(command, tmp_path / "triples", "--out", tmp_path / "out"))
         assert re.search(r"say which it is with --format \(format=\.\.\.\), one of [a-z, ]+$", refused)
+
+
+@pytest.mark.parametrize("command", READERS)
+def test_an_engine_stands_for_its_graph(command: str, queries: Path, tmp_path: Path) -> None:
+    engine = tmp_path / "engine"
+    KnowledgeGraph.read(tmp_path / "sound.tsv").save(engine / "graph")
+    refused = invoke(*READERS[command](engine, tmp_path))
+    assert str(refused) == f"{engine}: an engine and no graph: its graph lies in {engine / 'graph'}"
+    (engine / HEADER).touch()
+    assert invoke(*READERS[command](engine, tmp_path)) is None
+
+
+def test_a_known_name_is_no_engine_beside_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    KnowledgeGraph.from_triples([("a", "r", "b")]).save(tmp_path / "world" / "graph")
+    (tmp_path / "world" / HEADER).touch()
+    monkeypatch.chdir(tmp_path)
+    assert without_options("world", None).vocabulary.entity_count > 2
+    assert without_options("./world", None).vocabulary.entity_count == 2

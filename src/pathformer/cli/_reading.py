@@ -30,6 +30,7 @@ __all__ = [
     "without_options",
 ]
 
+_ENGINE = "engine.json"  # `engine.storage.HEADER`, which would load torch
 _SIGNS = {"tab": "\t", "\\t": "\t", "space": " ", "comma": ",", "semicolon": ";", "pipe": "|"}
 
 Format = Annotated[
@@ -40,7 +41,9 @@ Header = Annotated[
     bool | None,
     typer.Option("--header/--no-header", help="Whether the first line is one; told by its words if not said."),
 ]
-Delimiter = Annotated[str | None, typer.Option(help="Between columns: one sign, or tab, space, comma, semicolon, pipe.")]
+Delimiter = Annotated[
+    str | None, typer.Option(help="Between columns: one sign, or tab, space, comma, semicolon, pipe.")
+]
 Quote = Annotated[
     str | None, typer.Option(help="Around names that hold the delimiter; '' for none (TSV), '\"' for CSV.")
 ]
@@ -66,11 +69,16 @@ def given(**options: Any) -> dict[str, Any]:
 
 
 def without_options(graph: str | Path, data: Path | None) -> KnowledgeGraph:
-    """A graph for a command that has none of these options; where one would help, the message says what has it."""
+    """A graph for a command that has none of these options; where one would help, the message says what has it.
+
+    Of an engine it is the one that the engine holds.
+    """
+    from pathformer import plugins
     from pathformer.kg.datasets import load
 
+    known = str(graph) in plugins.names("pathformer.kg.datasets")
     try:
-        return load(graph, data)
+        return load(Path(graph) / "graph" if not known and (Path(graph) / _ENGINE).is_file() else graph, data)
     except GraphFileError as error:
         if not (option := re.search(r"--[a-z-]+", error.problem)):
             raise

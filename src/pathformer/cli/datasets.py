@@ -21,7 +21,8 @@ def command(
 ) -> None:
     """List the graphs that are known by name: how large they are, and which are there.
 
-    A name stands for a graph wherever a command wants a DATASET; so does the path of a saved graph or of a folder.
+    A name stands for a graph wherever a command wants a DATASET; so does the path of a saved graph, a folder or a
+    file; `explain`, `sample` and `verify` also take an engine, for the graph that it holds.
 
     Examples:
 
