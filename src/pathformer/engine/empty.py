@@ -16,7 +16,7 @@ __all__ = ["why_empty"]
 def why_empty(tree: Tree, sets: Sets, speller: Speller, kinds: Kinds | None = None) -> str:
     """A sentence that names the smallest part at fault of a tree that has no answer on the graph of `sets`.
 
-    kinds: to tell whether what an entity has not is had by others like it.
+    kinds: to tell whether what an entity has not is had by others like it, and whether the other way round is meant.
     """
     return _Search(sets, speller, kinds).reason(tree, ())
 
@@ -35,7 +35,7 @@ class _Search:
                 role = "subject" if relation % 2 == 0 else "object"
                 missing = f"the {role} of no {self.speller.vocabulary.short_relation_label(relation)}"
                 part = self.speller.spell(tree, place)
-                others = self._others(of, relation)
+                others = f"{self._others(of, relation)}{self._turned(of, relation, place)}"
                 return f"the graph states nothing for {part}: {self._who(of, (*place, 0))} {missing}{others}"
             case Union(branches):
                 reasons = (self.reason(branch, (*place, number)) for number, branch in enumerate(branches))
@@ -61,6 +61,29 @@ class _Search:
         if alike and not having:
             return f", nor are the {alike:,} others like it"
         return f", while {having:,} of {alike:,} others like it are" if alike else ""
+
+    def _turned(self, source: Tree, relation: int, place: Place) -> str:
+        """The link the other way round, where the graph has such from here, and no link as asked from anything like it.
+
+        Not where that would lead back by the link that led here.
+        """
+        if self.kinds is None or not self._is_strange(source, relation, self.kinds):
+            return ""
+        turned = Projection(relation ^ 1, source)
+        if not (count := self._count(turned)):
+            return ""
+        role = "object" if relation % 2 == 0 else "subject"
+        return f", but the {role} of {count:,}: ask {self.speller.spell(turned, place)}"
+
+    def _is_strange(self, source: Tree, relation: int, kinds: Kinds) -> bool:
+        """Whether nothing like what a link starts from has the relation, or nothing at all at both of its ends."""
+        match source:
+            case Anchor(entity):
+                alike, having = kinds.alike(entity, relation)
+                return not (having if alike else kinds.company(relation ^ 1)[relation])
+            case Projection(before, _):
+                return before != relation and not kinds.company(before ^ 1)[relation]
+        return False
 
     def _fork(self, branches: tuple[Tree, ...], place: Place) -> str:
         """The first branch that is empty by itself, or how branches that are not fail to meet."""
