@@ -106,7 +106,9 @@ def read_questions(file: Path) -> dict[str, str]:
     text = text.removeprefix("\ufeff")  # of the input, too
     numbered = {f"{file}:{number}": line.strip() for number, line in enumerate(text.splitlines(), 1)}
     lines = {place: line for place, line in numbered.items() if line and not line.startswith("#")}
-    if lines and (file.suffix.lower() in (".rq", ".sparql") or _begins_a_query(next(iter(lines.values())))):
+    if not lines:
+        raise InputError(f"{file} holds no question: write one a line")
+    if file.suffix.lower() in (".rq", ".sparql") or _begins_a_query(next(iter(lines.values()))):
         return {str(file): text}
     return lines
 
