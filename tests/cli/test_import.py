@@ -252,3 +252,21 @@ def test_a_header_in_words_of_its_own_is_told_of_a_pipe_too() -> None:
     told = summary(KnowledgeGraph.from_triples(triples), [Path("-")], format="tsv")
     assert "the first triple shares no name with the others: Wer, was, wen. If it is a header, " in told
     assert "header" not in summary(KnowledgeGraph.from_triples(triples), [Path("no such file")], format="tsv")
+
+
+def test_names_that_one_would_hardly_tell_apart_are_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = tmp_path / "people.tsv"
+    file.write_text("\u00c9mile\tknows\tAnn\nE\u0301mile\tKnows\tANN\nann\tknows\tBo\n", "utf-8")
+    output = run(file, "--out", tmp_path / "people")
+    differ = "from another only in case, or in how accents are encoded"
+    assert f"  3 entities differ {differ}: \u00c9mile and E\u0301mile\n" in output
+    assert f"  1 relation differs {differ}: knows and Knows\n" in output
+    graph = KnowledgeGraph.open(tmp_path / "people")
+    assert graph.vocabulary.entity_count == 6
+    assert differ not in summary(graph, [tmp_path / "people"])  # saved, and told when it was
+    assert differ not in summary(graph, [Path("world")])
+    monkeypatch.setattr("pathformer.cli.import_._COMPARED", 5)
+    told = summary(graph, [file])
+    assert (told.count(differ), "1 relation differs" in told) == (1, True)
+    file.write_text("Ann\tknows\tBo\nBo\tknows\tCy\n", "utf-8")
+    assert differ not in run(file, "--out", tmp_path / "others")

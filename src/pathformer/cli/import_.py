@@ -29,6 +29,7 @@ _MET = (  # counts of the report, what one is called and what several are
     ("skipped", "bad line, skipped", "bad lines, skipped"),
 )
 _SHOWN = 5  # files that were not read
+_COMPARED = 200_000  # names up to which those that look alike are looked for, in about a tenth of a second
 _SEVERAL = 20  # triples from which on a line that shares nothing with the others is strange
 
 
@@ -112,7 +113,8 @@ def summary(
         f"  {counted(graph.vocabulary.entity_count, 'entity', 'entities')}{labels}",
         f"  {counted(len(graph.vocabulary.relations), 'relation')}",
     ]
-    return "\n".join([*lines, *met(graph), *(_first_triple(graph, paths, format) if header is None else ())])
+    lines += [*met(graph), *(_first_triple(graph, paths, format) if header is None else ())]
+    return "\n".join([*lines, *(_twins(graph) if _files(paths) else ())])
 
 
 def met(graph: KnowledgeGraph) -> list[str]:
@@ -137,6 +139,22 @@ def unread(graph: KnowledgeGraph, paths: Sequence[Path]) -> str:
     return f"  not read: {shown}; where these are labels, say --names or --relation-names" if others else ""
 
 
+def _twins(graph: KnowledgeGraph) -> Iterator[str]:
+    """Names of different things that a person would hardly tell apart, with the first two of them."""
+    from pathformer.kg.names import fold
+
+    vocabulary = graph.vocabulary
+    for names, *what in ((vocabulary.entities, "entity", "entities"), (vocabulary.relations, "relation", "relations")):
+        if len(names) > _COMPARED:
+            continue
+        first: dict[str, str] = {}
+        twins = [(other, name) for name in names if (other := first.setdefault(fold(name), name)) != name]
+        if twins:
+            one, other = map(visible, twins[0])
+            count = f"{counted(len(twins), *what)} {'differs' if len(twins) == 1 else 'differ'} from another"
+            yield f"  {count} only in case, or in how accents are encoded: {one} and {other}"
+
+
 def _first_triple(graph: KnowledgeGraph, paths: Sequence[Path], format: str | None) -> Iterator[str]:
     """Where it may be a header in words of its own: none of its three names stands in another triple."""
     train, names = graph.splits["train"], graph.vocabulary
@@ -153,10 +171,16 @@ def _first_triple(graph: KnowledgeGraph, paths: Sequence[Path], format: str | No
 def _headed(paths: Sequence[Path], format: str | None) -> str:
     """What the format of the first file advises about a header; nothing of a graph that is known by name or saved."""
     from pathformer.kg.formats import file_format
+
+    return file_format(files[0], format).headed if (files := _files(paths)) else ""
+
+
+def _files(paths: Sequence[Path]) -> list[Path]:
+    """The files that train was read from; none of a graph that is known by name or saved."""
     from pathformer.kg.pipes import is_pipe
     from pathformer.kg.read import sources
 
     if not all(path.exists() or is_pipe(path) for path in paths):
-        return ""
+        return []
     found = sources(paths[0] if len(paths) == 1 else paths)
-    return "" if isinstance(found, Path) else file_format(found["train"][0], format).headed
+    return [] if isinstance(found, Path) else found["train"]
