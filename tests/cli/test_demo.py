@@ -75,6 +75,7 @@ def test_a_question_of_ones_own() -> None:
     done = CliRunner().invoke(app, ["demo", "?c : borders(?c, Portugal)"])
     assert "Spain" in done.output
     assert "1 answer, found in" in done.output
+    assert "states nothing" not in done.output
     assert "hidden" not in done.output
 
 
@@ -99,9 +100,11 @@ def test_ids_are_those_of_the_bundled_graph(world: KnowledgeGraph) -> None:
 
 
 def test_a_question_without_answers() -> None:
-    done = CliRunner().invoke(app, ["demo", "?c : borders(?c, Japan)"])
+    done = CliRunner().invoke(app, ["demo", "?c : capital_of(Japan, ?c)"], env={"COLUMNS": "200"})
     assert done.exit_code == 0
     assert "0 answers" in done.output
+    assert "Japan is the subject of no capital_of, " in done.output
+    assert ", but the object of 1: ask capital_of(?c, Japan)" in done.output
 
 
 def test_an_unknown_name_is_answered_with_the_closest() -> None:

@@ -74,6 +74,21 @@ def _answer(question: str, console: Console) -> None:
     part = f"{len(answers.shown)} of " if len(answers.shown) < answers.count else ""
     plural = "" if answers.count == 1 else "s"
     console.print(f"  [dim]{part}{answers.count} answer{plural}, found in {1000 * answers.seconds:.1f} ms[/]\n")
+    if not answers.count:
+        console.print(Padding(escape(_why_none(question, world)), (0, 0, 1, 2), expand=False))
+
+
+def _why_none(question: str, knowledge: KnowledgeGraph) -> str:
+    """Which part of a question without an answer is empty."""
+    from pathformer.engine.empty import why_empty
+    from pathformer.engine.kinds import Kinds
+    from pathformer.engine.proof import Sets
+    from pathformer.engine.question import read_question
+    from pathformer.engine.spell import Speller
+
+    asked, graph = read_question(question, knowledge), knowledge.graph()
+    speller = Speller(knowledge.vocabulary, asked.answer, asked.variables)
+    return why_empty(asked.tree, Sets(graph), speller, Kinds(graph))
 
 
 def exact_answers(question: str, knowledge: KnowledgeGraph) -> Answers:

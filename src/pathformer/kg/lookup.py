@@ -21,7 +21,7 @@ _ALL = 20_000  # up to so many names all are compared for a message (0.2 s); bey
 _SHARED = 2_000  # how many of those
 _PIECE = 4  # letters
 _TOLD = 3  # names that a message tells
-_FEW = 12  # names that it tells where none is close, if these are all
+_FEW = 20  # names that it tells where none is close, if these are all
 _SIGNS = re.compile("[/#:]")  # before the end of an IRI
 _PREFIXED = re.compile(r"([A-Za-z][\w.-]*:|/)\S+")  # http://x.org/knows, GO:0008150, /people/person/nationality
 
