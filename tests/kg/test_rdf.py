@@ -89,7 +89,13 @@ def test_more_than_one_batch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
             "<http://e/a> <http://e/r> <http://e/b> .\nbroken\n",
             "x.nt:2: The subject of a triple must be an IRI",
         ),
-        ("x.nt", b'<http://e/a> <http://e/r> "\xff" .\n', "x.nt:1: Invalid UTF-8"),
+        ("x.nt", b'<http://e/a> <http://e/r> "\xff" .\n', "x.nt:1: not UTF-8 text"),
+        (
+            "x.nt",
+            "<http://e/a> <http://e/r> <http://e/b> .\n<http://e/a> <http://e/r> <http://e/b>\n# next\n"
+            "<http://e/b> <http://e/r> <http://e/b> .\n",
+            "x.nt:2: ",
+        ),
         ("x.ttl", "@prefix : <http://e/> .\n:a :r :b .\n:a y:r :b .\n", "x.ttl:3: The prefix y: has not been declared"),
         ("x.ttl", "@prefix : <http://e/> .\n:a :r", "x.ttl:2: Unexpected end"),
         ("x.ttl", "<a> <b> <c> .", "x.ttl:1: No scheme found in an absolute IRI"),

@@ -38,8 +38,7 @@ def read_rdf(path: Path, options: ReadOptions, syntax: str, *, by_line: bool) ->
         bad = _BadLines(path, options.skip_bad)
         parse: Parse = partial(pyoxigraph.parse, format=getattr(pyoxigraph.RdfFormat, syntax))
         names = _Names(options, pyoxigraph)
-        alone = by_line and options.skip_bad
-        for triple in _line_by_line(stream, parse, bad) if alone else bad.skipped_over(parse(stream)):
+        for triple in _line_by_line(stream, parse, bad) if by_line else bad.skipped_over(parse(stream)):
             names.add(triple)
             if len(names.heads) == _ROWS:
                 yield names.batch()
@@ -134,10 +133,10 @@ class _BadLines:
 
 
 def _line_by_line(stream: Reader, parse: Parse, bad: _BadLines) -> Iterator[Any]:
-    """The statements of a format that has one a line: a bad line costs itself, whatever it leaves open behind it.
+    """The statements of a format that has one a line: a bad line is told or costs itself, whatever it leaves open.
 
     Lines are parsed many at once, and one by one where that finds an error: the parser's own way on behind an error
-    leads past lines that are good.
+    leads past lines that are good, and it misses a full stop on the line behind.
     """
     lines, number = io.BufferedReader(stream), 0
     while block := b"".join(lines.readlines(_BYTES)):
