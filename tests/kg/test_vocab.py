@@ -115,6 +115,9 @@ def test_where_none_is_close_all_are_told_if_they_are_few(monkeypatch: pytest.Mo
             vocabulary.entity_id(name)
     with pytest.raises(UnknownNameError, match=r"^no relation 'likes'; the graph has 'r', 's'$"):
         vocabulary.relation_id("likes")
+    iris = Vocabulary.of(["a"], ["http://x.org/age", "http://x.org/is", "http://y.org/is"])
+    with pytest.raises(UnknownNameError, match=r"; the graph has 'age', 'http://x.org/is', 'http://y.org/is'$"):
+        iris.relation_id("knows")
     monkeypatch.setattr(lookup, "_FEW", 2)
     with pytest.raises(UnknownNameError, match=r"^no entity 'zzzzzz'; no name or label is close to it$"):
         vocabulary.entity_id("zzzzzz")

@@ -70,10 +70,10 @@ class Lookup:
             raise AmbiguousNameError(self.kind, name, [self.names[place] for place in found])
         return found[0]
 
-    def unknown(self, name: str) -> UnknownNameError:
+    def unknown(self, name: str, spelled: Callable[[int], str] | None = None) -> UnknownNameError:
         """The error that says so, with the closest names, labels and ends of IRIs; names that end in it, if any.
 
-        Where none is close and there are few in all, as of relations, all are told.
+        Where none is close and there are few in all, as of relations, all are told; spelled: how each is.
         """
         if local := [self.names[place] for place in islice(self._ending_in(fold(name)), _TOLD)]:
             return UnknownNameError(self.kind, name, local)
@@ -83,7 +83,7 @@ class Lookup:
         known = [candidate for candidate in candidates if candidate]
         near = closest(name, chain(known, filter(None, map(end_of, known))))
         few = len(self.names) if len(self.names) <= _FEW else 0
-        return UnknownNameError(self.kind, name, near, [self.distinct(place) for place in range(few)])
+        return UnknownNameError(self.kind, name, near, [*map(spelled or self.distinct, range(few))])
 
     def _ending_in(self, folded: str) -> Iterator[int]:
         """The places of the names that end in this, whatever their case, behind a slash, a hash or a colon."""

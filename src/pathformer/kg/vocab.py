@@ -139,7 +139,7 @@ class Vocabulary:
                     found = find(name[len(prefix) : len(name) - len(suffix)])
                     if found is not None:
                         return 2 * found + direction
-        raise self._relations.unknown(name)
+        raise self._relations.unknown(name, lambda place: self.short_relation_label(2 * place))
 
     def hold(self) -> None:
         """Open the names now, where they lie in files, and keep them open."""
