@@ -265,8 +265,34 @@ def test_names_that_one_would_hardly_tell_apart_are_told(tmp_path: Path, monkeyp
     assert graph.vocabulary.entity_count == 6
     assert differ not in summary(graph, [tmp_path / "people"])  # saved, and told when it was
     assert differ not in summary(graph, [Path("world")])
-    monkeypatch.setattr("pathformer.cli.import_._COMPARED", 5)
+    monkeypatch.setattr("pathformer.cli._strange._COMPARED", 5)
     told = summary(graph, [file])
     assert (told.count(differ), "1 relation differs" in told) == (1, True)
     file.write_text("Ann\tknows\tBo\nBo\tknows\tCy\n", "utf-8")
     assert differ not in run(file, "--out", tmp_path / "others")
+
+
+@pytest.mark.parametrize(
+    ("lines", "told"),
+    [
+        ('"Ann"\t"knows"\t"Bob"\n"Bob"\t"knows"\tCy\n', '2 entities stand in quote signs, as "Ann" does'),
+        ('Ann\tknows\tBob\n"C ""y"" D"\tknows\tAnn\n', '1 entity stands in quote signs, as "C ""y"" D" does'),
+        ('Ann\tsaw\t"Heroes"\nBob\tsaw\t"Heroes"\n', ""),  # a song may be called so
+        ('Ann\tsaw\t"Heroes" and "Low"\nBob\tsaw\tX\n', ""),
+    ],
+)
+def test_quote_signs_that_a_program_wrote_are_told(lines: str, told: str, tmp_path: Path) -> None:
+    (tmp_path / "x.tsv").write_text(lines)
+    output = run(tmp_path / "x.tsv", "--out", tmp_path / "x")
+    assert (f"  {told}. If they are no part of the names, say --quote '\"'\n" in output) is bool(told)
+    assert ("quote signs" in output) is bool(told)
+    without = run(tmp_path / "x.tsv", "--out", tmp_path / "x", "--force", "--quote", '"', "--skip-bad")
+    assert "quote signs" not in without
+    (tmp_path / "x.csv").write_text('"""Ann""",knows,"""Bob"""\n')  # read as CSV writes them, these are letters
+    assert "quote signs" not in run(tmp_path / "x.csv", "--out", tmp_path / "c")
+
+
+def test_an_example_of_a_bad_line_speaks_to_a_shell(tmp_path: Path) -> None:
+    (tmp_path / "x.tsv").write_bytes(b"a\tr\tb\nc\tr\tcaf\xe9\n")
+    told = run(tmp_path / "x.tsv", "--out", tmp_path / "x", "--skip-bad")
+    assert "(byte 0xe9): say which it is with --encoding\n" in told

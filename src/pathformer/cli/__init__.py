@@ -11,7 +11,6 @@ import codecs
 import io
 import json
 import os
-import re
 import sys
 from typing import Annotated, Any
 
@@ -19,6 +18,7 @@ import typer
 from typer.core import TyperGroup
 
 from pathformer import __version__, plugins
+from pathformer.cli._shell import in_shell
 from pathformer.cli._stop import stopped_politely
 from pathformer.errors import InputError, UnknownPluginError
 
@@ -84,15 +84,6 @@ def _options(
     """Ask an incomplete knowledge graph questions of several hops, with and, or, not."""
 
 
-def _in_shell(message: str) -> str:
-    """A message without Python's spelling of an option that stands beside the shell's.
-
-    >>> _in_shell("replace it with --force (force=True)")
-    'replace it with --force'
-    """
-    return re.sub(r"(--[a-z-]+) \([a-z_]+=(True|\.\.\.)\)", r"\1", message)
-
-
 def _escaped(error: UnicodeError) -> tuple[str, int]:
     """Letters that an encoding lacks, as JSON spells them."""
     assert isinstance(error, UnicodeEncodeError)
@@ -113,7 +104,7 @@ def main() -> None:
         with stopped_politely():
             app()
     except InputError as error:
-        typer.secho(f"error: {_in_shell(str(error))}", fg=typer.colors.RED, err=True)
+        typer.secho(f"error: {in_shell(str(error))}", fg=typer.colors.RED, err=True)
         sys.exit(2)
     except KeyboardInterrupt:
         sys.exit(130)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Annotated
@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from pathformer.cli import _reading as reading
+from pathformer.cli._shell import in_shell
+from pathformer.cli._strange import strange
 from pathformer.words import counted, visible
 
 if TYPE_CHECKING:
@@ -29,8 +31,6 @@ _MET = (  # counts of the report, what one is called and what several are
     ("skipped", "bad line, skipped", "bad lines, skipped"),
 )
 _SHOWN = 5  # files that were not read
-_COMPARED = 200_000  # names up to which those that look alike are looked for, in about a tenth of a second
-_SEVERAL = 20  # triples from which on a line that shares nothing with the others is strange
 
 
 def command(
@@ -113,8 +113,7 @@ def summary(
         f"  {counted(graph.vocabulary.entity_count, 'entity', 'entities')}{labels}",
         f"  {counted(len(graph.vocabulary.relations), 'relation')}",
     ]
-    lines += [*met(graph), *(_first_triple(graph, paths, format) if header is None else ())]
-    return "\n".join([*lines, *(_twins(graph) if _files(paths) else ())])
+    return "\n".join([*lines, *met(graph), *strange(graph, paths, format, header)])
 
 
 def met(graph: KnowledgeGraph) -> list[str]:
@@ -123,7 +122,7 @@ def met(graph: KnowledgeGraph) -> list[str]:
     kept = {"literals": f" but for {counted(labels, 'label')}" if labels else ""}
     counts = ((field, what, getattr(graph.report, field)) for field, *what in _MET)
     lines = [f"  {counted(count, *what)}{kept.get(field, '')}" for field, what, count in counts if count]
-    return [*lines, *(f"    for example {note}" for note in graph.report.notes)]
+    return [*lines, *(f"    for example {in_shell(note)}" for note in graph.report.notes)]
 
 
 def unread(graph: KnowledgeGraph, paths: Sequence[Path]) -> str:
@@ -137,50 +136,3 @@ def unread(graph: KnowledgeGraph, paths: Sequence[Path]) -> str:
     others = [name for name in others if not name.startswith((".", "README", "LICENSE"))]
     shown = ", ".join(map(visible, others[:_SHOWN])) + (", ..." if len(others) > _SHOWN else "")
     return f"  not read: {shown}; where these are labels, say --names or --relation-names" if others else ""
-
-
-def _twins(graph: KnowledgeGraph) -> Iterator[str]:
-    """Names of different things that a person would hardly tell apart, with the first two of them."""
-    from pathformer.kg.names import fold
-
-    vocabulary = graph.vocabulary
-    for names, *what in ((vocabulary.entities, "entity", "entities"), (vocabulary.relations, "relation", "relations")):
-        if len(names) > _COMPARED:
-            continue
-        first: dict[str, str] = {}
-        twins = [(other, name) for name in names if (other := first.setdefault(fold(name), name)) != name]
-        if twins:
-            one, other = map(visible, twins[0])
-            count = f"{counted(len(twins), *what)} {'differs' if len(twins) == 1 else 'differ'} from another"
-            yield f"  {count} only in case, or in how accents are encoded: {one} and {other}"
-
-
-def _first_triple(graph: KnowledgeGraph, paths: Sequence[Path], format: str | None) -> Iterator[str]:
-    """Where it may be a header in words of its own: none of its three names stands in another triple."""
-    train, names = graph.splits["train"], graph.vocabulary
-    if graph.triple_count < _SEVERAL or not ((train == (0, 0, 1)).all(axis=1)).any():
-        return  # ids are in the order of reading
-    ends, relations = train[:, ::2], train[:, 1] >> 1
-    first = names.entity(0), names.relation(0), names.entity(1)
-    alone = (ends <= 1).sum() == 2 and (relations == 0).sum() == 1
-    if alone and not any("://" in name for name in first) and (advice := _headed(paths, format)):
-        told = ", ".join(map(visible, first))
-        yield f"  the first triple shares no name with the others: {told}. If it is a header, {advice}"
-
-
-def _headed(paths: Sequence[Path], format: str | None) -> str:
-    """What the format of the first file advises about a header; nothing of a graph that is known by name or saved."""
-    from pathformer.kg.formats import file_format
-
-    return file_format(files[0], format).headed if (files := _files(paths)) else ""
-
-
-def _files(paths: Sequence[Path]) -> list[Path]:
-    """The files that train was read from; none of a graph that is known by name or saved."""
-    from pathformer.kg.pipes import is_pipe
-    from pathformer.kg.read import sources
-
-    if not all(path.exists() or is_pipe(path) for path in paths):
-        return []
-    found = sources(paths[0] if len(paths) == 1 else paths)
-    return [] if isinstance(found, Path) else found["train"]

@@ -51,6 +51,7 @@ class FileFormat:
     suffixes: tuple[str, ...]
     read: Callable[[Path, ReadOptions], Iterator[Batch]]
     headed: str = ""  # what to do about a header that was read as a triple, in words; "": the format has no such thing
+    quoted: str = ""  # the same about quote signs that were read as letters
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,4 +15,6 @@ def _read(path: Path, options: ReadOptions) -> Iterator[Batch]:
     return read_delimited(path, options, delimiter="\t", quote="")
 
 
-FORMAT = FileFormat("tab-separated text", (".tsv", ".tab", ".txt"), _read, headed="say --header")
+FORMAT = FileFormat(
+    "tab-separated text", (".tsv", ".tab", ".txt"), _read, headed="say --header", quoted="say --quote '\"'"
+)

@@ -1,0 +1,16 @@
+"""What is said in a shell, where the library speaks to Python as well."""
+
+from __future__ import annotations
+
+import re
+
+__all__ = ["in_shell"]
+
+
+def in_shell(message: str) -> str:
+    """A message without Python's spelling of an option that stands beside the shell's.
+
+    >>> in_shell("replace it with --force (force=True)")
+    'replace it with --force'
+    """
+    return re.sub(r"(--[a-z-]+) \([a-z_]+=(True|\.\.\.)\)", r"\1", message)
