@@ -55,7 +55,8 @@ def _quoted(graph: KnowledgeGraph, layout: FileFormat) -> Iterator[str]:
     doubled = [name for name in quoted if _is_doubled(name)]
     if shown := quoted if 2 * len(quoted) > len(vocabulary.entities) else doubled:
         count = counted(len(quoted), "entity stands", "entities stand")
-        yield f"  {count} in quote signs, as {visible(shown[0])} does. If they are no part of the names, {layout.quoted}"
+        example = f"in quote signs, as {visible(shown[0])} does"
+        yield f"  {count} {example}. If they are no part of the names, {layout.quoted}"
 
 
 def _is_doubled(name: str) -> bool:
