@@ -23,6 +23,10 @@ SMALL: dict[str, dict[str, Any]] = {
     "gqe": {"dim": 12},
     "mlp": {"dim": 12},
     "mlp-mixer": {"dim": 12},
+    "pair": {
+        "one": {"dim": 16, "layers": 1, "heads": 2, "space": "hermitian", "fork": "sum"},
+        "other": {"dim": 12, "layers": 1, "heads": 2, "space": "sphere", "fork": "set"},
+    },
     "pathformer": {"dim": 24, "layers": 2, "heads": 4},
     "q2b": {"dim": 12},
     "q2p": {"dim": 8},
@@ -39,6 +43,7 @@ VARIANTS: dict[str, list[dict[str, Any]]] = {
         {"union": "dnf"},
         {"union": "demorgan"},
     ],
+    "pair": [{}, {"denies": False}],
     "pathformer": [
         {},
         {"positions": "relative"},

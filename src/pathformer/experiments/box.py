@@ -14,11 +14,13 @@ import torch
 from pathformer.errors import ConfigError
 from pathformer.evaluation.evaluate import ModelRanker, evaluate
 from pathformer.evaluation.report import Report
+from pathformer.experiments import beside
 from pathformer.experiments.keep import figures_of, record_of
 from pathformer.experiments.records import Record, record_name
 from pathformer.experiments.run import start_anew, train_run
 from pathformer.experiments.settings import Run, read_run
 from pathformer.experiments.shelf import Shelf
+from pathformer.models import Model
 from pathformer.training import checkpoint
 from pathformer.training.device import choose_device
 from pathformer.training.display import Display, duration
@@ -61,13 +63,14 @@ class Box:
     @property
     def file_name(self) -> str:
         """Of its record."""
-        return record_name(Path(self.run).stem, self.minutes, 0, self.variant)
+        minutes = beside.whole_minutes(self.read())
+        return record_name(Path(self.run).stem, minutes or self.minutes, 0, self.variant)
 
 
 def _training_of(file: str) -> tuple[object, ...]:
     run = read_run(file)
-    start = run.start, run.start_minutes, run.start_members
-    return run.dataset, run.trained, run.method, run.model_settings, run.training, start
+    start, second = (run.start, run.start_minutes, run.start_members), beside.second_run(run)
+    return run.dataset, run.trained, run.method, run.model_settings, run.training, start, second, run.beside_weight
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -120,8 +123,7 @@ def _rank_also(record: Record, other: Run, name: str, shelf: Shelf, folder: Path
     queries = shelf.material(other).sets
     reports: dict[str, Report] = {}
     for kind in record.mrr:
-        model, _ = checkpoint.load_model(folder / f"{kind}.safetensors", device)
-        reports[kind] = evaluate(ModelRanker(model), queries["test"])
+        reports[kind] = evaluate(ModelRanker(_trained(folder, kind, device)), queries["test"])
     return dataclasses.replace(
         record,
         run=Path(name).stem,
@@ -130,6 +132,14 @@ def _rank_also(record: Record, other: Run, name: str, shelf: Shelf, folder: Path
         changes={**record.changes, "queries": record.settings["queries"]},
         note=f"The weights of {record.file_name.removesuffix('.json')}, the best by that run's validation queries.",
     )
+
+
+def _trained(folder: Path, kind: str, device: torch.device) -> Model:
+    """What a row's weights of a kind are, with what stands beside them."""
+    run = read_run(folder / "settings.toml")
+    if run.beside:
+        return beside.joined(run, folder, kind, device)[0]
+    return checkpoint.load_model(folder / f"{kind}.safetensors", device)[0]
 
 
 def _ring(*_: object) -> None:

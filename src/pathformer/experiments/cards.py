@@ -12,6 +12,7 @@ import torch
 from pathformer.engine.card import Card
 from pathformer.errors import InputError
 from pathformer.evaluation.report import Report
+from pathformer.experiments.beside import PAIR, second_run
 from pathformer.experiments.keep import changes_of, plain_settings, run_of, seconds_before, trained_on
 from pathformer.experiments.records import Record
 from pathformer.experiments.settings import Run, read_run, run_names
@@ -43,7 +44,7 @@ def run_facts(file: Path) -> dict[str, Any]:
         **_graph(run.dataset),
         "entities": facts["entities"],
         "relations": facts["relations"] // 2,
-        "method": run.method,
+        "method": facts["method"],
         "negation": find(run.method).negation,
         "settings": stored,
         "trained": facts["trained"],
@@ -70,9 +71,9 @@ def card_of_record(record: Record) -> Card:
     return Card(
         name=f"{record.run}, {words}",
         **known,
-        method=run.method,
+        method="pair" if record.settings.get("beside") else run.method,
         negation=find(run.method).negation,
-        **_parameters(run.method, record.settings, known),
+        **_parameters(run, record.settings, known),
         settings=record.settings,
         trained=run.trained_structures,
         trained_on=f"{record.trained_on}{_renewed(record.settings, record.steps)}",
@@ -125,16 +126,23 @@ def _graph(dataset: str) -> dict[str, Any]:
     }
 
 
-def _parameters(method: str, settings: Mapping[str, Any], graph: Mapping[str, Any]) -> dict[str, Any]:
-    """Numbers of a model that is not at hand, counted on one without memory."""
+def _parameters(run: Run, settings: Mapping[str, Any], graph: Mapping[str, Any]) -> dict[str, Any]:
+    """Numbers of a model that is not at hand, and of the one beside it, counted on ones without memory."""
     own = {name.removeprefix("model."): value for name, value in settings.items() if name.startswith("model.")}
+    models = [(run.method, own)]
+    if settings.get("beside") and (other := second_run(run)) is not None:
+        models.append((other.method, other.model_settings))
     with torch.device("meta"):
-        return build(method, own, entities=graph["entities"], relations=2 * graph["relations"]).sizes()
+        sizes = [
+            build(method, model, entities=graph["entities"], relations=2 * graph["relations"]).sizes()
+            for method, model in models
+        ]
+    return {name: sum(size[name] for size in sizes) for name in sizes[0]}
 
 
 def _figures(file: Path, run: Run) -> dict[str, Any]:
     """Those of the test, where it was ranked with these weights."""
-    path = file.parent / f"test-{file.stem}.json"
+    path = file.parent / f"test-{'best' if file.name == PAIR else file.stem}.json"
     if not path.is_file():
         return {}
     report = Report.from_json(path.read_text(encoding="utf-8"))

@@ -16,6 +16,7 @@ from pathformer.errors import InputError
 from pathformer.evaluation.metrics import HITS
 from pathformer.evaluation.report import Report
 from pathformer.experiments import first
+from pathformer.experiments.beside import PAIR, whole_minutes
 from pathformer.experiments.machine import commit as commit_here
 from pathformer.experiments.machine import device_facts
 from pathformer.experiments.records import Record
@@ -66,12 +67,12 @@ def record_of(
     file = run or run_of(settings)
     rates = [line["queries_per_second"] for line in log if "queries_per_second" in line]
     waits = [line["waited"] for line in log if "waited" in line]
-    facts = _facts(folder / "last.safetensors")
+    facts = _facts(folder / PAIR) or _facts(folder / "last.safetensors")
     told = facts or {}
     return Record(
         run=Path(file).stem,
         variant=variant,
-        minutes=settings.training.minutes,
+        minutes=whole_minutes(settings),
         steps=max(line["step"] for line in log),
         seconds=round(max(line["seconds"] for line in log), 1),
         before=seconds_before(folder, settings.start, settings.start_members),
@@ -167,8 +168,11 @@ def trained_on(facts: Mapping[str, Any]) -> str:
 
 def _size(settings: Run, facts: Mapping[str, Any] | None) -> int:
     """Trainable numbers outside the tables."""
+    method, model = settings.method, settings.model_settings
+    if facts is not None:
+        method, model = facts["method"], facts["model"]
     relations = 2 if facts is None else int(facts["relations"])
-    return build(settings.method, settings.model_settings, entities=2, relations=relations).sizes()["network"]
+    return build(method, model, entities=2, relations=relations).sizes()["network"]
 
 
 def _step(report: Report) -> int:

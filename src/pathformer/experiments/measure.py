@@ -10,6 +10,7 @@ from pathformer.errors import CheckpointError, ConfigError, closest
 from pathformer.evaluation.evaluate import Answers, ModelRanker, evaluate
 from pathformer.evaluation.metrics import TIES, Ties
 from pathformer.evaluation.report import Report
+from pathformer.experiments.beside import PAIR
 from pathformer.experiments.queries import query_sets
 from pathformer.kg.datasets import load
 from pathformer.plan import UnionWay
@@ -73,7 +74,7 @@ def measure(
 
 
 def find_checkpoint(path: Path) -> Path:
-    """A checkpoint itself, or the best of a run's folder, or its last."""
+    """A checkpoint itself, or of a run's folder that of two runs side by side, or its best, or its last."""
     if not path.is_dir():
         return path
     if (path / "engine.json").is_file():
@@ -81,8 +82,8 @@ def find_checkpoint(path: Path) -> Path:
             f"{path} is an engine, not a run of `pathformer train`: how well it answers stands in its report.md"
             " or MODEL_CARD.md"
         )
-    best = path / "best.safetensors"
-    return best if best.is_file() else path / "last.safetensors"
+    found = (path / name for name in (PAIR, "best.safetensors"))
+    return next((file for file in found if file.is_file()), path / "last.safetensors")
 
 
 def _check_words(split: str, answers: str, ties: str, union: str | None) -> None:

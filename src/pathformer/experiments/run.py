@@ -15,7 +15,7 @@ from pathformer.engine.storage import CARD
 from pathformer.errors import CheckpointError
 from pathformer.evaluation.evaluate import ModelRanker, evaluate
 from pathformer.evaluation.report import Report
-from pathformer.experiments import first
+from pathformer.experiments import beside, first
 from pathformer.experiments.cards import card_of_run
 from pathformer.experiments.drawn import first_set, fresh_set, with_origins
 from pathformer.experiments.keep import START, plain_settings, start_folders
@@ -94,6 +94,8 @@ def train_run(
     with alone(folder):
         check_settings(folder / "last.safetensors", run)
         check_method(run)
+        if (other := beside.second_run(run)) is not None:
+            check_method(other)
         return _train_alone(run, folder, material or gather(run, data, test=test), place, display, test)
 
 
@@ -119,10 +121,48 @@ def _train_alone(
         draw=partial(fresh_set, run, kg, sets["train"]) if run.training.fresh else None,
     )
     result = train(task, run.training, folder, display)
+    if result.finished and (other := beside.second_run(run)) is not None:
+        return _train_beside(run, other, result, folder, material, place, display, test)
     reports = _test(run, task, result, sets, folder) if test and result.finished and "test" in sets.splits else {}
     if result.finished:
         (folder / CARD).write_text(card_of_run(result.best or result.last).markdown(), encoding="utf-8")
     return Outcome(result=result, reports=reports)
+
+
+def _train_beside(
+    run: Run,
+    other: Run,
+    result: Result,
+    folder: Path,
+    material: Material,
+    place: torch.device,
+    display: Display,
+    test: bool,
+) -> Outcome:
+    """Train the second run after the first, and judge both by the points of both."""
+    display.say(f"then {run.beside}: its points stand beside these")
+    sets = material.sets.only(train=other.trained_structures, other=other.evaluated_structures)
+    own = Material(material.kg, sets)
+    after = train_run(
+        other, folder / beside.BESIDE, device=str(place), test=False, display=display, material=own
+    ).result
+    if not after.finished:
+        return Outcome(result=after, reports={})
+    pair, facts = beside.joined(run, folder, "best", place)
+    if "valid" in material.sets.splits:
+        report = _validation(run, pair, material.sets)()
+        beside.note_pair(folder, report)
+        display.say(f"both: validation MRR {100 * report.mrr:.2f}")
+    file = beside.write_pair(folder, pair, facts)
+    reports: dict[str, Report] = {}
+    if test and "test" in material.sets.splits:
+        kinds = {"last": result.last, "best": result.best or result.last}
+        steps = {kind: int(checkpoint.read_facts(path)["step"]) for kind, path in kinds.items()}
+        for kind, step in steps.items():
+            ranked = pair if kind == "best" else beside.joined(run, folder, kind, place)[0]
+            reports[kind] = _ranked(run, ranked, material.sets, folder, kind, step)
+    (folder / CARD).write_text(card_of_run(file).markdown(), encoding="utf-8")
+    return Outcome(result=replace(result, seconds=result.seconds + after.seconds), reports=reports)
 
 
 def _firsts(run: Run, folder: Path, material: Material, device: str, display: Display) -> list[Result]:
@@ -174,13 +214,13 @@ def start_anew(folder: Path) -> None:
     if not folder.is_dir():
         return
     with alone(folder):
-        for name in ("last.safetensors", "best.safetensors", LOG, CARD):
+        for name in ("last.safetensors", "best.safetensors", beside.PAIR, LOG, CARD):
             (folder / name).unlink(missing_ok=True)
         for pattern in ("tensorboard/events.out.tfevents.*", "test-*.json", "test-*.md"):
             for file in folder.glob(pattern):
                 file.unlink()
-        for before in (folder / START, *folder.glob(f"{START}-*")):
-            start_anew(before)
+        for another in (folder / START, *folder.glob(f"{START}-*"), folder / beside.BESIDE):
+            start_anew(another)
 
 
 def check_graph(last: Path, kg: KnowledgeGraph) -> None:
@@ -256,10 +296,17 @@ def _test(run: Run, task: Task, result: Result, sets: QuerySets, folder: Path) -
         step = int(saved.facts["step"])
         if step not in ranked:
             task.model.load_state_dict(saved.weights())
-            about = {"dataset": run.dataset, "split": "test", "queries": sets.origin_of("test"), "weights": ""}
-            ranked[step] = evaluate(ModelRanker(task.model), sets["test"], about=about, paper=run.paper.mrr)
-        report = ranked[step]
-        reports[name] = replace(report, about={**report.about, "weights": f"{name}, step {step:,}"})
-        (folder / f"test-{name}.json").write_text(reports[name].json() + "\n", encoding="utf-8")
-        (folder / f"test-{name}.md").write_text(reports[name].markdown(), encoding="utf-8")
+        reports[name] = ranked[step] = _ranked(run, task.model, sets, folder, name, step, ranked.get(step))
     return reports
+
+
+def _ranked(
+    run: Run, model: Model, sets: QuerySets, folder: Path, name: str, step: int, known: Report | None = None
+) -> Report:
+    """The test's figures of a model, written beside its weights; known: what is known of the same weights."""
+    about = {"dataset": run.dataset, "split": "test", "queries": sets.origin_of("test"), "weights": ""}
+    report = known or evaluate(ModelRanker(model), sets["test"], about=about, paper=run.paper.mrr)
+    report = replace(report, about={**report.about, "weights": f"{name}, step {step:,}"})
+    (folder / f"test-{name}.json").write_text(report.json() + "\n", encoding="utf-8")
+    (folder / f"test-{name}.md").write_text(report.markdown(), encoding="utf-8")
+    return report

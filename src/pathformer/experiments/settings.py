@@ -52,6 +52,9 @@ class Run:
     start: str = ""  # a checkpoint (several: a,b), or a run trained first, whose tables this one's start from; ours
     start_minutes: float | None = None  # of a run that is trained first, in place of its own
     start_members: int = 1  # so many of them, each of another seed, side by side as one
+    beside: str = ""  # a run trained after this one, whose points stand beside its own: see `beside`; ours
+    beside_settings: tuple[str, ...] = ()  # of that run, key=value
+    beside_weight: float = 0.6  # what its distances count
     note: str = ""  # where the paper is silent
     valid_queries: int | None = 1000  # of a structure at each validation; none: all
     training: Training = field(default_factory=Training)
@@ -60,6 +63,8 @@ class Run:
     def __post_init__(self) -> None:
         if self.start_members < 1:
             raise ValueError("start_members is at least 1")
+        if self.beside_weight <= 0.0:
+            raise ValueError(f"beside_weight {self.beside_weight} is above 0")
 
     @property
     def trained_structures(self) -> tuple[str, ...]:

@@ -1,0 +1,100 @@
+"""A second run, trained after the first in a folder of its own, whose points stand beside the first one's.
+
+    beside = "scratch-nell995"
+    beside_settings = ["training.minutes=5"]
+    beside_weight = 0.6
+
+What comes of both is `pair.safetensors`, a checkpoint of the method `pair` with the best weights of each; the figures
+of the test are its, of the best weights and of the last.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from pathformer.errors import ConfigError
+from pathformer.evaluation.report import Report
+from pathformer.experiments.settings import Run, read_run
+from pathformer.models.pair import Pair
+from pathformer.models.pathformer import Pathformer
+from pathformer.query.structures import STRUCTURES
+from pathformer.training import checkpoint
+from pathformer.training.logs import LOG, read_log
+
+__all__ = ["BESIDE", "PAIR", "joined", "note_pair", "second_run", "whole_minutes", "write_pair"]
+
+BESIDE = "beside"  # the folder of the second run, in the first one's
+PAIR = "pair.safetensors"
+
+
+def second_run(run: Run) -> Run | None:
+    """The run that is trained after this one, with the same seed; none where there is none."""
+    if not run.beside:
+        return None
+    found = read_run(run.beside, [f"training.seed={run.training.seed}", *run.beside_settings])
+    if found.dataset != run.dataset:
+        raise ConfigError(f"{run.beside!r} is on {found.dataset!r}: it cannot stand beside a run on {run.dataset!r}")
+    if found.queries != run.queries or not {*found.trained_structures} <= {*run.trained_structures}:
+        raise ConfigError(
+            f"{run.beside!r} is trained on {found.trained} of {found.queries}: beside a run on {run.trained} of "
+            f"{run.queries} it can see no other queries than that run has"
+        )
+    if found.beside or {run.method, found.method} != {"pathformer"}:
+        raise ConfigError(
+            f"beside {run.beside!r}: two runs of the method pathformer can stand side by side, no others and no more"
+        )
+    return found
+
+
+def whole_minutes(run: Run) -> float | None:
+    """The box of a run and of the one beside it; none where one goes by steps."""
+    other, own = second_run(run), run.training.minutes
+    if other is None or own is None or other.training.minutes is None:
+        return None if other is not None else own
+    return round(own + other.training.minutes, 4)
+
+
+def joined(run: Run, folder: Path, kind: str, device: torch.device) -> tuple[Pair, dict[str, Any]]:
+    """Both with their weights of a kind, "best" or "last", and the facts of a checkpoint of them."""
+    (one, facts), (other, theirs) = (_load(place, kind, device) for place in (folder, folder / BESIDE))
+    denies = any(STRUCTURES[name].negated for name in theirs["trained"])
+    pair = Pair.of(one, other, run.beside_weight, denies=denies)
+    return pair, {**facts, "method": pair.name, "model": asdict(pair.config)}
+
+
+def _load(folder: Path, kind: str, device: torch.device) -> tuple[Pathformer, dict[str, Any]]:
+    file = folder / f"{kind}.safetensors"
+    model, facts = checkpoint.load_model(file if file.is_file() else folder / "last.safetensors", device)
+    assert isinstance(model, Pathformer)  # `second_run` has seen to it
+    return model, facts
+
+
+def write_pair(folder: Path, pair: Pair, facts: Mapping[str, Any]) -> Path:
+    """Keep both as one checkpoint."""
+    weights = {f"model.{name}": tensor for name, tensor in pair.state_dict().items()}
+    checkpoint.write(folder / PAIR, facts, weights)
+    return folder / PAIR
+
+
+def note_pair(folder: Path, report: Report) -> None:
+    """Add to the first run's log what both have on validation queries, after the time of both; once."""
+    log, theirs = read_log(folder / LOG), read_log(folder / BESIDE / LOG)
+    if any(BESIDE in line for line in log):
+        return
+    seconds = max(line["seconds"] for line in theirs)
+    line = {
+        "step": max(line["step"] for line in log),
+        "seconds": max(line["seconds"] for line in log) + seconds,
+        BESIDE: seconds,
+        "memory_gb": max((line["memory_gb"] for line in (*log, *theirs) if "memory_gb" in line), default=None),
+        "valid/mrr": report.mrr,
+        **{f"valid/{name}": scores.mrr for name, scores in report.scores.items()},
+    }
+    with (folder / LOG).open("a", encoding="utf-8") as file:
+        file.write(json.dumps({name: value for name, value in line.items() if value is not None}) + "\n")

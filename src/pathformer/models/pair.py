@@ -1,0 +1,103 @@
+"""Two Pathformers that were trained apart, their points side by side: not the paper's.
+
+D disjuncts, N entities; q, e numbers of a query and an entity.
+
+    v_q = v_q1 (+) v_q2,    v_e = v_e1 (+) v_e2,    Dist(e, q) = Dist_1(e, q) + w Dist_2(e, q)
+
+Two models that learned in different ways err in different places, and the sum of their distances errs less than either
+(docs/recipe.md). Nothing is trained here: `Pair.of` puts together what two runs have learned. A second one that never
+met a negation says nothing of queries that hold one: its part of their points is 0.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, field
+from typing import ClassVar
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from pathformer.config import from_mapping
+from pathformer.models._base import Model
+from pathformer.models._batch import Batch
+from pathformer.models.pathformer import Config as One
+from pathformer.models.pathformer import Pathformer
+from pathformer.nn.table import Reading
+from pathformer.plan import Layout
+from pathformer.spaces._beside import Beside
+
+__all__ = ["METHOD", "Config", "Pair"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Config:
+    """The settings of both; all ours."""
+
+    one: One = field(default_factory=One)
+    other: One = field(default_factory=lambda: One(space="sphere"))
+    weight: float = 0.6  # w
+    denies: bool = True  # whether the second has learned what a negation is
+
+    def __post_init__(self) -> None:
+        if self.weight <= 0.0:
+            raise ValueError(f"weight {self.weight} is above 0")
+
+
+class Pair(Model):
+    """One entity table, whose rows are those of both; all else each has for itself."""
+
+    name: ClassVar[str] = "pair"
+    config_type: ClassVar[type[Config]] = Config
+
+    def __init__(self, config: Config, entities: int, relations: int) -> None:
+        super().__init__(config, entities, relations)
+        self.one, self.other = (Pathformer(part, entities, relations) for part in (config.one, config.other))
+        tables = [made.entities.weight.detach() for made in (self.one, self.other)]
+        self.space: Beside = Beside(self.one.space, self.other.space, config.weight)
+        self.entities = self.one.entities
+        self.entities.weight = nn.Parameter(torch.cat(tables, dim=1))
+        del self.one.entities, self.other.entities  # theirs are columns of that one
+        self.negation = self.one.negation and (self.other.negation or not config.denies)
+        self.combine, self.exclude = self.one.combine, self.one.exclude
+
+    @classmethod
+    @torch.no_grad()
+    def of(cls, one: Pathformer, other: Pathformer, weight: float, *, denies: bool = True) -> Pair:
+        """Two that are trained, as one model, on the first one's device."""
+        config = from_mapping(
+            Config, {"one": asdict(one.config), "other": asdict(other.config), "weight": weight, "denies": denies}
+        )
+        made = cls(config, one.entity_count, one.relation_count)
+        parts = {"one": one.state_dict(), "other": other.state_dict()}
+        tables = [state.pop("entities.weight").to(one.entities.weight.device) for state in parts.values()]
+        state = {f"{part}.{name}": tensor for part, tensors in parts.items() for name, tensor in tensors.items()}
+        made.load_state_dict({"entities.weight": torch.cat(tables, dim=1), **state})
+        return made.to(one.entities.weight.device).eval()
+
+    def check(self, layout: Layout) -> None:
+        """As `Model.check`, and what either refuses."""
+        super().check(layout)
+        self.one.check(layout)
+
+    def embed(self, batch: Batch, ids: Tensor, entities: Reading) -> Tensor:
+        """What the first says, then what the second says: (I,) -> (D, q)."""
+        tables = self.space.entities_of(entities.weight)
+        if entities.fused:  # kernels read rows that lie one after the other
+            tables = tables[0].contiguous(), tables[1].contiguous()
+        one, other = (
+            made.embed(batch, ids, Reading(table)) for made, table in zip((self.one, self.other), tables, strict=True)
+        )
+        if not self.config.denies and batch.layout.negated:
+            other = other * self._positive(batch)
+        return torch.cat([one, other.to(one.dtype)], dim=1)
+
+    def _positive(self, batch: Batch) -> Tensor:
+        """1 for the disjuncts of queries without a negation, 0 for others: (D, 1)."""
+        blocks = batch.layout.blocks
+        positive = np.repeat([not block.structure.negated for block in blocks], [block.count for block in blocks])
+        chosen = torch.from_numpy(positive[batch.layout.owners].astype(np.float32))
+        return chosen.to(batch.device)[:, None]
+
+
+METHOD = Pair

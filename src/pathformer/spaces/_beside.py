@@ -1,0 +1,56 @@
+"""Two spaces side by side: a row of the one, then a row of the other, and a weighted sum of their distances.
+
+    Dist(e, q) = Dist_1(e_1, q_1) + w Dist_2(e_2, q_2)
+
+Where both distances are inner products up to a constant a query, so is their sum: one point, only longer.
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from pathformer.spaces._base import Space
+
+__all__ = ["Beside"]
+
+
+class Beside(Space):
+    """Has no weights of its own: what the two spaces learn belongs to those whose spaces they are."""
+
+    def __init__(self, one: Space, other: Space, weight: float) -> None:
+        super().__init__(one.query_width + other.query_width, one.margin)
+        self._both, self.weight = (one, other), weight  # in a tuple, so that torch counts nothing twice
+        self.entity_width = one.entity_width + other.entity_width
+        self.relation_width = one.relation_width + other.relation_width
+        self.query_width = self.dim
+
+    def entities_of(self, rows: Tensor) -> tuple[Tensor, Tensor]:
+        """The rows of each: (..., e) -> (..., e_1), (..., e_2)."""
+        one, other = rows.split([space.entity_width for space in self._both], dim=-1)
+        return one, other
+
+    def queries_of(self, rows: Tensor) -> tuple[Tensor, Tensor]:
+        """Likewise of queries: (..., q) -> (..., q_1), (..., q_2)."""
+        one, other = rows.split([space.query_width for space in self._both], dim=-1)
+        return one, other
+
+    def distance(self, queries: Tensor, entities: Tensor) -> Tensor:
+        """As `Space.distance`."""
+        parts = zip(self._both, self.queries_of(queries), self.entities_of(entities), strict=True)
+        one, other = (space.distance(asked, rows).float() for space, asked, rows in parts)
+        return one + self.weight * other
+
+    def distance_to_all(self, queries: Tensor, entities: Tensor, chunk: int = 1 << 26) -> Tensor:
+        """As `Space.distance_to_all`, each space in its own way."""
+        parts = zip(self._both, self.queries_of(queries), self.entities_of(entities), strict=True)
+        one, other = (space.distance_to_all(asked, rows, chunk) for space, asked, rows in parts)
+        return one.add_(other, alpha=self.weight) if not one.requires_grad else one + self.weight * other
+
+    def products(self, queries: Tensor, entities: Tensor) -> tuple[Tensor, Tensor] | None:
+        """As `Space.products`, where both have them: the factors of both, one after the other."""
+        parts = zip(self._both, self.queries_of(queries), self.entities_of(entities), strict=True)
+        one, other = (space.products(asked, rows) for space, asked, rows in parts)
+        if one is None or other is None:
+            return None
+        return torch.cat([one[0], self.weight * other[0]], dim=-1), torch.cat([one[1], other[1]], dim=-1)

@@ -1,0 +1,131 @@
+"""Runs whose points stand side by side: trained one after the other, judged as one, cut and continued."""
+
+from __future__ import annotations
+
+import io
+import json
+from pathlib import Path
+
+import pytest
+import torch
+import training_toy as toy
+from rich.console import Console
+
+from pathformer.errors import ConfigError
+from pathformer.experiments.beside import BESIDE, PAIR, second_run, whole_minutes
+from pathformer.experiments.box import Box
+from pathformer.experiments.keep import record_of
+from pathformer.experiments.measure import find_checkpoint, measure
+from pathformer.experiments.run import Outcome, start_anew, train_run
+from pathformer.experiments.settings import read_run
+from pathformer.models.pair import Pair
+from pathformer.training import checkpoint
+from pathformer.training.display import Display
+from pathformer.training.logs import LOG, read_log
+
+SMALL = 'queries = "drawn"\nmodel = {{ dim = 16, layers = 1, heads = 2{model} }}\nvalid_queries = 9\n'
+TRAINING = "training = { steps = 12, batch = 8, validations = 2, turns = false }\n"
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("beside")
+    graph, other = toy.save_graph(folder / "graph"), toy.save_graph(folder / "other", 1)
+    runs = {
+        "second": f'dataset = "{graph}"\n' + SMALL.format(model=', space = "sphere", fork = "set"') + TRAINING,
+        "elsewhere": f'dataset = "{other}"\n' + SMALL.format(model="") + TRAINING,
+        "gqe": f'dataset = "{graph}"\nqueries = "drawn"\nmethod = "gqe"\n' + TRAINING,
+        "ten": f'dataset = "{graph}"\ntrained = "efol"\n' + SMALL.format(model="") + TRAINING,
+    }
+    first = f'dataset = "{graph}"\ntrained = "efol"\nbeside = "{folder / "second.toml"}"\nbeside_weight = 0.4\n'
+    for name, words in {**runs, "first": first + SMALL.format(model="") + TRAINING}.items():
+        (folder / f"{name}.toml").write_text(words)
+    return folder
+
+
+def train(folder: Path, out: Path, *settings: str, display: Display | None = None) -> Outcome:
+    return train_run(read_run(folder / "first.toml", settings), out, device="cpu", display=display or toy.quiet())
+
+
+def test_the_second_is_trained_after_the_first_and_both_are_judged_as_one(folder: Path, tmp_path: Path) -> None:
+    shown, out = io.StringIO(), tmp_path / "run"
+    outcome = train(folder, out, display=Display(Console(file=shown, width=200)))
+    assert "second.toml: its points stand beside these" in shown.getvalue()
+    assert find_checkpoint(out) == out / PAIR
+    pair, facts = checkpoint.load_model(out / PAIR)
+    assert isinstance(pair, Pair)
+    assert (pair.config.weight, pair.config.denies, facts["method"]) == (0.4, False, "pair")
+    alone = {place: checkpoint.read(place / "best.safetensors").weights() for place in (out, out / BESIDE)}
+    both = torch.cat([weights["entities.weight"] for weights in alone.values()], dim=1)
+    assert torch.equal(pair.entities.weight, both)
+    measured = measure(out, device="cpu")
+    assert measured.mrr == outcome.reports["best"].mrr
+    first = measure(out / "best.safetensors", device="cpu")
+    for name, scores in measured.scores.items():  # of what is denied the second knows nothing
+        assert (scores.mrr == pytest.approx(first.scores[name].mrr, abs=1e-6)) == ("n" in name), name
+
+    log, theirs = read_log(out / LOG), read_log(out / BESIDE / LOG)
+    assert log[-1][BESIDE] == theirs[-1]["seconds"]
+    assert log[-1]["seconds"] == pytest.approx(log[-2]["seconds"] + theirs[-1]["seconds"])
+    record = record_of(out, run=str(folder / "first.toml"))
+    assert record.seconds == round(log[-1]["seconds"], 1)
+    assert (record.steps, record.minutes) == (12, None)
+    assert record.curve[-1]["2p"] == round(100 * log[-1]["valid/2p"], 3)
+    assert record.parameters == pair.sizes()["network"]
+    assert json.loads((out / "test-best.json").read_text())["about"]["weights"].startswith("best, step ")
+    assert "A pair that answers" in (out / "MODEL_CARD.md").read_text()
+
+    train(folder, out)  # all is done
+    assert read_log(out / LOG) == log
+    start_anew(out)
+    assert not list(out.rglob("*.safetensors"))
+
+
+def test_a_cut_in_the_second_run_is_continued(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    longer = "beside_settings=['training.steps=20']"
+    train(folder, tmp_path / "whole", longer)
+    cut = toy.interrupt(monkeypatch, {5, 17})  # one in each run
+    outcomes = [train(folder, tmp_path / "cut", longer)]
+    while not outcomes[-1].result.finished:
+        assert not (tmp_path / "cut" / PAIR).exists()
+        outcomes.append(train(folder, tmp_path / "cut", longer))
+    assert not cut
+    assert len(outcomes) == 3
+    whole, again = (checkpoint.read(tmp_path / name / PAIR).tensors for name in ("whole", "cut"))
+    assert whole.keys() == again.keys()
+    assert all(torch.equal(whole[name], again[name]) for name in whole)
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        (["beside={}/elsewhere.toml"], r"elsewhere\.toml' is on .*other': it cannot stand beside a run on .*graph'"),
+        (["beside={}/gqe.toml"], "two runs of the method pathformer can stand side by side, no others and no more"),
+        (["beside={}/first.toml"], "no others and no more"),
+        (["beside={}/ten.toml", "trained=epfo"], r"is trained on efol of drawn: beside a run on epfo of drawn it can"),
+        (["beside_settings=['queries=betae']"], r"is trained on epfo of betae: beside a run on efol of drawn it can"),
+        (["beside=none-such"], "no run file 'none-such'"),
+    ],
+)
+def test_what_cannot_stand_beside_is_refused_before_anything_is_trained(
+    folder: Path, tmp_path: Path, settings: list[str], message: str
+) -> None:
+    with pytest.raises(ConfigError, match=message):
+        train(folder, tmp_path / "run", *(setting.format(folder) for setting in settings))
+    assert not list(tmp_path.rglob("*.safetensors"))
+
+
+def test_its_time_is_that_of_both(folder: Path) -> None:
+    words = ["training.minutes=0.5", "beside_settings=['training.minutes=1.5', 'training.seed=7']"]
+    run = read_run(folder / "first.toml", words)
+    other = second_run(run)
+    assert other is not None
+    assert other.training.seed == 7
+    assert whole_minutes(run) == 2.0
+    assert whole_minutes(read_run(folder / "first.toml", words[:1])) is None
+    assert whole_minutes(read_run(folder / "second.toml", words[:1])) == 0.5
+    assert second_run(read_run(folder / "second.toml")) is None
+    box = Box(run=str(folder / "first.toml"), minutes=0.5, settings=(words[1],))
+    assert box.file_name == "first@2min.json"
+    with pytest.raises(ConfigError, match=r"beside_weight 0\.0 is above 0"):
+        read_run(folder / "first.toml", ["beside_weight=0.0"])

@@ -1,0 +1,94 @@
+"""Two models side by side: their distances add up, their points are one, and who never met a negation keeps silent."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from torch import Tensor
+
+from pathformer.errors import ConfigError
+from pathformer.models import Batch, Model, build
+from pathformer.models.pair import Pair
+from pathformer.models.pathformer import Pathformer
+from pathformer.plan import build_plan
+from pathformer.query.structures import STRUCTURES
+from pathformer.training import checkpoint
+
+ENTITIES, RELATIONS = 30, 6
+ONE = {"dim": 16, "layers": 1, "heads": 2, "space": "hermitian", "base": "expected", "variable": "expected"}
+OTHER = {"dim": 12, "layers": 1, "heads": 2, "space": "sphere", "fork": "set"}
+
+
+def member(settings: dict[str, Any], seed: int) -> Pathformer:
+    torch.manual_seed(seed)
+    made = build("pathformer", settings, entities=ENTITIES, relations=RELATIONS).eval()
+    assert isinstance(made, Pathformer)
+    return made
+
+
+def pair_of(*, denies: bool = True) -> tuple[Pathformer, Pathformer, Pair]:
+    one, other = member({**ONE, "fork": "sum", "gain": "small"}, 0), member(OTHER, 1)
+    return one, other, Pair.of(one, other, 0.7, denies=denies)
+
+
+@torch.inference_mode()
+def distances(model: Model, *names: str) -> Tensor:
+    rng = np.random.default_rng(0)
+    sizes = {"e": ENTITIES, "r": RELATIONS}
+    parts = [
+        (STRUCTURES[name], np.stack([rng.integers(sizes[letter], size=3) for letter in STRUCTURES[name].columns], 1))
+        for name in names
+    ]
+    plan = build_plan(parts, model.union)
+    points = model.encode(Batch.of(plan.layout), torch.from_numpy(plan.ids))
+    return model.space.distance_to_all(points, model.entities.weight)
+
+
+@pytest.mark.parametrize("name", ["1p", "3p", "3i", "ip", "pi", "up", "pni"])
+def test_distances_are_the_weighted_sum_of_both(name: str) -> None:
+    one, other, pair = pair_of()
+    torch.testing.assert_close(distances(pair, name), distances(one, name) + 0.7 * distances(other, name))
+
+
+def test_who_never_met_a_negation_says_nothing_of_one() -> None:
+    one, other, pair = pair_of(denies=False)
+    found, mine, theirs = (distances(model, "2in", "2i", "inp") for model in (pair, one, other))
+    constant = found - mine
+    assert (constant[:3] - constant[:3, :1]).abs().max() < 1e-4  # 2in: the same for every entity
+    assert (constant[6:] - constant[6:, :1]).abs().max() < 1e-4  # inp
+    torch.testing.assert_close(constant[3:6], 0.7 * theirs[3:6])  # 2i, in the same batch
+    loud = distances(pair_of()[2], "2in") - mine[:3]
+    assert (loud - loud[:, :1]).abs().max() > 0.01
+
+
+def test_it_is_one_point_whose_products_are_its_distances() -> None:
+    _, _, pair = pair_of()
+    queries = torch.randn(5, pair.space.query_width)
+    factors = pair.space.products(queries, pair.entities.weight)
+    assert factors is not None
+    assert (factors[0].shape[1], factors[1].shape) == (28, (ENTITIES, 28))
+    summed = factors[0] @ factors[1].t() + pair.space.distance_to_all(queries, pair.entities.weight)
+    assert (summed - summed[:, :1]).abs().max() < 1e-4  # a constant a query
+    l1 = Pair.of(member({**ONE, "fork": "sum", "gain": "small"}, 0), member({**OTHER, "space": "point"}, 1), 0.7)
+    assert l1.space.products(queries, l1.entities.weight) is None
+
+
+def test_nothing_is_kept_twice_and_a_checkpoint_brings_it_back(tmp_path: Path) -> None:
+    one, other, pair = pair_of()
+    assert pair.sizes()["tables"] == one.sizes()["tables"] + other.sizes()["tables"]
+    assert pair.sizes()["network"] == one.sizes()["network"] + other.sizes()["network"]
+    facts = {"method": "pair", "model": checkpoint.as_stored(asdict(pair.config)), "entities": ENTITIES}
+    weights = {f"model.{name}": tensor for name, tensor in pair.state_dict().items()}
+    checkpoint.write(tmp_path / "pair.safetensors", {**facts, "relations": RELATIONS}, weights)
+    again, _ = checkpoint.load_model(tmp_path / "pair.safetensors")
+    assert torch.equal(distances(again, "pi", "2in"), distances(pair, "pi", "2in"))
+
+
+def test_a_weight_is_above_zero() -> None:
+    with pytest.raises(ConfigError, match=r"weight 0\.0 is above 0"):
+        build("pair", {"weight": 0.0}, entities=3, relations=2)
