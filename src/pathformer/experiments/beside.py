@@ -29,7 +29,7 @@ from pathformer.training.logs import LOG, read_log
 
 __all__ = ["BESIDE", "PAIR", "joined", "note_pair", "second_run", "whole_minutes", "write_pair"]
 
-BESIDE = "beside"  # the folder of the second run, in the first one's
+BESIDE = "second"  # the folder of the second run, in the first one's
 PAIR = "pair.safetensors"
 
 
