@@ -176,6 +176,23 @@ def test_nothing_is_predicted_in_a_relation_to_itself_that_nothing_has_to_itself
     assert shown.calibrated is not itself
 
 
+def to_itself(engine: Engine, question: str) -> set[str]:
+    """Predicted answers whose reason assumes a link from something to itself."""
+    answers = engine.ask(question, top=25, any_kind=True)
+    return {a.entity for a in answers.predicted if a.why and any(e.subject == e.object for e in a.why.assumed)}
+
+
+def test_no_reason_assumes_a_link_to_itself_that_nothing_has_where_there_is_another() -> None:
+    """Of a union it was the disjunct that the model puts nearest; of two hops the answer stood for the variable."""
+    lands = [(f"land {n}", "borders", f"land {(n + 1) % 12}") for n in range(12)]
+    ring, looped = untrained(lands), untrained([*lands, ("land 5", "borders", "land 5")])
+    union = '?x : borders("land 0", ?x) | borders("land 3", ?x)'
+    hops = '?x : borders("land 0", ?y) & borders(?y, ?x)'
+    assert not to_itself(ring, union) | to_itself(ring, hops)
+    assert to_itself(looped, union) | to_itself(looped, hops)
+    assert to_itself(ring, '?x : borders("land 0", ?x)') == {"land 0"}  # there is no other
+
+
 def test_of_few_wholes_none_is_predicted_to_be_a_part_of_itself() -> None:
     """Twelve teams in two divisions of a firm: what the teams tell of `part_of` holds for the divisions, too."""
     triples = [(f"team {n}", "part_of", f"division {n % 2}") for n in range(12)]

@@ -107,6 +107,6 @@ def _reasons(found: Candidates, places: list[int], sets: Sets, service: Service)
     predicted = [place for place in places if not found.known[place]]
     reasons = {place: prove(found.tree, int(found.entities[place]), sets) for place in known}
     if predicted:
-        guesser = Guesser(service.encoder, service.index, sets)
+        guesser = Guesser(service.encoder, service.index, sets, kinds=service.kinds)
         reasons |= dict(zip(predicted, guesser.explain(found.tree, found.entities[predicted]), strict=True))
     return reasons

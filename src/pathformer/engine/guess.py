@@ -24,6 +24,7 @@ import numpy.typing as npt
 import torch
 
 from pathformer.engine.encode import Encoder
+from pathformer.engine.kinds import Kinds
 from pathformer.engine.proof import Reason, Sets, Step
 from pathformer.engine.search import nearest
 from pathformer.engine.variables import Place
@@ -42,15 +43,26 @@ _POOL = 48  # candidates of a variable
 _NEAR = 16  # of them at most from any one source
 _SAMPLE = 4096  # reference entities for ranks
 _SAME = 1e-5  # distances that differ by less, relatively, are one: they were added up in another order
-_RULED_OUT = 1e6  # the cost of a binding that the graph refutes
+_RULED_OUT = 1e6  # the cost of a binding that the graph refutes, or of a link to itself where nothing has one
 
 
 class Guesser:
     """Finds reasons on one graph with one model."""
 
-    def __init__(self, encoder: Encoder, index: Index, sets: Sets, random: np.random.Generator | None = None) -> None:
-        """random: bind every variable to an entity drawn from all instead, to compare with."""
+    def __init__(
+        self,
+        encoder: Encoder,
+        index: Index,
+        sets: Sets,
+        random: np.random.Generator | None = None,
+        kinds: Kinds | None = None,
+    ) -> None:
+        """random: bind every variable to an entity drawn from all instead, to compare with.
+
+        kinds: of the same graph, where there are such already.
+        """
         self.encoder, self.index, self.sets, self.random = encoder, index, sets, random
+        self.kinds = kinds or Kinds(sets.graph)
         self.entities = sets.graph.entities
         self._hops: dict[Hop, Floats] = {}  # distances to the reference entities, ascending
         self._rows: dict[Hop, torch.Tensor] = {}
@@ -97,6 +109,8 @@ class Guesser:
         """The cheapest head for every entity; `solved` is what lies below the heads, where they are a variable's."""
         ranks = self._ranks(heads, relation, at)  # (V, U), 0 where the graph has the edge
         total = np.log1p(ranks)
+        if not self.kinds.leads_back(relation):
+            total[heads[:, None] == at] += _RULED_OUT
         if solved is not None:
             total = total + solved[0][:, None]
         best = total.argmin(axis=0)
