@@ -67,6 +67,7 @@ __all__ = [
 
 
 _ALIKE = {"LATIN", "CYRILLIC", "GREEK"}  # scripts with letters that look the same
+_INVERSE = ("⁻¹", "^-1")  # as people write it behind a relation
 _SHOWN = 100  # signs of a line before and behind a place: a text may be one line of megabytes
 
 
@@ -166,7 +167,7 @@ class UnknownNameError(QueryError):
         self.kind, self.name, self.closest = kind, name, tuple(closest)
         told = ", ".join(map(repr, closest or map(_shortened, every)))
         hint = f"{'closest:' if closest else 'the graph has'} {told}" if told else "no name or label is close to it"
-        super().__init__(f"no {kind} {_shortened(name)!r}; {hint}{_stranger(name)}")
+        super().__init__(f"no {kind} {_shortened(name)!r}; {hint}{_inverse(kind, name)}{_stranger(name)}")
 
 
 class AmbiguousNameError(UnknownNameError):
@@ -203,6 +204,12 @@ class FreeVariableError(QueryError):
 
 class QuerySizeError(QueryError):
     """More disjuncts, deeper nesting, a longer path or a larger picture than allowed."""
+
+
+def _inverse(kind: str, name: str) -> str:
+    """What to say of a relation that is written as its own inverse, as `explain` shows them."""
+    written = kind == "relation" and name.endswith(_INVERSE)
+    return "; an inverse is written with subject and object the other way round" if written else ""
 
 
 def _stranger(name: str) -> str:

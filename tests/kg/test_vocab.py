@@ -123,6 +123,18 @@ def test_where_none_is_close_all_are_told_if_they_are_few(monkeypatch: pytest.Mo
         vocabulary.entity_id("zzzzzz")
 
 
+def test_an_inverse_is_told_how_it_is_written() -> None:
+    vocabulary = Vocabulary.of(["a", "x⁻¹"], ["won", "stars"])
+    round_about = "an inverse is written with subject and object the other way round"
+    for name in ("won⁻¹", "won^-1"):
+        with pytest.raises(UnknownNameError) as caught:
+            vocabulary.relation_id(name)
+        assert str(caught.value) == f"no relation {name!r}; closest: 'won'; {round_about}"
+    with pytest.raises(UnknownNameError) as caught:
+        vocabulary.entity_id("y⁻¹")
+    assert round_about not in str(caught.value)
+
+
 IRIS = ["http://x.org/Person", "http://y.org#person", "http://x.org/person/Bob", "ex:Knows", "Persons", "red/white"]
 
 

@@ -159,6 +159,15 @@ PLACES = [
     (r'?x : r("\U00110000", ?x)', 7, 'the quote " is not closed on its line, or holds an escape other than'),
     ("?x : r(a, ?)", 10, "expected the name of a variable after '?', such as ?x"),
     ("?x : r[a, ?x]", 6, "'[' stands where it has no meaning; a name that holds it needs quotes"),
+    ("?x : r(“Federico Fellini”, ?x)", 17, '“ is no quote sign here: write " before and behind the name'),
+    ("?x : «born in»(a, ?x)", 11, "expected '(' after the relation '«born', found 'in»'; « is no quote sign here"),
+    ("?x : r(O’Brien Flann, ?x)", 15, 'a name of several words needs quotes: "O’Brien Flann"'),
+    ("?x : r(a, ?x) And s(b, ?x)", 14, "the word is written 'and', found 'And'"),
+    ("?x : (r(a, ?x) oR s(b, ?x))", 15, "the word is written 'or', found 'oR'"),
+    ("?x : r(a, ?x) & Not s(b, ?x)", 20, "the word is written 'not', found 'Not'"),
+    ("?x : r(a, ?x) And", 14, "the word is written 'and', found 'And'"),
+    ("?x : r(a, ?x) Andes", 14, "expected '&', '|' or the end after an atom, found 'Andes'"),
+    ("?x : Not", 8, "expected '(' after the relation 'Not', found the end of the query"),
     ("?x : r", 6, "expected '(' after the relation 'r', found the end of the query"),
 ]
 

@@ -245,9 +245,18 @@ def test_written_text():
 
 
 def test_mistakes():
-    with pytest.raises(QuerySyntaxError) as caught:
-        parse("SELECT ?x { :a :r ?x ")
-    assert str(caught.value).startswith("this is not SPARQL: it goes wrong at end of text\n  SELECT ?x")
+    for text, problem, place in (
+        ("SELECT ?x { :a :r ?x ", "expected '}': a '{' is still open at the end of the query", 20),
+        ("SELECT ?x { :a :r ?x MINUS { ?x :r '}' }", "expected '}': a '{' is still open at the end of the query", 40),
+        ("SELECT ?x { :a :r ?x } }", "this '}' closes no '{'", 23),
+        ("SELECT ?x :a :r ?x }", "this '}' closes no '{'", 19),
+        ("SELECT ?x { :a :r }", "this is not SPARQL: it goes wrong at ", 12),
+        ("SELECT ?x", "this is not SPARQL: it goes wrong at end of text", 9),
+    ):
+        with pytest.raises(QuerySyntaxError) as caught:
+            parse(text)
+        assert caught.value.problem.startswith(problem)
+        assert caught.value.position == place
     with pytest.raises(
         QuerySyntaxError, match=r"the prefix foo: is not declared: write PREFIX foo: <\.\.\.> before SELECT"
     ):
@@ -343,7 +352,7 @@ def test_of_a_long_line_what_stands_around_the_place_is_shown():
 
 def test_a_comparison_is_no_iri_with_a_blank():
     with pytest.raises(QuerySyntaxError, match="this is not SPARQL: it goes wrong at"):
-        parse("SELECT ?x { ?y :in ?x FILTER(?x < 3 && ?y > 4) ")
+        parse("SELECT ?x { ?y :in ?x FILTER(?x < 3 && ?y > 4) ! }")
 
 
 @pytest.mark.parametrize(

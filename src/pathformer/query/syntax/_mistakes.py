@@ -21,6 +21,9 @@ _NAMES = {"BARE", "QUOTED"}
 _ORDINAL = ("first", "second")
 _SIGNS = {"_AND": "'&'", "_OR": "'|'", "_NOT": "'!'", "_QUANTIFIER": "'∃'", "LPAR": "'('", "COLON": "':'"}
 
+_TYPESET = "“”„«»‘’‚‹›"  # quote signs of letters and books, which are letters of a name here
+_WORDS = ("and", "or", "not")
+
 _TUPLE = "a tuple takes ids, such as (5, (2,)), and no names; with names, ask a formula: ?x : relation(constant, ?x)"
 
 
@@ -81,9 +84,13 @@ def _expected(before: list[Token], found: str, token: Token | None) -> str:
             return _one_name(last, token)
         return _in_atom(frames[-1], last, found, kind)
     if last.type in _NAMES:
+        if token is not None and (word := _word(last)):
+            return f"the word is written {word!r}, found {str(last)!r}"
         hint = f"; {_one_name(last, token)}" if token is not None and kind in _NAMES else ""
         return f"expected '(' after the relation {str(last)!r}, found {found}{hint}"
     if last.type in {"RPAR", "VARIABLE"}:
+        if token is not None and (word := _word(token)):
+            return f"the word is written {word!r}, found {found}"
         return _after_part(last, found, kind, bool(frames))
     return _instead_of_atom(last, found, kind)
 
@@ -106,11 +113,19 @@ def _in_atom(frame: _Frame, last: Token, found: str, kind: str) -> str:
 def _one_name(last: Token, token: Token) -> str:
     """What to do about two names side by side, which are meant as one."""
     first, second = (unquoted(name) if name.type == "QUOTED" else str(name) for name in (last, token))
+    if last.type == "BARE" and first[0] in _TYPESET:
+        return f"{first[0]} is no quote sign here: write \" before and behind the name"
     if last.end_pos != token.start_pos:
         return f"a name of several words needs quotes: {quoted(f'{first} {second}')}"
     if last.type == token.type and last[-1] == token[0]:
         return f"a quote is not doubled inside a name: write {quoted(f'{first}{token[0]}{second}')}"
     return "a name is either all between quotes or not at all"
+
+
+def _word(token: Token) -> str:
+    """The word that a name was meant as, in letters of another case."""
+    word = str(token).casefold()
+    return word if token.type == "BARE" and word in _WORDS else ""
 
 
 def _after_part(last: Token, found: str, kind: str, open_group: bool) -> str:

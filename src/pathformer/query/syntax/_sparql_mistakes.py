@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from difflib import get_close_matches
+from itertools import chain
 from urllib.parse import unquote
 
 from pathformer.errors import QuerySyntaxError
@@ -49,13 +50,26 @@ def mistake(text: str, namespace: str, seen: str, place: int) -> QuerySyntaxErro
     if found := _BLANK.search(text):
         right = f":{local_of(name_of(found[1], namespace))}"
         return QuerySyntaxError(f"no blank may stand between < and >: write {right}", text, found.start())
-    problem, where = next(_problems(text), (f"this is not SPARQL: it goes wrong at {seen}", place))
+    tokens = [token for token in _TOKEN.finditer(text) if token.lastgroup != "skip"]
+    problems = chain(_problems(text, tokens), _braces(tokens))
+    problem, where = next(problems, (f"this is not SPARQL: it goes wrong at {seen}", place))
     return QuerySyntaxError(problem, text, where)
 
 
-def _problems(text: str) -> Iterator[tuple[str, int]]:
+def _braces(tokens: Sequence[Token]) -> Iterator[tuple[str, int]]:
+    """Where a brace is missing."""
+    left = 0
+    for token in tokens:
+        left += {"{": 1, "}": -1}.get(token[0], 0)
+        if left < 0:
+            yield "this '}' closes no '{'", token.start()
+            return
+    if left:
+        yield "expected '}': a '{' is still open at the end of the query", tokens[-1].end()
+
+
+def _problems(text: str, tokens: Sequence[Token]) -> Iterator[tuple[str, int]]:
     """Problems with names and words, from left to right, each with its place."""
-    tokens = [token for token in _TOKEN.finditer(text) if token.lastgroup != "skip"]
     for number, token in enumerate(tokens):
         before, behind = tokens[:number][-2:], tokens[number + 1 :]
         if token.lastgroup == "name" and not (before and before[-1][0].upper() == "PREFIX"):
