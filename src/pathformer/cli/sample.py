@@ -22,7 +22,7 @@ __all__ = ["command"]
 
 
 def command(
-    dataset: Annotated[str, typer.Argument(help="A known name, a saved graph or a folder of splits.")],
+    dataset: Annotated[str, typer.Argument(help="A known name, a saved graph, an engine, or a folder of splits.")],
     out: Annotated[Path, typer.Option("--out", "-o", help="The folder to make.", show_default=False)],
     structure: Annotated[
         list[str] | None,
