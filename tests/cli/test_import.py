@@ -296,3 +296,14 @@ def test_an_example_of_a_bad_line_speaks_to_a_shell(tmp_path: Path) -> None:
     (tmp_path / "x.tsv").write_bytes(b"a\tr\tb\nc\tr\tcaf\xe9\n")
     told = run(tmp_path / "x.tsv", "--out", tmp_path / "x", "--skip-bad")
     assert "(byte 0xe9): say which it is with --encoding\n" in told
+
+
+def test_the_header_of_a_file_behind_another_is_told(tmp_path: Path) -> None:
+    header, rows = "id,Subject,Predicate,Object\n", "1,a,is,b\n2,b,is,object\n3,subject,is,b\n"
+    (tmp_path / "x.csv").write_text(header + rows)
+    assert "like the header" not in run(tmp_path / "x.csv", "--out", tmp_path / "x")
+    (tmp_path / "y.csv").write_text(2 * (header + rows))
+    output = run(tmp_path / "y.csv", "--out", tmp_path / "y")
+    assert "  a triple looks like the header of another file: Subject, Predicate, Object\n" in output
+    both = run(tmp_path / "x.csv", tmp_path / "y.csv", "--out", tmp_path / "both")
+    assert both.count("looks like the header") == 1

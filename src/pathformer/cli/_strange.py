@@ -28,6 +28,7 @@ def strange(graph: KnowledgeGraph, paths: Sequence[Path], format: str | None, he
         return
     if layout.headed and header is None:
         yield from _first_triple(graph, layout)
+    yield from _later_headers(graph)
     if layout.quoted:
         yield from _quoted(graph, layout)
     yield from _twins(graph)
@@ -44,6 +45,20 @@ def _first_triple(graph: KnowledgeGraph, layout: FileFormat) -> Iterator[str]:
     if alone and not any("://" in name for name in first):
         told = ", ".join(map(visible, first))
         yield f"  the first triple shares no name with the others: {told}. If it is a header, {layout.headed}"
+
+
+def _later_headers(graph: KnowledgeGraph) -> Iterator[str]:
+    """A header below the first line, as of files that were put one behind the other, is a triple of its words."""
+    import numpy as np
+
+    from pathformer.kg.formats._lines import well_known
+
+    train, names = graph.splits["train"], graph.vocabulary
+    alone = np.flatnonzero(np.bincount(train[:, 1] >> 1, minlength=len(names.relations)) == 1)  # such lines are merged
+    for head, relation, tail in train[np.isin(train[:, 1] >> 1, alone)].tolist():
+        words = names.entity(head), names.relation(relation), names.entity(tail)
+        if well_known(words) == (0, 1, 2):
+            yield f"  a triple looks like the header of another file: {', '.join(map(visible, words))}"
 
 
 def _quoted(graph: KnowledgeGraph, layout: FileFormat) -> Iterator[str]:
