@@ -212,3 +212,13 @@ def test_what_to_type_next_can_be_typed(monkeypatch: pytest.MonkeyPatch, capsys:
     alone = SimpleNamespace(kg=KnowledgeGraph.from_triples(triples[:1]), files={"report.json": b""})
     fit._tell(alone, Path("films"))
     assert f"likes({long}, ?x)" in capsys.readouterr().out
+
+
+def test_a_known_graph_is_fitted_beside_a_folder_of_its_name(
+    tmp_path: Path, fitted: list[KnowledgeGraph], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As after `fit world --out world`: nothing is looked for in that folder."""
+    KnowledgeGraph.from_triples([("a", "r", "b")]).save(tmp_path / "world" / "graph")
+    monkeypatch.chdir(tmp_path)
+    assert run("world", "--out", tmp_path / "engine").startswith("world: ")
+    assert fitted[0].triple_count > 1

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from pathformer import plugins
 from pathformer.errors import GraphFileError
 
 if TYPE_CHECKING:
@@ -27,6 +28,7 @@ __all__ = [
     "RelationNames",
     "SkipBad",
     "given",
+    "is_known",
     "without_options",
 ]
 
@@ -68,17 +70,21 @@ def given(**options: Any) -> dict[str, Any]:
     }
 
 
+def is_known(name: str) -> bool:
+    """Whether a graph that is known by name is meant, be there a file or folder that is called so or not."""
+    return name in plugins.names("pathformer.kg.datasets")
+
+
 def without_options(graph: str | Path, data: Path | None) -> KnowledgeGraph:
     """A graph for a command that has none of these options; where one would help, the message says what has it.
 
     Of an engine it is the one that the engine holds.
     """
-    from pathformer import plugins
     from pathformer.kg.datasets import load
 
-    known = str(graph) in plugins.names("pathformer.kg.datasets")
+    engine = not is_known(str(graph)) and (Path(graph) / _ENGINE).is_file()
     try:
-        return load(Path(graph) / "graph" if not known and (Path(graph) / _ENGINE).is_file() else graph, data)
+        return load(Path(graph) / "graph" if engine else graph, data)
     except GraphFileError as error:
         if not (option := re.search(r"--[a-z-]+", error.problem)):
             raise

@@ -101,7 +101,7 @@ def _format_of(paths: Sequence[Path], format: str | None) -> FileFormat | None:
     from pathformer.kg.pipes import is_pipe
     from pathformer.kg.read import sources
 
-    if not all(path.exists() or is_pipe(path) for path in paths):
+    if not paths or not all(path.exists() or is_pipe(path) for path in paths):
         return None
     found = sources(paths[0] if len(paths) == 1 else paths)
     return None if isinstance(found, Path) else file_format(found["train"][0], format)

@@ -97,7 +97,7 @@ def command(
         skip_bad=skip_bad,
     )
     graph = _read(named, data, options)
-    paths = [Path(name) for name in named]
+    paths = [Path(name) for name in named if not reading.is_known(name)]
     typer.echo(summary(graph, paths, format=format, header=header))
     if line := unread(graph, paths):
         typer.echo(line)
@@ -177,10 +177,8 @@ def _read(triples: list[str], data: Path | None, given: Mapping[str, Any]) -> Kn
 
 def _refuse_known(triples: list[str], given: Mapping[str, Any]) -> None:
     """A known graph is read as it is stored, alone: no option says how, and no file can be joined to it."""
-    from pathformer import plugins
-
     for name in triples:
-        if name in plugins.names("pathformer.kg.datasets"):
+        if reading.is_known(name):
             spelled = ", ".join(f"--{option.replace('_', '-')}" for option in given)
             other = f"leave out {spelled}" if given else "fit it alone, then add files with --update ENGINE"
             raise InputError(
