@@ -47,6 +47,8 @@ def command(
         _list()
         return
     if backend is None and settings:
+        if "=" not in settings[0]:
+            raise InputError(f"a backend is named by an option: pathformer index {engine} --backend {settings[0]}")
         raise InputError(f"{settings[0]!r} is an option of a backend: name one with --backend")
     _show_or_build(engine, backend, settings or [])
 
