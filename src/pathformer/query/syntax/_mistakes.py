@@ -114,7 +114,7 @@ def _one_name(last: Token, token: Token) -> str:
     """What to do about two names side by side, which are meant as one."""
     first, second = (unquoted(name) if name.type == "QUOTED" else str(name) for name in (last, token))
     if last.type == "BARE" and first[0] in _TYPESET:
-        return f"{first[0]} is no quote sign here: write \" before and behind the name"
+        return f'{first[0]} is no quote sign here: write " before and behind the name'
     if last.end_pos != token.start_pos:
         return f"a name of several words needs quotes: {quoted(f'{first} {second}')}"
     if last.type == token.type and last[-1] == token[0]:
