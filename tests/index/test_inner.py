@@ -21,14 +21,19 @@ from pathformer.index.lsh import LSH
 from pathformer.nn.kernels.hamming import differences
 from pathformer.nn.kernels.scan import lay_out
 from pathformer.spaces import Space
+from pathformer.spaces._beside import Beside
 
 BACKENDS = plugins.names("pathformer.index")
 SPACES = {"hermitian": (8,), "inner": (16,), "fuzzy": (16,)}  # that are inner products, and how small ones are made
+PAIRS = ("hermitian+sphere", "sphere+inner")  # two side by side, which are such as well
 OTHERS = {"l1": ("point",), "cosine": ("sphere",), "space": ("beta", "box", "cone", "gamma", "particles")}
 
 
 def space_of(name: str) -> Space:
     torch.manual_seed(0)
+    if "+" in name:
+        one, other = map(space_of, name.split("+"))
+        return Beside(one, other, 0.6)
     space: Space = plugins.load("pathformer.spaces", name).SPACE(*SPACES.get(name, (8, 12)))
     return space
 
@@ -68,6 +73,28 @@ def test_which_space_is_searched_how() -> None:
     }
 
 
+def test_two_side_by_side_are_searched_by_products_where_both_are_angles_or_such() -> None:
+    for name in PAIRS:
+        space = space_of(name)
+        measure, rows = Measure.of(space), entities_of(space, 40)
+        assert (measure.metric, measure.facts["space"]) == ("inner", "Beside")
+        points = points_of(space, rows, 9)
+        constants = measure.constants(points)
+        assert constants is not None
+        found = measure.to_all(measure.points(points), measure.rows(rows)) + constants[:, None]
+        torch.testing.assert_close(found, space.distance(points[:, None], rows).detach(), atol=1e-3, rtol=1e-4)
+    for name in ("hermitian+point", "box+sphere", "beta+hermitian"):  # of the last two products find few of the nearest
+        space = space_of(name)
+        assert Measure.of(space).metric == "space"
+        rows = entities_of(space, 40).abs()
+        points = points_of(space, rows, 9).abs()
+        near = build("exact", rows, space).search(points, 5)
+        best = space.distance(points[:, None], rows).detach().sort(dim=1).values[:, :5]
+        torch.testing.assert_close(near.distances, best, atol=1e-3, rtol=1e-4)
+        with pytest.raises(InputError, match="lsh knows .*; Beside has its own distance: use exact"):
+            build("lsh", rows, space)
+
+
 def test_completed_rows_are_of_one_length_and_have_the_same_products() -> None:
     torch.manual_seed(0)
     rows, points = torch.randn(50, 6).bfloat16(), torch.randn(7, 6)
@@ -105,7 +132,7 @@ def test_planes_at_right_angles_scatter_less_than_independent_ones() -> None:
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
-@pytest.mark.parametrize("name", SPACES)
+@pytest.mark.parametrize("name", [*SPACES, *PAIRS])
 def test_a_space_is_searched_by_its_true_distance(backend: str, name: str, tmp_path: Path) -> None:
     """Recall of the nearest, their distances in order, additions, and the same from disk."""
     space = space_of(name)
@@ -136,7 +163,7 @@ def test_a_space_is_searched_by_its_true_distance(backend: str, name: str, tmp_p
 
 
 @pytest.mark.parametrize("backend", ["hnsw", "lsh"])
-@pytest.mark.parametrize("name", SPACES)
+@pytest.mark.parametrize("name", [*SPACES, *PAIRS])
 def test_without_points_recall_is_kept_too(backend: str, name: str) -> None:
     space = space_of(name)
     entities = entities_of(space)

@@ -3,7 +3,8 @@
 b points, N entities; e, q numbers of an entity, a point; f of both as they are compared.
 
 L1 norm, angle and inner product have kernels and indexes of their own. Some spaces' distances are inner products of
-vectors that are made of the entity and of the query, with a bias or a scale: Dist(e, q) = c(q) - <-g(q), features(e)>.
+vectors that are made of the entity and of the query, with a bias or a scale: Dist(e, q) = c(q) - <-g(q), features(e)>;
+so are those of two spaces side by side that are angles or inner products.
 Every other space is searched by its own `distance`. (Divergences of Beta and Gamma distributions are inner products as
 well, but their vectors lie all on one side: of 5,000 made-up ones a graph of the largest products found a third of the
 nearest at most, however broad the walk.)
@@ -21,6 +22,7 @@ from torch.nn import functional as F  # noqa: N812 (torch's own name for it)
 from pathformer.errors import InputError
 from pathformer.nn.kernels.l1_rank import L1Table
 from pathformer.spaces import Space
+from pathformer.spaces._beside import Beside
 from pathformer.spaces._derived import Bilinear
 from pathformer.spaces.fuzzy import Fuzzy
 from pathformer.spaces.hermitian import Hermitian
@@ -52,6 +54,8 @@ class Measure:
             case Hermitian():
                 return cls("inner")
             case Inner() | Fuzzy():
+                return cls("inner", space=metric)
+            case Beside() if {cls.of(part).metric for part in metric.both} <= {"cosine", "inner"}:
                 return cls("inner", space=metric)
             case Space():
                 return cls("space", space=metric)
@@ -91,9 +95,9 @@ class Measure:
         return width if self.space is None else self.space.query_width
 
     @property
-    def _made(self) -> Bilinear | None:
+    def _made(self) -> Bilinear | Beside | None:
         """The space that makes the vectors of an inner product, where one does."""
-        return self.space if self.metric == "inner" and isinstance(self.space, Bilinear) else None
+        return self.space if self.metric == "inner" and isinstance(self.space, Bilinear | Beside) else None
 
     def rows(self, entities: Tensor) -> Tensor:
         """Entities as they are compared: (N, e) -> (N, f), those of a vector metric as they are."""

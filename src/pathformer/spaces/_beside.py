@@ -20,37 +20,60 @@ class Beside(Space):
 
     def __init__(self, one: Space, other: Space, weight: float) -> None:
         super().__init__(one.query_width + other.query_width, one.margin)
-        self._both, self.weight = (one, other), weight  # in a tuple, so that torch counts nothing twice
+        self.both, self.weight = (one, other), weight  # in a tuple, so that torch counts nothing twice
         self.entity_width = one.entity_width + other.entity_width
         self.relation_width = one.relation_width + other.relation_width
         self.query_width = self.dim
 
     def entities_of(self, rows: Tensor) -> tuple[Tensor, Tensor]:
         """The rows of each: (..., e) -> (..., e_1), (..., e_2)."""
-        one, other = rows.split([space.entity_width for space in self._both], dim=-1)
+        one, other = rows.split([space.entity_width for space in self.both], dim=-1)
         return one, other
 
     def queries_of(self, rows: Tensor) -> tuple[Tensor, Tensor]:
         """Likewise of queries: (..., q) -> (..., q_1), (..., q_2)."""
-        one, other = rows.split([space.query_width for space in self._both], dim=-1)
+        one, other = rows.split([space.query_width for space in self.both], dim=-1)
         return one, other
+
+    def anchor(self, entities: Tensor) -> Tensor:
+        """As `Space.anchor`, of each its own: (..., e) -> (..., q)."""
+        parts = zip(self.both, self.entities_of(entities), strict=True)
+        return torch.cat([space.anchor(rows) for space, rows in parts], dim=-1)
 
     def distance(self, queries: Tensor, entities: Tensor) -> Tensor:
         """As `Space.distance`."""
-        parts = zip(self._both, self.queries_of(queries), self.entities_of(entities), strict=True)
+        parts = zip(self.both, self.queries_of(queries), self.entities_of(entities), strict=True)
         one, other = (space.distance(asked, rows).float() for space, asked, rows in parts)
         return one + self.weight * other
 
     def distance_to_all(self, queries: Tensor, entities: Tensor, chunk: int = 1 << 26) -> Tensor:
         """As `Space.distance_to_all`, each space in its own way."""
-        parts = zip(self._both, self.queries_of(queries), self.entities_of(entities), strict=True)
+        parts = zip(self.both, self.queries_of(queries), self.entities_of(entities), strict=True)
         one, other = (space.distance_to_all(asked, rows, chunk) for space, asked, rows in parts)
         return one.add_(other, alpha=self.weight) if not one.requires_grad else one + self.weight * other
 
     def products(self, queries: Tensor, entities: Tensor) -> tuple[Tensor, Tensor] | None:
         """As `Space.products`, where both have them: the factors of both, one after the other."""
-        parts = zip(self._both, self.queries_of(queries), self.entities_of(entities), strict=True)
+        parts = zip(self.both, self.queries_of(queries), self.entities_of(entities), strict=True)
         one, other = (space.products(asked, rows) for space, asked, rows in parts)
         if one is None or other is None:
             return None
         return torch.cat([one[0], self.weight * other[0]], dim=-1), torch.cat([one[1], other[1]], dim=-1)
+
+    def features(self, entities: Tensor) -> Tensor:
+        """What inner products read of entities, as `Derived.features`: (..., e) -> (..., f) float32."""
+        return self._products(entities.new_zeros(0, self.query_width), entities)[1]
+
+    def factors(self, queries: Tensor) -> tuple[Tensor, Tensor]:
+        """g(q) and c(q) of Dist = c(q) + <g(q), features(e)>, as `Bilinear.factors`: (B, q) -> (B, f), (B,) float32.
+
+        c(q) is what the product lacks of any distance, that from a row of zeros say, where both are nearly nothing.
+        """
+        nowhere = queries.new_zeros(1, self.entity_width)
+        left, right = self._products(queries, nowhere)
+        return -left, self.distance_to_all(queries.float(), nowhere.float())[:, 0] + left @ right[0]
+
+    def _products(self, queries: Tensor, entities: Tensor) -> tuple[Tensor, Tensor]:
+        found = self.products(queries.float(), entities.float())
+        assert found is not None  # who asks knows what the two spaces are
+        return found
