@@ -30,7 +30,7 @@ MAIN = {
         ("scratch-", ("", "-efol")),
     )
     for queries in kinds
-}
+} | {"fast-nell995-pair"}
 RACES = {
     "recipe-race.svg": "FB15k-237 without negation: the paper's recipe and ours",
     "recipe-race-negation.svg": "FB15k-237, structures with negation: the paper's recipe and ours",

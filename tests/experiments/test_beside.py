@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -113,6 +114,17 @@ def test_what_cannot_stand_beside_is_refused_before_anything_is_trained(
     with pytest.raises(ConfigError, match=message):
         train(folder, tmp_path / "run", *(setting.format(folder) for setting in settings))
     assert not list(tmp_path.rglob("*.safetensors"))
+
+
+def test_the_pair_of_nell995_is_the_run_of_ten_structures_and_one_from_nothing() -> None:
+    pair, ten = read_run("fast-nell995-pair"), read_run("fast-nell995-efol")
+    assert (pair.model_settings, pair.training, pair.start) == (ten.model_settings, ten.training, ten.start)
+    other, scratch = second_run(pair), read_run("scratch-nell995")
+    assert other is not None
+    assert {**scratch.model_settings, "variable": "expected"} == other.model_settings
+    assert replace(scratch.training, backward=True, minutes=5.5, validations=1) == other.training
+    links = read_run(pair.start).training.minutes
+    assert (whole_minutes(pair) or 0.0) + (links or 0.0) <= 9.0  # of one card
 
 
 def test_its_time_is_that_of_both(folder: Path) -> None:

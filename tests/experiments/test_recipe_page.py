@@ -54,6 +54,9 @@ def looks(folder: str, name: str) -> dict[int, dict[str, float]]:
     return {int(line["step"]): {k.removeprefix("valid/"): 100 * v for k, v in line.items()} for line in lines}
 
 
+PAIR = "fast-nell995-pair@402s.json"
+
+
 @pytest.mark.parametrize(
     ("first", "name"),
     [
@@ -63,6 +66,8 @@ def looks(folder: str, name: str) -> dict[int, dict[str, float]]:
         ("`fast-fb15k-237-efol`", "fast-fb15k-237-efol@54s.json"),
         ("`fast-nell995`, 48 + 36 s", "fast-nell995@36s.json"),
         ("`fast-nell995-efol`", "fast-nell995-efol@72s.json"),
+        ("that one, seed 1", "fast-fb15k-237-efol@54s-seed1.json"),
+        ("`fast-nell995-pair`", PAIR),
     ],
 )
 def test_the_drawn_test_queries_are_those_recorded(first: str, name: str) -> None:
@@ -83,17 +88,24 @@ def test_the_mean_of_three_seeds_is_their_mean() -> None:
     assert f"the mean of three seeds ({each})" in WORDS
 
 
-@pytest.mark.parametrize("dataset", TEN)
-def test_negation_is_as_recorded(dataset: str) -> None:
-    figures = record_of(TEN[dataset]).figures("best")
-    told = row("| test | negation |", "**What changed since**", f"`fast-{dataset}-efol`")
+@pytest.mark.parametrize(
+    ("first", "name"),
+    [
+        *((f"`fast-{dataset}-efol`", name) for dataset, name in TEN.items()),
+        ("that one, seed 1", "fast-fb15k-237-efol@54s-seed1.json"),
+        ("`fast-nell995-pair`", PAIR),
+    ],
+)
+def test_negation_is_as_recorded(first: str, name: str) -> None:
+    figures = record_of(name).figures("best")
+    told = row("| test | negation |", "**What changed since**", first)
     assert told == [f"{figures[structure]:.1f}" for structure in NEGATED]
 
 
 @pytest.mark.parametrize(
     ("first", "name", "folder"),
     [
-        ("`fast-fb15k-237-q2b`", "fast-fb15k-237-q2b@4min.json", PACKAGED),
+        ("`fast-fb15k-237-q2b`", "fast-fb15k-237-q2b@24s.json", PACKAGED),
         ("`fast-nell995-q2b`", "fast-nell995-q2b@36s.json", PACKAGED),
         ("before, the weights of `fast-nell995`", "fast-nell995-q2b@4min-both.json", RUNS / "nell995-both-4min"),
     ],
@@ -112,7 +124,8 @@ def test_what_chose_the_run_of_nell995_is_as_recorded() -> None:
     five, ten = record_of("fast-nell995@36s.json"), record_of(TEN["nell995"])
     whole = looked(ten, (*EPFO, *NEGATION_STRUCTURES))
     best = looked(ten)[whole.index(max(whole))]
-    assert f"{best:.2f} with ten structures learned, {max(looked(five)):.2f} with five." in WORDS
+    told = f"{looked(record_of(PAIR))[-1]:.2f} with two side by side, {best:.2f} with ten structures learned, "
+    assert f"{told}{max(looked(five)):.2f} with five." in WORDS
     assert f"step {ten.weights['best']:,} of {ten.weights['last']:,}; the last ones have" in WORDS
     assert f"the last ones have {ten.figures('last')['avg']:.1f} on test" in WORDS
 
@@ -124,7 +137,9 @@ def test_what_time_gives_queries_is_as_recorded() -> None:
     after = [f"{look['seconds']:.0f}" for look in record.curve]
     assert f"has {told[0]} on validation after {after[0]} seconds and {told[-1]} after {after[-1]}." in WORDS
     last = record.figures("last")
-    assert f"has {last['avg negation']:.1f}, and without negation that run {last['avg']:.1f};" in WORDS
+    other = record_of("fast-fb15k-237-efol@54s-seed1.json").figures("last")
+    again = f"(seed 1: {other['avg negation']:.1f} and {other['avg']:.1f});"
+    assert f"has {last['avg negation']:.1f}, and without negation that run {last['avg']:.1f} {again}" in WORDS
 
 
 def test_the_goals_are_judged_by_what_was_recorded() -> None:
@@ -135,9 +150,34 @@ def test_the_goals_are_judged_by_what_was_recorded() -> None:
     for dataset, title in (("fb15k-237", "FB15k-237"), ("nell995", "NELL995")):
         figures = record_of(TEN[dataset]).figures("best")
         assert figures["avg negation"] >= 8.5
-        assert reached[f"{title} with negation, 8.5"] == f"{figures['avg negation']:.1f}"
-    assert reached["NELL995 without negation, 32.0"] == f"{figures['avg']:.1f}"
-    assert f"**missed by {32.0 - round(figures['avg'], 1):.1f}**" in PAGE
+        if dataset == "fb15k-237":
+            assert reached[f"{title} with negation, 8.5"] == f"{figures['avg negation']:.1f}"
+    pair = record_of(PAIR)
+    assert pair.figures("best")["avg"] >= 32.0
+    assert reached["NELL995 without negation, 32.0"] == f"{pair.figures('best')['avg']:.1f}"
+    assert reached["NELL995 with negation, 8.5"] == f"{pair.figures('best')['avg negation']:.1f}"
+    assert f"one seed; {figures['avg']:.1f} by one model" in PAGE
+    assert f"With the last weights of both the pair has {pair.figures('last')['avg']:.2f}." in PAGE
+    minutes = ((pair.before or 0.0) + pair.seconds) / 60
+    assert minutes < 9.0
+    assert reached["at most nine minutes on one H200"] == f"1.2 to 2; side by side {minutes:.1f}"
+
+
+def test_two_side_by_side_are_as_logged() -> None:
+    folder, pair = RUNS / "nell995-pair", record_of(PAIR)
+    first, second, both = section("| NELL995 | updates |", "All nine gain")[2:]
+    for name, line, step in (("first", first, pair.weights["best"]), ("second", second, None)):
+        kept = [json.loads(text) for text in (folder / f"log-{name}.jsonl").read_text(encoding="utf-8").splitlines()]
+        (look,) = (
+            one for one in kept if one["step"] == (step or int(line[1].replace(",", ""))) and "beside" not in one
+        )
+        assert line[1] == f"{look['step']:,}"
+        figures = [100 * look[f"valid/{structure}"] for structure in EPFO]
+        assert line[2:] == [f"{sum(figures) / 9:.2f}", *(f"{figure:.1f}" for figure in figures)]
+    assert both[2:] == [f"{looked(pair)[-1]:.2f}", *(f"{pair.curve[-1][structure]:.1f}" for structure in EPFO)]
+    trial = (RUNS / "nell995-side-by-side.txt").read_text(encoding="utf-8")
+    for line in section("| side by side with `fast`", "Two that learned in the same way")[2:]:
+        assert line[1] in trial, line
 
 
 LINKS = {  # how lines of the two tables begin -> of each, the logs of links and of queries

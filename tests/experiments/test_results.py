@@ -124,11 +124,13 @@ def test_twenty_minutes_and_seventeen_stand_beside_each_other() -> None:
 def test_our_own_recipe_has_the_averages_of_its_records() -> None:
     lines = {
         "`fast-fb15k-237`, seeds 0, 1, 2": ("fast-fb15k-237", "avg", ("", "seed1", "seed2")),
-        "`fast-fb15k-237-efol`, without negation": ("fast-fb15k-237-efol", "avg", ("",)),
-        "`fast-fb15k-237-efol`, negation": ("fast-fb15k-237-efol", "avg negation", ("",)),
+        "`fast-fb15k-237-efol`, without negation, seeds 0, 1": ("fast-fb15k-237-efol", "avg", ("", "seed1")),
+        "`fast-fb15k-237-efol`, negation, seeds 0, 1": ("fast-fb15k-237-efol", "avg negation", ("", "seed1")),
         "`fast-nell995`": ("fast-nell995", "avg", ("",)),
         "`fast-nell995-efol`, without negation": ("fast-nell995-efol", "avg", ("",)),
         "`fast-nell995-efol`, negation": ("fast-nell995-efol", "avg negation", ("",)),
+        "`fast-nell995-pair`, without negation": ("fast-nell995-pair", "avg", ("",)),
+        "`fast-nell995-pair`, negation": ("fast-nell995-pair", "avg negation", ("",)),
         "`fast-fb15k-237-q2b`": ("fast-fb15k-237-q2b", "avg", ("",)),
         "`fast-nell995-q2b`": ("fast-nell995-q2b", "avg", ("",)),
     }

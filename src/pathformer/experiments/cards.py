@@ -12,7 +12,7 @@ import torch
 from pathformer.engine.card import Card
 from pathformer.errors import InputError
 from pathformer.evaluation.report import Report
-from pathformer.experiments.beside import PAIR, second_run
+from pathformer.experiments.beside import PAIR, second_run, whole_minutes
 from pathformer.experiments.keep import changes_of, plain_settings, run_of, seconds_before, trained_on
 from pathformer.experiments.records import Record
 from pathformer.experiments.settings import Run, read_run, run_names
@@ -91,9 +91,15 @@ def card_of_record(record: Record) -> Card:
         commit=record.commit,
         date=record.date[:10],  # the hour tells records apart, and is for nobody else
         probabilities=_NO_PROBABILITIES,
-        remark=record.note,
+        remark=record.note or _beside(record.settings),
         commands=[_train(record.run, record.minutes, record.changes)],
     )
+
+
+def _beside(settings: Mapping[str, Any]) -> str:
+    """What was trained after it, where its points stand beside those of another."""
+    name, weight = settings.get("beside"), settings.get("beside_weight")
+    return f"The points of {name}, trained after it, stand beside its own; they count {weight}." if name else ""
 
 
 def _renewed(settings: Mapping[str, Any], steps: int) -> str:
@@ -106,9 +112,10 @@ def paper_figures(run: Run) -> Mapping[str, float]:
     """What the paper prints for a run; for one of another recipe, what it prints for the same data and queries."""
     if run.paper.mrr:
         return run.paper.mrr
-    name = f"{run.dataset}-{run.trained}"
-    same = read_run(name) if name in run_names() else None
-    return same.paper.mrr if same is not None and same.queries == run.queries else {}
+    kinds = ("epfo", "efol") if run.beside else (run.trained,)  # a pair is there for both
+    names = [name for kind in kinds if (name := f"{run.dataset}-{kind}") in run_names()]
+    same = [found for name in names if (found := read_run(name)).queries == run.queries]
+    return {name: value for found in same for name, value in found.paper.mrr.items()}
 
 
 def _graph(dataset: str) -> dict[str, Any]:
@@ -164,9 +171,16 @@ def _command(run: Run, stored: Mapping[str, Any], folder: str) -> str:
 
 def _train(name: str, minutes: float | None, changes: Mapping[str, Any]) -> str:
     """The command of a run file, its time and what differs from it."""
-    time = {} if minutes is None or minutes == read_run(name).training.minutes else {"training.minutes": minutes}
+    run = read_run(name)
+    time = {} if minutes is None or minutes == whole_minutes(run) else {"training.minutes": _own(run, minutes)}
     settings = (shlex.quote(setting_words(*item)) for item in {**time, **changes}.items())
     return " ".join(["pathformer train", name, *settings])
+
+
+def _own(run: Run, minutes: float) -> float:
+    """What of a box is the first run's, where another is trained after it."""
+    other = second_run(run)
+    return minutes if other is None else round(minutes - (other.training.minutes or 0.0), 4)
 
 
 def _machine(machine: Mapping[str, Any]) -> str:

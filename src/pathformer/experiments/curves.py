@@ -35,8 +35,12 @@ class Curve:
 
 
 def group_of(record: Record) -> tuple[str, tuple[str, ...]]:
-    """The average that a run is judged by, and its structures: negation where it was trained, else the nine others."""
-    return ("avg negation", NEGATION_STRUCTURES) if record.settings.get("trained") == "efol" else ("avg", EPFO)
+    """The average that a run is judged by, and its structures: negation where it was trained, else the nine others.
+
+    What stands beside another is there for these, too.
+    """
+    negated = record.settings.get("trained") == "efol" and not record.settings.get("beside")
+    return ("avg negation", NEGATION_STRUCTURES) if negated else ("avg", EPFO)
 
 
 def curve_of_record(record: Record, label: str) -> Curve:

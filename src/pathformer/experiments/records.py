@@ -31,8 +31,8 @@ class Record:
     run: str  # the run file's name
     variant: str = ""  # a word for settings that differ from the run file's on purpose; empty: the paper's row
     minutes: float | None  # the box of time; none: the run went by steps
-    steps: int
-    seconds: float  # of training, validation included
+    steps: int  # of the run itself, not of one beside it
+    seconds: float  # of training, validation included; of a run and the one beside it together
     before: float | None = 0.0  # seconds of the run that its tables start from; none: not known
     queries_per_second: float | None = None  # median over the run
     waited: float | None = None  # seconds of it in which fresh queries were not ready; none: it takes none, or not kept
