@@ -30,6 +30,7 @@ CASES: list[tuple[str, dict[str, Any]]] = [
     ("gqe", {}),
     ("mlp", {}),
     ("mlp-mixer", {}),
+    ("pair", {part: {**SMALL["pair"][part], "dropout": 0.0} for part in ("one", "other")} | {"denies": False}),
     ("pathformer", {"space": "box", "layers": 1, "margin": 30.0, "dropout": 0.0}),
     ("pathformer", {"space": "beta", "layers": 1, "margin": 60.0, "dropout": 0.0}),
     ("q2b", {}),

@@ -114,6 +114,13 @@ class Batch:
         return tuple(torch.from_numpy(np.isin(part, self.layout.roots)).to(self.device) for part in numbers)
 
     @cached_property
+    def positive(self) -> Tensor:
+        """1 for disjuncts of queries without a negation, 0 for the others: (D,) float32."""
+        blocks = self.layout.blocks
+        found = np.repeat([not block.structure.negated for block in blocks], [block.count for block in blocks])
+        return torch.from_numpy(found[self.layout.owners].astype(np.float32)).to(self.device)
+
+    @cached_property
     def whole(self) -> Whole:
         """Its queries as one sequence each, for methods that read them whole, which alone pay for it."""
         return Whole.of(self.layout, self.device)

@@ -14,7 +14,6 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, field
 from typing import ClassVar
 
-import numpy as np
 import torch
 from torch import Tensor, nn
 
@@ -89,15 +88,8 @@ class Pair(Model):
             made.embed(batch, ids, Reading(table)) for made, table in zip((self.one, self.other), tables, strict=True)
         )
         if not self.config.denies and batch.layout.negated:
-            other = other * self._positive(batch)
+            other = other * batch.positive[:, None]
         return torch.cat([one, other.to(one.dtype)], dim=1)
-
-    def _positive(self, batch: Batch) -> Tensor:
-        """1 for the disjuncts of queries without a negation, 0 for others: (D, 1)."""
-        blocks = batch.layout.blocks
-        positive = np.repeat([not block.structure.negated for block in blocks], [block.count for block in blocks])
-        chosen = torch.from_numpy(positive[batch.layout.owners].astype(np.float32))
-        return chosen.to(batch.device)[:, None]
 
 
 METHOD = Pair
