@@ -10,7 +10,6 @@ of the test are its, of the best weights and of the last.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
@@ -25,9 +24,19 @@ from pathformer.models.pair import Pair
 from pathformer.models.pathformer import Pathformer
 from pathformer.query.structures import STRUCTURES
 from pathformer.training import checkpoint
-from pathformer.training.logs import LOG, read_log
+from pathformer.training.logs import LOG, JsonLines, read_log
 
-__all__ = ["BESIDE", "PAIR", "joined", "note_pair", "second_run", "whole_minutes", "write_pair"]
+__all__ = [
+    "BESIDE",
+    "PAIR",
+    "figures_file",
+    "joined",
+    "kinds",
+    "note_pair",
+    "second_run",
+    "whole_minutes",
+    "write_pair",
+]
 
 BESIDE = "second"  # the folder of the second run, in the first one's
 PAIR = "pair.safetensors"
@@ -60,6 +69,24 @@ def whole_minutes(run: Run) -> float | None:
     return round(own + other.training.minutes, 4)
 
 
+def kinds(folder: Path) -> tuple[str, ...]:
+    """The weights that both can be joined with: the last, and the best where either was validated."""
+    validated = any((place / "best.safetensors").is_file() for place in (folder, folder / BESIDE))
+    return ("last", "best") if validated else ("last",)
+
+
+def figures_file(file: Path, ending: str) -> Path | None:
+    """The test figures of a checkpoint, `json` or `md`, if they were ranked.
+
+    In a folder with a pair they are the pair's, which is of the best weights; those of the first run alone have none.
+    """
+    folder = file.parent
+    if (folder / PAIR).is_file() and file.name != PAIR:
+        return None
+    found = folder / f"test-{kinds(folder)[-1] if file.name == PAIR else file.stem}.{ending}"
+    return found if found.is_file() else None
+
+
 def joined(run: Run, folder: Path, kind: str, device: torch.device) -> tuple[Pair, dict[str, Any]]:
     """Both with their weights of a kind, "best" or "last", and the facts of a checkpoint of them."""
     (one, facts), (other, theirs) = (_load(place, kind, device) for place in (folder, folder / BESIDE))
@@ -82,19 +109,21 @@ def write_pair(folder: Path, pair: Pair, facts: Mapping[str, Any]) -> Path:
     return folder / PAIR
 
 
-def note_pair(folder: Path, report: Report) -> None:
-    """Add to the first run's log what both have on validation queries, after the time of both; once."""
+def note_pair(folder: Path, report: Report | None) -> None:
+    """Add to the first run's log the time of both and what they have on validation queries, if any; once."""
     log, theirs = read_log(folder / LOG), read_log(folder / BESIDE / LOG)
     if any(BESIDE in line for line in log):
         return
     seconds = max(line["seconds"] for line in theirs)
-    line = {
-        "step": max(line["step"] for line in log),
+    step = max(line["step"] for line in log)
+    figures = {
         "seconds": max(line["seconds"] for line in log) + seconds,
         BESIDE: seconds,
         "memory_gb": max((line["memory_gb"] for line in (*log, *theirs) if "memory_gb" in line), default=None),
-        "valid/mrr": report.mrr,
-        **{f"valid/{name}": scores.mrr for name, scores in report.scores.items()},
     }
-    with (folder / LOG).open("a", encoding="utf-8") as file:
-        file.write(json.dumps({name: value for name, value in line.items() if value is not None}) + "\n")
+    if report is not None:
+        figures["valid/mrr"] = report.mrr
+        figures |= {f"valid/{name}": scores.mrr for name, scores in report.scores.items()}
+    lines = JsonLines(folder / LOG, step)  # which takes back a line that a kill cut short
+    lines.write(step, {name: value for name, value in figures.items() if value is not None})
+    lines.close()

@@ -63,14 +63,24 @@ class Box:
     @property
     def file_name(self) -> str:
         """Of its record."""
-        minutes = beside.whole_minutes(self.read())
-        return record_name(Path(self.run).stem, minutes or self.minutes, 0, self.variant)
+        return record_name(Path(self.run).stem, self.whole, 0, self.variant)
+
+    @property
+    def whole(self) -> float:
+        """Its minutes, and those of a run beside it that goes by the clock."""
+        return beside.whole_minutes(self.read()) or self.minutes
 
 
 def _training_of(file: str) -> tuple[object, ...]:
     run = read_run(file)
-    start, second = (run.start, run.start_minutes, run.start_members), beside.second_run(run)
-    return run.dataset, run.trained, run.method, run.model_settings, run.training, start, second, run.beside_weight
+    other = beside.second_run(run)
+    return _alike(run), None if other is None else (_alike(other), run.beside_weight)
+
+
+def _alike(run: Run) -> tuple[object, ...]:
+    """All that decides a run's weights; which queries it is ranked on is nothing of it."""
+    start = (run.start, run.start_minutes, run.start_members)
+    return run.dataset, run.trained, run.method, run.model_settings, run.training, start
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -67,7 +67,7 @@ def _one_by_one(
         with alarm(None if deadline is None else deadline - time.monotonic() - GRACE):
             for box in boxes:
                 spare = float("inf") if deadline is None else deadline - time.monotonic() - GRACE
-                if spare <= 0 or (whole and spare < 60 * box.minutes + ranking):
+                if spare <= 0 or (whole and spare < 60 * box.whole + ranking):
                     break
                 display.say(f"{box.name}: {len(filled.left)} to go")
                 try:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +13,8 @@ import torch
 from pathformer.engine.card import Card
 from pathformer.errors import InputError
 from pathformer.evaluation.report import Report
-from pathformer.experiments.beside import PAIR, second_run, whole_minutes
-from pathformer.experiments.keep import changes_of, plain_settings, run_of, seconds_before, trained_on
+from pathformer.experiments.beside import BESIDE, PAIR, figures_file, second_run
+from pathformer.experiments.keep import before_all, changes_of, plain_settings, run_of, seconds_before, trained_on
 from pathformer.experiments.records import Record
 from pathformer.experiments.settings import Run, read_run, run_names
 from pathformer.experiments.tables.captions import setting_words
@@ -28,7 +29,7 @@ _NO_PROBABILITIES = "The weights alone give distances, no probabilities: those c
 
 
 def card_of_run(file: Path) -> Card:
-    """The card of a run, by one of its checkpoints, `best.safetensors` or `last.safetensors`."""
+    """The card of a run, by one of its checkpoints: `pair.safetensors`, `best.safetensors`, `last.safetensors`."""
     return Card(**{"probabilities": _NO_PROBABILITIES, **run_facts(file)})
 
 
@@ -36,7 +37,8 @@ def run_facts(file: Path) -> dict[str, Any]:
     """What a checkpoint, the log and the reports beside it say for a card, in plain values."""
     facts = checkpoint.read_facts(file)
     run, stored = read_run(base=facts["settings"]), plain_settings(facts["settings"])
-    log = read_log(file.parent / LOG)
+    both = file.name == PAIR
+    log = [line for line in read_log(file.parent / LOG) if both or BESIDE not in line]
     machine = facts.get("machine", {})
     steps = max((line["step"] for line in log), default=facts["step"])
     return {
@@ -53,11 +55,12 @@ def run_facts(file: Path) -> dict[str, Any]:
         "seed": run.training.seed,
         "steps": steps,
         "seconds": max((line["seconds"] for line in log), default=facts["seconds"]),
-        "before": seconds_before(file.parent, run.start, run.start_members),
+        "before": before_all(file.parent, run) if both else seconds_before(file.parent, run.start, run.start_members),
         "memory_gb": max((line["memory_gb"] for line in log if "memory_gb" in line), default=None),
         "machine": _machine(machine),
         "commit": facts.get("commit", ""),
         "version": facts["version"],
+        "remark": _beside(stored) if both else "",
         "commands": [_command(run, stored, file.parent.name)],
         **_figures(file, run),
     }
@@ -92,7 +95,7 @@ def card_of_record(record: Record) -> Card:
         date=record.date[:10],  # the hour tells records apart, and is for nobody else
         probabilities=_NO_PROBABILITIES,
         remark=record.note or _beside(record.settings),
-        commands=[_train(record.run, record.minutes, record.changes)],
+        commands=[_train(record.run, record.settings.get("training.minutes", record.minutes), record.changes)],
     )
 
 
@@ -137,7 +140,7 @@ def _parameters(run: Run, settings: Mapping[str, Any], graph: Mapping[str, Any])
     """Numbers of a model that is not at hand, and of the one beside it, counted on ones without memory."""
     own = {name.removeprefix("model."): value for name, value in settings.items() if name.startswith("model.")}
     models = [(run.method, own)]
-    if settings.get("beside") and (other := second_run(run)) is not None:
+    if (other := second_run(_as_kept(run, settings))) is not None:
         models.append((other.method, other.model_settings))
     with torch.device("meta"):
         sizes = [
@@ -147,10 +150,17 @@ def _parameters(run: Run, settings: Mapping[str, Any], graph: Mapping[str, Any])
     return {name: sum(size[name] for size in sizes) for name in sizes[0]}
 
 
+def _as_kept(run: Run, settings: Mapping[str, Any]) -> Run:
+    """A run file with what its record says of data and of the run beside it."""
+    names = ("dataset", "queries", "trained", "beside")
+    told = {name: settings[name] for name in names if name in settings}
+    return replace(run, **{"beside": "", **told}, beside_settings=tuple(settings.get("beside_settings", ())))
+
+
 def _figures(file: Path, run: Run) -> dict[str, Any]:
     """Those of the test, where it was ranked with these weights."""
-    path = file.parent / f"test-{'best' if file.name == PAIR else file.stem}.json"
-    if not path.is_file():
+    path = figures_file(file, "json")
+    if path is None:
         return {}
     report = Report.from_json(path.read_text(encoding="utf-8"))
     return {
@@ -170,17 +180,10 @@ def _command(run: Run, stored: Mapping[str, Any], folder: str) -> str:
 
 
 def _train(name: str, minutes: float | None, changes: Mapping[str, Any]) -> str:
-    """The command of a run file, its time and what differs from it."""
-    run = read_run(name)
-    time = {} if minutes is None or minutes == whole_minutes(run) else {"training.minutes": _own(run, minutes)}
+    """The command of a run file, its own time and what differs from it; what is beside it has its time among these."""
+    time = {} if minutes is None or minutes == read_run(name).training.minutes else {"training.minutes": minutes}
     settings = (shlex.quote(setting_words(*item)) for item in {**time, **changes}.items())
     return " ".join(["pathformer train", name, *settings])
-
-
-def _own(run: Run, minutes: float) -> float:
-    """What of a box is the first run's, where another is trained after it."""
-    other = second_run(run)
-    return minutes if other is None else round(minutes - (other.training.minutes or 0.0), 4)
 
 
 def _machine(machine: Mapping[str, Any]) -> str:

@@ -17,6 +17,7 @@ from pathformer.engine.heldout import draw_questions
 from pathformer.engine.judge import all_but, find_predictions, fit_calibration, judge_calibration
 from pathformer.engine.scale import scale_for
 from pathformer.errors import InputError
+from pathformer.experiments.beside import PAIR, figures_file
 from pathformer.experiments.cards import run_facts
 from pathformer.experiments.measure import find_checkpoint
 from pathformer.index import build as build_index
@@ -55,8 +56,8 @@ def engine_of_run(
 
 def _report(file: Path, name: str) -> dict[str, bytes]:
     """The test figures of a checkpoint as the report of its engine, where they were ranked."""
-    found = file.parent / f"test-{file.stem}.md"
-    if not found.is_file():
+    found = figures_file(file, "md")
+    if found is None:
         return {}
     page = f"# {name}\n\nTest queries, in percent.\n\n{found.read_text(encoding='utf-8')}"
     return {"report.md": page.encode()}
@@ -68,8 +69,14 @@ def _checkpoint(path: Path) -> Path:
     if not file.is_file():
         there = "holds neither an engine nor a run" if path.is_dir() else "does not exist"
         raise InputError(f"{path} {there}: make one with `pathformer fit TRIPLES --out DIR` or `pathformer train RUN`")
-    if "settings" not in checkpoint.read_facts(file):
+    facts = checkpoint.read_facts(file)
+    if "settings" not in facts:
         raise InputError(f"{file} is no checkpoint of `pathformer train`: it does not say of which dataset it is")
+    if path.is_dir() and file.name != PAIR and (other := facts["settings"].get("beside")):
+        raise InputError(
+            f"{path} is not finished: {other} is yet to be trained beside it; the same `pathformer train` goes on,"
+            f" and {file} is the first run alone"
+        )
     return file
 
 

@@ -16,7 +16,7 @@ from pathformer.errors import InputError
 from pathformer.evaluation.metrics import HITS
 from pathformer.evaluation.report import Report
 from pathformer.experiments import first
-from pathformer.experiments.beside import PAIR, whole_minutes
+from pathformer.experiments.beside import BESIDE, PAIR, second_run, whole_minutes
 from pathformer.experiments.machine import commit as commit_here
 from pathformer.experiments.machine import device_facts
 from pathformer.experiments.records import Record
@@ -27,6 +27,7 @@ from pathformer.training.logs import LOG, read_log
 
 __all__ = [
     "START",
+    "before_all",
     "changes_of",
     "curve_of",
     "figures_of",
@@ -75,7 +76,7 @@ def record_of(
         minutes=whole_minutes(settings),
         steps=max(line["step"] for line in log),
         seconds=round(max(line["seconds"] for line in log), 1),
-        before=seconds_before(folder, settings.start, settings.start_members),
+        before=before_all(folder, settings),
         queries_per_second=round(statistics.median(rates)) if rates else None,
         waited=round(sum(waits), 1) if waits else None,
         queries=next(iter(reports.values())).about["queries"],
@@ -133,6 +134,17 @@ def seconds_before(folder: Path, start: str, members: int = 1) -> float | None:
         if files and all(file.is_file() for file in files):
             return round(sum(float(checkpoint.read_facts(file)["seconds"]) for file in files), 1)
     return None
+
+
+def before_all(folder: Path, run: Run) -> float | None:
+    """The same of a run and of the one that is trained after it, whose points stand beside its own."""
+    own, other = seconds_before(folder, run.start, run.start_members), second_run(run)
+    if other is None or not other.start:
+        return own
+    if other.start == run.start and first.checkpoints(run.start):
+        return own  # trained once for both
+    theirs = seconds_before(folder / BESIDE, other.start, other.start_members)
+    return None if own is None or theirs is None else round(own + theirs, 1)
 
 
 def run_of(settings: Run) -> str:

@@ -149,18 +149,15 @@ def _train_beside(
     if not after.finished:
         return Outcome(result=after, reports={})
     pair, facts = beside.joined(run, folder, "best", place)
-    if "valid" in material.sets.splits:
-        report = _validation(run, pair, material.sets)()
-        beside.note_pair(folder, report)
+    report = _validation(run, pair, material.sets)() if "valid" in material.sets.splits else None
+    if report is not None:
         display.say(f"both: validation MRR {100 * report.mrr:.2f}")
-    file = beside.write_pair(folder, pair, facts)
+    beside.note_pair(folder, report)
+    file = beside.write_pair(folder, pair, {**facts, "valid_mrr": None if report is None else report.mrr})
     reports: dict[str, Report] = {}
-    if test and "test" in material.sets.splits:
-        kinds = {"last": result.last, "best": result.best or result.last}
-        steps = {kind: int(checkpoint.read_facts(path)["step"]) for kind, path in kinds.items()}
-        for kind, step in steps.items():
-            ranked = pair if kind == "best" else beside.joined(run, folder, kind, place)[0]
-            reports[kind] = _ranked(run, ranked, material.sets, folder, kind, step)
+    for kind in beside.kinds(folder) if test and "test" in material.sets.splits else ():
+        ranked, its = (pair, facts) if kind == "best" else beside.joined(run, folder, kind, place)
+        reports[kind] = _ranked(run, ranked, material.sets, folder, kind, int(its["step"]))
     (folder / CARD).write_text(card_of_run(file).markdown(), encoding="utf-8")
     return Outcome(result=replace(result, seconds=result.seconds + after.seconds), reports=reports)
 

@@ -127,7 +127,7 @@ class _Side:
     def _fits(self, box: Box) -> bool:
         spare = self.deadline - monotonic() - self.grace
         reading = _READING if self.running and not self._is_read(box) else 0.0
-        return spare > reading and (not self.whole or spare >= 60 * box.minutes + _RANKING + reading)
+        return spare > reading and (not self.whole or spare >= 60 * box.whole + _RANKING + reading)
 
     def _is_read(self, box: Box) -> bool:
         return all(map(self.shelf.holds, self.runs[box.name]))

@@ -1,0 +1,309 @@
+"""What a run with another beside it is afterwards: killed, changed, judged elsewhere, kept, and made an engine."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import shutil
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+import training_toy as toy
+from typer.testing import CliRunner
+
+import pathformer as pf
+from pathformer.cli import app
+from pathformer.engine.engine import Engine
+from pathformer.engine.forms import FORMS
+from pathformer.engine.question import read_question
+from pathformer.engine.reindex import reindex
+from pathformer.engine.update import update_engine
+from pathformer.errors import CheckpointError, ConfigError, InputError
+from pathformer.experiments.beside import BESIDE, PAIR, figures_file, kinds, whole_minutes
+from pathformer.experiments.boxes import Box, fill
+from pathformer.experiments.cards import card_of_record, card_of_run, run_facts
+from pathformer.experiments.deploy import engine_of_run
+from pathformer.experiments.keep import before_all
+from pathformer.experiments.measure import find_checkpoint
+from pathformer.experiments.records import Record, read_records
+from pathformer.experiments.run import Outcome, train_run
+from pathformer.experiments.settings import read_run
+from pathformer.kg.knowledge import KnowledgeGraph
+from pathformer.models.pair import Pair
+from pathformer.training import checkpoint
+from pathformer.training.logs import LOG, read_log
+
+pytestmark = pytest.mark.usefixtures("one_thread")
+
+ROOT = Path(__file__).parents[2]
+MODEL = 'queries = "drawn"\nvalid_queries = 9\n[model]\ndim = 16\nlayers = 1\nheads = 2\nspace = "{}"\n'
+TRAINING = "[training]\nsteps = 6\nbatch = 8\nvalidations = 1\nturns = false\n"
+QUESTIONS = ("?x : r0(e3, ?v) & r1(?v, ?x)", "?x : r0(e3, ?x) & !r1(e5, ?x)", "?x : r0(e3, ?x) | r1(e5, ?x)")
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A graph, run files, and in `run` one that is finished."""
+    folder = tmp_path_factory.mktemp("beside")
+    graph = toy.save_graph(folder / "graph")
+    (folder / "second.toml").write_text(f'dataset = "{graph}"\n' + MODEL.format("sphere") + TRAINING)
+    first = f'dataset = "{graph}"\ntrained = "efol"\nbeside = "{folder / "second.toml"}"\n'
+    (folder / "first.toml").write_text(first + MODEL.format("hermitian") + TRAINING)
+    assert train(folder, folder / "run").result.finished
+    return folder
+
+
+@pytest.fixture
+def run(folder: Path, tmp_path: Path) -> Path:
+    """A copy of the finished one."""
+    return Path(shutil.copytree(folder / "run", tmp_path / "run"))
+
+
+def train(folder: Path, out: Path, *settings: str, test: bool = True) -> Outcome:
+    run = read_run(folder / "first.toml", settings)
+    return train_run(run, out, device="cpu", display=toy.quiet(), test=test)
+
+
+def command(*arguments: str | Path) -> str:
+    done = CliRunner(env={"COLUMNS": "160"}).invoke(app, [*map(str, arguments)])
+    if done.exception is not None:
+        raise done.exception
+    return done.output
+
+
+# --- the run ----------------------------------------------------------------------------------------------------------
+
+
+def test_a_kill_after_the_second_run_leaves_nothing_but_the_rest_to_do(folder: Path, run: Path) -> None:
+    """Before anything is noted, while it is noted, and before both are written."""
+    whole, log = checkpoint.read(run / PAIR).tensors, (run / LOG).read_text()
+    before, noted = "".join(log.splitlines(keepends=True)[:-1]), log.splitlines(keepends=True)[-1]
+    for left in (before, before + noted[:30], log):
+        (run / PAIR).unlink()
+        (run / LOG).write_text(left)
+        with pytest.raises(
+            InputError, match=r"run is not finished: .*second\.toml is yet to be trained beside it; the"
+        ):
+            engine_of_run(run)
+        assert train(folder, run).result.finished
+        again = checkpoint.read(run / PAIR).tensors
+        assert all(torch.equal(whole[name], again[name]) for name in whole)
+        assert (run / LOG).read_text() == log
+
+
+def test_other_settings_of_the_second_are_refused(folder: Path, run: Path) -> None:
+    for setting, told in (
+        ("beside_settings=['model.dim=8']", "beside_settings"),
+        ("beside_weight=0.3", "beside_weight"),
+    ):
+        with pytest.raises(CheckpointError, match=f"run holds a run with other settings: {told}.*start it anew"):
+            train(folder, run, setting)
+    second = folder / "second.toml"
+    words = second.read_text()
+    try:
+        second.write_text(words.replace("steps = 6", "steps = 7"))
+        with pytest.raises(CheckpointError, match=r"second holds a run with other settings: training\.steps"):
+            train(folder, run)
+    finally:
+        second.write_text(words)
+
+
+def test_without_the_test_both_are_kept_and_it_can_follow(folder: Path, tmp_path: Path) -> None:
+    out = tmp_path / "run"
+    assert train(folder, out, test=False).reports == {}
+    assert not list(out.rglob("test-*"))
+    assert "Nothing was measured." in (out / "MODEL_CARD.md").read_text()
+    assert engine_of_run(out, asked=0).files == {}
+    assert set(train(folder, out).reports) == {"last", "best"}
+    assert "Nothing was measured." not in (out / "MODEL_CARD.md").read_text()
+
+
+def test_without_validation_queries_the_last_weights_are_joined(folder: Path, tmp_path: Path) -> None:
+    kg = KnowledgeGraph.open(folder / "graph")
+    names = kg.vocabulary
+    triples = [
+        (names.entities[h], names.relations[r // 2], names.entities[t]) for h, r, t in kg.splits["train"].tolist()
+    ]
+    bare = KnowledgeGraph.from_triples(triples, name="bare").save(tmp_path / "bare")
+    settings = (f"dataset={bare}", f"beside_settings=['dataset={bare}']")
+    out = tmp_path / "run"
+    assert train(folder, out, *settings).reports == {}
+    assert kinds(out) == ("last",)
+    log, theirs = read_log(out / LOG), read_log(out / BESIDE / LOG)
+    assert log[-1]["seconds"] == pytest.approx(log[-2]["seconds"] + theirs[-1]["seconds"])  # the time of both is told
+    assert "valid/mrr" not in log[-1]
+    assert checkpoint.read_facts(out / PAIR)["valid_mrr"] is None
+    assert engine_of_run(out, asked=0).model.name == "pair"
+
+
+def test_best_weights_are_said_to_be_such_where_there_are_any(folder: Path, tmp_path: Path) -> None:
+    out = tmp_path / "run"
+    none = ("training.validations=0", "beside_settings=['training.validations=0']")
+    assert set(train(folder, out, *none).reports) == {"last"}
+    assert figures_file(out / PAIR, "json") == out / "test-last.json"
+    assert card_of_run(out / PAIR).figures
+
+
+# --- its records and cards --------------------------------------------------------------------------------------------
+
+
+def test_the_first_run_alone_is_not_given_the_figures_or_the_time_of_both(run: Path) -> None:
+    log = read_log(run / LOG)
+    both, alone = run_facts(run / PAIR), run_facts(run / "best.safetensors")
+    assert (both["method"], alone["method"]) == ("pair", "pathformer")
+    assert (both["seconds"], alone["seconds"]) == (log[-1]["seconds"], log[-2]["seconds"])
+    assert both["figures"]
+    assert "figures" not in alone
+    assert both["remark"].endswith("second.toml, trained after it, stand beside its own; they count 0.6.")
+    assert alone["remark"] == ""
+    assert engine_of_run(run / "best.safetensors", asked=0).files == {}
+
+
+def test_the_time_before_is_that_of_both(folder: Path, tmp_path: Path) -> None:
+    start = tmp_path / "start.toml"
+    start.write_text("")
+    settings = [f"start={start}", f"beside_settings=['start={start}']"]
+    one, two = (read_run(folder / "first.toml", part) for part in (settings[:1], settings))
+    assert before_all(tmp_path, two) is None  # neither is there
+    checkpoint.write(tmp_path / "start" / "last.safetensors", {"seconds": 20.0}, {})
+    assert (before_all(tmp_path, one), before_all(tmp_path, two)) == (20.0, None)
+    checkpoint.write(tmp_path / BESIDE / "start" / "last.safetensors", {"seconds": 1.5}, {})
+    assert before_all(tmp_path, two) == 21.5
+    shared = tmp_path / "start"
+    run = read_run(folder / "first.toml", [f"start={shared}", f"beside_settings=['start={shared}']"])
+    assert before_all(tmp_path / "elsewhere", run) == 20.0  # trained once for both
+
+
+def test_the_card_of_a_record_counts_the_second_by_what_the_record_says() -> None:
+    [file] = (ROOT / "src/pathformer/experiments/results").glob("fast-nell995-pair@*.json")
+    record = replace(Record.read(file), changes={})
+    card = card_of_record(record)
+    narrow = [*record.settings["beside_settings"], "model.dim=32"]
+    small = card_of_record(replace(record, settings={**record.settings, "beside_settings": narrow}))
+    alone = card_of_record(replace(record, settings={**record.settings, "beside": ""}))
+    second = read_run("scratch-nell995")
+    wide = second.model_settings["dim"]
+    assert card.tables is not None
+    assert small.tables is not None
+    assert alone.tables is not None
+    assert (card.tables - alone.tables) * 32 == (small.tables - alone.tables) * wide
+    assert (card.method, alone.method) == ("pair", "pathformer")
+    assert card.commands == ["pathformer train fast-nell995-pair"]
+    changed = {**record.settings, "training.minutes": 2.0}
+    assert card_of_record(replace(record, settings=changed, minutes=7.5)).commands == [
+        "pathformer train fast-nell995-pair training.minutes=2.0"
+    ]
+
+
+def test_the_command_of_a_runs_card_has_the_time_of_the_first(folder: Path, run: Path) -> None:
+    [told] = run_facts(run / PAIR)["commands"]
+    assert told == "pathformer train run/settings.toml"  # no run file of the package
+    pair = read_run("fast-nell995-pair", ["training.minutes=2"])
+    facts = checkpoint.read_facts(run / PAIR)
+    settings = {**pair.plain(), "paper": facts["settings"]["paper"]}
+    checkpoint.write(
+        run / PAIR, {**facts, "settings": checkpoint.as_stored(settings)}, checkpoint.read(run / PAIR).tensors
+    )
+    [told] = run_facts(run / PAIR)["commands"]
+    words = shlex.split(told)
+    assert words[:3] == ["pathformer", "train", "fast-nell995-pair"]
+    again = read_run(words[2], words[3:])
+    assert again.training.minutes == 2.0
+    assert whole_minutes(again) == whole_minutes(pair)
+
+
+def test_weights_of_both_serve_another_query_set(folder: Path, tmp_path: Path) -> None:
+    again, other = tmp_path / "again.toml", tmp_path / "other.toml"
+    again.write_text((folder / "first.toml").read_text())
+    other.write_text("beside_weight = 0.3\n" + again.read_text())
+    row = Box(run=str(folder / "first.toml"), minutes=5.0, also=(str(again),))
+    filled = fill([row], tmp_path / "out", tmp_path / "work", device="cpu", display=toy.quiet())
+    assert filled.failed == {}
+    also, own = read_records([tmp_path / "out"])
+    assert (also.run, own.run) == ("again", "first")
+    assert also.mrr == own.mrr
+    with pytest.raises(ConfigError, match=r"other\.toml does not train as .*first\.toml does: its weights are others"):
+        replace(row, also=(str(other),)).runs()
+
+
+def test_a_box_that_would_be_cut_in_the_second_run_is_not_begun(folder: Path, tmp_path: Path) -> None:
+    row = Box(run=str(folder / "first.toml"), minutes=0.5, settings=("beside_settings=['training.minutes=9']",))
+    assert (row.whole, replace(row, settings=()).whole) == (9.5, 0.5)
+    filled = fill(
+        [row], tmp_path / "out", tmp_path / "work", seconds=120.0, whole=True, device="cpu", display=toy.quiet()
+    )
+    assert filled.left == [row]
+    assert not (tmp_path / "work").exists()
+
+
+# --- its engine -------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def engine(folder: Path) -> Engine:
+    made = engine_of_run(folder / "run", asked=8)
+    assert isinstance(made.model, Pair)
+    return made
+
+
+def test_it_is_evaluated_by_the_command(run: Path) -> None:
+    shown = json.loads(command("evaluate", run, "--format", "json", "--device", "cpu"))
+    known = json.loads((run / "test-best.json").read_text())
+    assert shown["about"]["weights"].startswith("pair, step ")
+    for name, scores in known["scores"].items():
+        assert shown["scores"][name]["mrr"] == pytest.approx(scores["mrr"], abs=1e-9)
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_it_is_released_and_asked(folder: Path, engine: Engine, tmp_path: Path, form: str) -> None:
+    out = tmp_path / "small"
+    shown = command("release", folder / "run", out, "--form", form, "--queries", "4")
+    assert f"MRR in {form}" in shown
+    small = pf.load(out)
+    assert (small.form, small.model.name) == (form, "pair")
+    for question in QUESTIONS:
+        known = [{a.entity for a in one.ask(question) if a.known} for one in (engine, small)]
+        assert known[0] == known[1]
+        assert small.ask(question, top=3).predicted
+    assert "r0" in command("ask", out, QUESTIONS[1], "--explain")
+    report = (out / "report.md").read_text()
+    assert (folder / "run" / "test-best.md").read_text() in report
+    assert "- method: pair, " in (out / "MODEL_CARD.md").read_text()
+    with pytest.raises(InputError, match=r"a release in .* of a run of `pathformer train`, .*: fit the grown graph"):
+        update_engine(out, KnowledgeGraph.from_triples([("e1", "r0", "new")]), progress=False)
+
+
+def test_every_index_finds_what_exact_distances_find(engine: Engine, tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    asked = [f"?x : r{r}(e{a}, ?v) & r{s}(?v, ?x)" for a, r, s in rng.integers(0, [40, 3, 3], (20, 3))]
+    asked += [f"?x : r{r}(e{a}, ?x) & !r{s}(e{b}, ?x)" for a, b, r, s in rng.integers(0, [40, 40, 3, 3], (20, 4))]
+    points = engine.encoder.points([read_question(one, engine.kg).tree for one in asked]).rows
+    truth = engine.model.space.distance_to_all(points, engine.model.entities.weight).detach()
+    limit = truth.sort(dim=1).values[:, 9:10]
+    for backend in ("exact", "hnsw", "lsh"):
+        made = reindex(engine, backend)
+        assert made.index.measure.metric == "inner"
+        opened = pf.load(made.save(tmp_path / backend))
+        for index in (made.index, opened.index):
+            found = index.search(points, 10)
+            assert torch.allclose(found.distances, truth.gather(1, found.ids), rtol=1e-4, atol=1e-3)
+            assert (found.distances <= limit + 1e-3).double().mean() >= 0.95
+
+
+def test_it_learns_more_triples_while_it_is_not_rounded(engine: Engine, tmp_path: Path) -> None:
+    kept = engine.save(tmp_path / "full")
+    more = [("e1", "r0", "new"), ("new", "r1", "e2"), ("e3", "r3", "new")]
+    grown = update_engine(kept, KnowledgeGraph.from_triples(more), minutes=0.02, device="cpu", progress=False)
+    model = pf.load(kept).model
+    assert isinstance(model, Pair)
+    assert (model.entity_count, model.relation_count) == (41, 8)
+    assert "new" in {answer.entity for answer in grown.ask("?x : r3(e3, ?x)")}
+
+
+def test_a_run_that_is_anew_has_no_pair(folder: Path, run: Path) -> None:
+    assert find_checkpoint(run) == run / PAIR
+    command("train", folder / "first.toml", "--out", run, "--fresh", "--device", "cpu", "--no-test", "beside=")
+    assert find_checkpoint(run) == run / "best.safetensors"
