@@ -116,6 +116,11 @@ def _state(engine: Path) -> tuple[dict[str, Any], int]:
 
 
 def _refuse_release(old: Engine, folder: str | Path) -> None:
+    if old.form != FULL and "card" in old.about:
+        raise InputError(
+            f"{folder} is a release in {old.form} of a run of `pathformer train`, whose weights were rounded: "
+            "fit the grown graph with `pathformer fit TRIPLES --out DIR`, an engine that can be updated"
+        )
     if old.form != FULL:
         raise InputError(
             f"{folder} is a release in {old.form}, whose weights were rounded: "
