@@ -198,6 +198,8 @@ def test_the_goals_are_judged_by_what_was_recorded() -> None:
 def test_two_side_by_side_are_as_logged() -> None:
     folder, pair = RUNS / "nell995-pair", record_of(PAIR)
     first, second, both = section("| NELL995 | updates |", "All nine gain")[2:]
+    assert (pair.waited, round(looks("nell995-pair", "second")[43_757]["waited"] / 100, 1)) == (0.0, 0.0)
+    assert "is 0.0 s in" in WORDS
     (_, expected, gave, updates) = next(line for line in lines_of("[`scratch` beside]"))
     assert updates == f"{first[1]}, {second[1]}"
     assert gave == f"{first[2]} → {both[2]}, 2p {first[4]} → {both[4]}, 3p {first[5]} → {both[5]}"

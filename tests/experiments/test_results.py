@@ -143,6 +143,10 @@ def test_our_own_recipe_has_the_averages_of_its_records() -> None:
         assert table[words] == ", ".join(f"{record.figures('best')[average]:.1f}" for record in of), words
         last.append(", ".join(f"{record.figures('last')[average]:.1f}" for record in of))
     assert f"With the last weights averages are {'; '.join(last)}:" in WORDS
+    assert f"the pair then misses its goal ({records['fast-nell995-pair', ''].figures('last')['avg']:.2f})" in WORDS
+    two = [records["fast-fb15k-237-efol", seed] for seed in ("", "seed1")]
+    steps = " and ".join(f"{record.weights['best']:,}" for record in two)
+    assert f"(steps {steps} of {two[0].steps:,})" in WORDS
 
 
 def test_the_variants_are_those_recorded() -> None:
