@@ -54,6 +54,28 @@ def test_a_row_has_a_scale_of_its_own() -> None:
     torch.testing.assert_close(opened(kept)["t"], table, rtol=0.01, atol=0.0)
 
 
+def test_a_row_that_is_several_has_a_scale_for_each() -> None:
+    torch.manual_seed(0)
+    table = torch.cat([torch.randn(9, 5), 0.001 * torch.randn(9, 3)], dim=1)
+    parts = {"t": (5, 3)}
+    for form in FORMS:
+        kept = packed({"t": table, "w": table}, form, parts)
+        scales = {name: kept[f"scale.{name}"] for name in ("t", "w")} if form == "int8" else {}
+        numbers = {name: kept[f"model.{name}"] for name in ("t", "w")}
+        found = unpacked(numbers, scales, parts)
+        for part, whole in zip(found["t"].split([5, 3], dim=1), table.split([5, 3], dim=1), strict=True):
+            assert (part - whole).abs().max() < 0.01 * whole.abs().max()
+        again = packed(found, form, parts)
+        assert all(torch.equal(kept[name], again[name]) for name in kept)
+        if form == "int8":
+            assert (scales["t"].shape, scales["w"].shape) == ((9, 2), (9,))
+            assert torch.equal(found["w"][:, 5:], torch.zeros(9, 3))  # with one scale nothing is left of the small one
+            one = unpacked({"t": numbers["w"]}, {"t": scales["w"]}, parts)  # as a row that was kept with one scale
+            assert torch.equal(one["t"], found["w"])
+            with pytest.raises(CheckpointError, match="t is kept in int8 without a scale for every row"):
+                unpacked({"t": numbers["t"]}, {"t": scales["t"]})
+
+
 def test_only_matrices_and_tables_are_kept_in_less() -> None:
     weights = {
         "bias": torch.randn(5),

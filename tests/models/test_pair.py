@@ -11,6 +11,7 @@ import pytest
 import torch
 from torch import Tensor
 
+from pathformer.engine.forms import packed, unpacked
 from pathformer.errors import ConfigError
 from pathformer.models import Batch, Model, build
 from pathformer.models.pair import Pair
@@ -87,6 +88,18 @@ def test_nothing_is_kept_twice_and_a_checkpoint_brings_it_back(tmp_path: Path) -
     checkpoint.write(tmp_path / "pair.safetensors", {**facts, "relations": RELATIONS}, weights)
     again, _ = checkpoint.load_model(tmp_path / "pair.safetensors")
     assert torch.equal(distances(again, "pi", "2in"), distances(pair, "pi", "2in"))
+
+
+def test_rows_of_both_are_rounded_apart() -> None:
+    """Those of the one may be ten times larger, and would leave the other few steps."""
+    _, other, pair = pair_of()
+    assert pair.row_parts == {"entities.weight": (16, 12)}
+    with torch.no_grad():
+        pair.entities.weight[:, :16] *= 1000.0
+    kept = packed(pair.state_dict(), "int8", pair.row_parts)
+    found = unpacked({"t": kept["model.entities.weight"]}, {"t": kept["scale.entities.weight"]}, {"t": (16, 12)})["t"]
+    table = other.entities.weight.detach()
+    assert (found[:, 16:] - table).abs().max() < 0.005 * table.abs().max()
 
 
 def test_a_weight_is_above_zero() -> None:

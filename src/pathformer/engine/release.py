@@ -64,7 +64,7 @@ def _described(release: Parts, cost: Cost | None) -> Parts:
     kept = Kept(
         form=release.form,
         bytes_before=_size(state),
-        bytes_after=_size(packed(state, release.form)),
+        bytes_after=_size(packed(state, release.form, release.model.row_parts)),
         searched=_number(searched_rows(release.model, release.form)),
         cost=cost,
     )
@@ -99,13 +99,13 @@ def _number(rows: Tensor) -> str:
 
 def _rounded(model: Model, form: str) -> Model:
     """A copy of the model with the numbers that the form keeps."""
-    kept = packed(model.state_dict(), form)
+    kept = packed(model.state_dict(), form, model.row_parts)
     parts = {
         prefix: {name.removeprefix(prefix): tensor for name, tensor in kept.items() if name.startswith(prefix)}
         for prefix in ("model.", "scale.")
     }
     twin = copy.deepcopy(model).float()
-    twin.load_state_dict(unpacked(parts["model."], parts["scale."]))
+    twin.load_state_dict(unpacked(parts["model."], parts["scale."], model.row_parts))
     return twin.eval().requires_grad_(False)
 
 

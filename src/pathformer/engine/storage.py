@@ -147,7 +147,9 @@ def _told(parts: Parts) -> dict[str, bytes]:
 
 def _kept(parts: Parts) -> dict[str, Tensor]:
     state = parts.model.state_dict()
-    return {f"model.{name}": t for name, t in state.items()} if parts.form == FULL else packed(state, parts.form)
+    if parts.form == FULL:
+        return {f"model.{name}": tensor for name, tensor in state.items()}
+    return packed(state, parts.form, parts.model.row_parts)
 
 
 def _is_remade(parts: Parts) -> bool:
@@ -240,7 +242,9 @@ def _open_model(path: Path, kg: KnowledgeGraph, device: torch.device | str) -> M
     with _NoDraws():
         model = build(facts["method"], facts["model"], entities=facts["entities"], relations=facts["relations"])
     weights = saved.part("model")
-    model.load_state_dict(unpacked(weights, saved.part("scale")) if "form" in facts else weights, assign=True)
+    if "form" in facts:
+        weights = unpacked(weights, saved.part("scale"), model.row_parts)
+    model.load_state_dict(weights, assign=True)
     for buffer in set(model.buffers()) - set(model.state_dict(keep_vars=True).values()):
         if buffer.is_floating_point():  # made anew, in float32: weights may be saved in less
             buffer.data = buffer.to(model.entities.weight.dtype)

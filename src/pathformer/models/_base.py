@@ -11,6 +11,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from types import MappingProxyType
 from typing import Any, ClassVar, Literal, NoReturn
 
 from torch import Tensor, nn
@@ -47,6 +48,7 @@ class Model(nn.Module, ABC):
 
     space: Space
     entities: Table  # (N, e)
+    row_parts: Mapping[str, tuple[int, ...]] = MappingProxyType({})  # tensors whose rows are several: widths by name
 
     def __init__(self, config: Any, entities: int, relations: int) -> None:
         super().__init__()

@@ -56,6 +56,7 @@ class Pair(Model):
         self.space: Beside = Beside(self.one.space, self.other.space, config.weight)
         self.entities = self.one.entities
         self.entities.weight = nn.Parameter(torch.cat(tables, dim=1))
+        self.row_parts = {"entities.weight": (self.one.space.entity_width, self.other.space.entity_width)}
         del self.one.entities, self.other.entities  # theirs are columns of that one
         self.negation = self.one.negation and (self.other.negation or not config.denies)
         self.combine, self.exclude = self.one.combine, self.one.exclude
