@@ -58,7 +58,7 @@ def _longest() -> dict[str, Record]:
 def _racers(name: str, longest: dict[str, Record]) -> list[Curve]:
     """The paper's recipe first; where a recipe of ours has no record yet, the lever that it came from stands in."""
     curves = []
-    for run, whose in zip(RACES[name], WHOSE, strict=False):
+    for run, whose in zip(RACES[name], WHOSE[: len(RACES[name])], strict=True):
         if run in longest:
             curves.append(curve_of_record(longest[run], f"{whose}, {_looks(longest[run])}"))
         elif run in STAND_INS:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import runpy
 import shlex
 from dataclasses import replace
@@ -43,6 +44,8 @@ def test_a_curve_is_the_mean_over_the_structures_of_its_group(record: Record) ->
     assert late[0] == (points[0][0] + 90.0, points[0][1])
     negated = Record.read(PACKAGED / "fb15k-237-efol@9min.json")
     assert group_of(negated) == ("avg negation", NEGATION_STRUCTURES)
+    beside = replace(negated, settings={**negated.settings, "beside": "scratch-fb15k-237"})
+    assert group_of(beside) == ("avg", EPFO)  # what stands beside it is there for these
 
 
 def test_a_race_draws_every_look_and_the_papers_line() -> None:
@@ -84,8 +87,16 @@ def test_panels_show_every_structure_and_what_is_known(record: Record) -> None:
 def test_a_recipe_of_ours_stands_beside_the_papers_figures_of_the_same_data(record: Record) -> None:
     theirs = read_run("fb15k-237-epfo").paper.mrr
     assert paper_figures(read_run("fast-fb15k-237")) == theirs
-    assert paper_figures(read_run("fast-fb15k-237", ["queries=q2b"])) == {}
+    for name in ("fb15k-237", "nell995"):
+        released = paper_figures(read_run(f"fast-{name}-q2b"))
+        assert released == read_run(f"{name}-q2b").paper.mrr != read_run(f"{name}-epfo").paper.mrr
+    assert paper_figures(read_run("fast-fb15k-237", ["queries=drawn"])) == {}
     assert paper_figures(read_run("umls-small")) == {}
+    pair = paper_figures(read_run("fast-nell995-pair"))
+    assert (pair["avg"], pair["avg negation"]) == (27.8, 6.3)
+    assert pair.keys() == {"avg", "avg negation", *EPFO, *NEGATION_STRUCTURES}
+    alone = paper_figures(read_run("fast-nell995-efol"))
+    assert alone.keys() == {"avg negation", *NEGATION_STRUCTURES}
     ours = card_of_record(replace(record, run="fast-fb15k-237"))
     assert ours.beside["paper"] == theirs
 
@@ -166,6 +177,33 @@ def test_a_new_record_is_drawn_by_itself(record: Record, monkeypatch: pytest.Mon
     assert "on a device shared by up to 5 runs" in card_of_record(crowded).markdown()
     monkeypatch.setitem(drawing["figures"].__globals__, "read_records", lambda: [replace(ours, variant="seed 1")])
     assert set(drawing["figures"]()) == {"recipe-race.svg"}  # of stand-ins alone: a variant is not the recipe
+
+
+def test_a_lever_stands_in_by_its_means_or_by_its_structures(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    drawing = script("draw_results")
+    looks = [{"seconds": 60.0, **dict.fromkeys(EPFO, 9.0), "2in": 99.0}, {"seconds": 90.0, **dict.fromkeys(EPFO, 11.0)}]
+    looks[1]["1p"] += 9.0
+    kept = {"figures": {"jobs": 3, "levers": {"means": {"curve": [[60.0, 9.0]]}, "recipe": {"curve": looks}}}}
+    file = tmp_path / "levers.json"
+    file.write_text(json.dumps(kept), encoding="utf-8")
+    stand_ins = drawing["_stand_in"].__globals__["STAND_INS"]
+    for lever, before, others, points, crowd in (
+        ("means", 30.0, 0, [(90.0, 9.0)], "3 runs"),
+        ("recipe", 0.0, 10, [(60.0, 9.0), (90.0, 12.0)], "up to 13 runs"),
+    ):
+        monkeypatch.setitem(stand_ins, "scratch-nell995", (file, lever, before, others))
+        curve = drawing["_stand_in"]("scratch-nell995", "ours")
+        assert curve.points == points
+        assert curve.label == f"ours, 1,000 validation queries a structure, {crowd} on the card"
+
+
+def test_every_runner_of_a_race_is_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
+    drawing = script("draw_results")
+    races, longest = drawing["RACES"], drawing["_longest"]()
+    assert len(drawing["_racers"]("recipe-race-nell995.svg", longest)) == len(races["recipe-race-nell995.svg"]) == 4
+    monkeypatch.setitem(races, "recipe-race.svg", ("fb15k-237-epfo",) * 5)
+    with pytest.raises(ValueError, match="zip"):  # rather than drawn without the fifth
+        drawing["_racers"]("recipe-race.svg", longest)
 
 
 def test_a_run_is_known_by_the_run_file_nearest_to_it() -> None:

@@ -116,7 +116,7 @@ def paper_figures(run: Run) -> Mapping[str, float]:
     if run.paper.mrr:
         return run.paper.mrr
     kinds = ("epfo", "efol") if run.beside else (run.trained,)  # a pair is there for both
-    names = [name for kind in kinds if (name := f"{run.dataset}-{kind}") in run_names()]
+    names = [name for kind in (*kinds, run.queries) if (name := f"{run.dataset}-{kind}") in run_names()]
     same = [found for name in names if (found := read_run(name)).queries == run.queries]
     return {name: value for found in same for name, value in found.paper.mrr.items()}
 
