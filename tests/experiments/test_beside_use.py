@@ -26,7 +26,7 @@ from pathformer.experiments.beside import BESIDE, PAIR, figures_file, kinds, who
 from pathformer.experiments.boxes import Box, fill
 from pathformer.experiments.cards import card_of_record, card_of_run, run_facts
 from pathformer.experiments.deploy import engine_of_run
-from pathformer.experiments.keep import before_all
+from pathformer.experiments.keep import before_all, record_of
 from pathformer.experiments.measure import find_checkpoint
 from pathformer.experiments.records import Record, read_records
 from pathformer.experiments.run import Outcome, train_run
@@ -175,6 +175,16 @@ def test_the_time_before_is_that_of_both(folder: Path, tmp_path: Path) -> None:
     shared = tmp_path / "start"
     run = read_run(folder / "first.toml", [f"start={shared}", f"beside_settings=['start={shared}']"])
     assert before_all(tmp_path / "elsewhere", run) == 20.0  # trained once for both
+
+
+def test_waits_for_queries_are_those_of_both(folder: Path, run: Path) -> None:
+    file = str(folder / "first.toml")
+    assert record_of(run, run=file).waited is None  # neither draws fresh ones
+    for place, seconds in ((run, 0.25), (run / BESIDE, 1.5)):
+        line = json.dumps({"step": 6, "seconds": 0.0, "waited": seconds})
+        with (place / LOG).open("a", encoding="utf-8") as log:
+            log.write(f"{line}\n")
+    assert record_of(run, run=file).waited == 1.8
 
 
 def test_the_card_of_a_record_counts_the_second_by_what_the_record_says() -> None:

@@ -67,7 +67,7 @@ def record_of(
     stored = plain_settings(tomllib.loads((folder / "settings.toml").read_text(encoding="utf-8")))
     file = run or run_of(settings)
     rates = [line["queries_per_second"] for line in log if "queries_per_second" in line]
-    waits = [line["waited"] for line in log if "waited" in line]
+    waits = [line["waited"] for line in (*log, *read_log(folder / BESIDE / LOG)) if "waited" in line]
     facts = _facts(folder / PAIR) or _facts(folder / "last.safetensors")
     told = facts or {}
     return Record(
