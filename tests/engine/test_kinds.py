@@ -122,6 +122,15 @@ def test_alike_is_what_shares_the_most_common_relations(
         assert Kinds(graph).alike(entity, relation) == (len(alike), sum(relation in held[e] for e in alike))
 
 
+@given(TRIPLES)
+def test_the_share_of_those_that_a_relation_enters_and_leaves(triples: list[tuple[int, int, int]]) -> None:
+    graph = graph_of(triples)
+    held = [relations_of(graph, e) for e in range(ENTITIES)]
+    for relation in range(RELATIONS):
+        both = [relation in own for own in held if relation ^ 1 in own]
+        assert Kinds(graph).turning(relation) == (sum(both) / len(both) if both else 0)
+
+
 @given(TRIPLES, st.integers(0, 3))
 def test_what_leads_from_nothing_to_itself(triples: list[tuple[int, int, int]], several: int) -> None:
     graph = graph_of(triples)
@@ -269,6 +278,23 @@ def test_a_link_that_is_asked_the_wrong_way_round_is_told(question: str, told: s
     triples += [(who, "borrowed", f"book {n}") for who in ("Ann", "Bob") for n in range(2)]
     triples += [("Ann", "lent", "Bob"), ("Bob", "lent", "Cy")]
     assert reason(KnowledgeGraph.from_triples(triples), question) == told
+
+
+def test_a_link_that_the_graph_lacks_is_not_asked_the_wrong_way_round() -> None:
+    """Of `sibling` most have both directions: that no monk has one says little of Cy, whom a king calls his brother."""
+    triples = [(f"monk {n}", "lives_in", "abbey") for n in range(30)] + [("Cy", "lives_in", "abbey")]
+    siblings = [(f"king {n}", "sibling", f"king {n ^ 1}") for n in range(20)] + [("king 0", "sibling", "Cy")]
+    served = [(f"king {n}", "served_by", f"page {n}") for n in range(20)] + [("king 0", "served_by", "king 1")]
+    kg = KnowledgeGraph.from_triples([*triples, *siblings, *served, ("king 0", "served_by", "Cy")])
+    lacks = "Cy is the subject of no {0}, nor are the 30 others like it"
+    assert reason(kg, "?x : sibling(Cy, ?x)") == lacks.format("sibling")
+    hops = "the 31 of lives_in(?m, abbey) are the subject of no {0}"
+    assert reason(kg, "?x : lives_in(?m, abbey) & sibling(?m, ?x)") == hops.format("sibling")
+    turned = ", but the object of 1: ask {1}served_by(?x, {0})"
+    assert reason(kg, "?x : served_by(Cy, ?x)") == lacks.format("served_by") + turned.format("Cy", "")
+    assert reason(kg, "?x : lives_in(?m, abbey) & served_by(?m, ?x)") == (
+        hops.format("served_by") + turned.format("?m", "lives_in(?m, abbey) & ")
+    )
 
 
 def test_an_empty_question_is_told_beside_what_others_have() -> None:

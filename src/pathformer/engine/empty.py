@@ -12,6 +12,8 @@ from pathformer.query.computation import Anchor, Intersection, Negation, Project
 
 __all__ = ["why_empty"]
 
+_HARDLY = 0.05  # share at both ends of a relation up to which its two ends are of different kinds
+
 
 def why_empty(tree: Tree, sets: Sets, speller: Speller, kinds: Kinds | None = None) -> str:
     """A sentence that names the smallest part at fault of a tree that has no answer on the graph of `sets`.
@@ -65,7 +67,8 @@ class _Search:
     def _turned(self, source: Tree, relation: int, place: Place) -> str:
         """The link the other way round, where the graph has such from here, and no link as asked from anything like it.
 
-        Not where that would lead back by the link that led here.
+        Not where that would lead back by the link that led here, nor of a relation such as `sibling`, at both of whose
+        ends the same things stand: there the link as asked is one that the graph lacks.
         """
         if self.kinds is None or not self._is_strange(source, relation, self.kinds):
             return ""
@@ -76,13 +79,14 @@ class _Search:
         return f", but the {role} of {count:,}: ask {self.speller.spell(turned, place)}"
 
     def _is_strange(self, source: Tree, relation: int, kinds: Kinds) -> bool:
-        """Whether nothing like what a link starts from has the relation, or nothing at all at both of its ends."""
+        """Whether nothing like what a link starts from has the relation, and hardly anything at both of its ends."""
         match source:
             case Anchor(entity):
                 alike, having = kinds.alike(entity, relation)
-                return not (having if alike else kinds.company(relation ^ 1)[relation])
+                return not having and kinds.turning(relation) <= (_HARDLY if alike else 0)
             case Projection(before, _):
-                return before != relation and not kinds.company(before ^ 1)[relation]
+                strange = before != relation and not kinds.company(before ^ 1)[relation]
+                return strange and kinds.turning(relation) <= _HARDLY
         return False
 
     def _fork(self, branches: tuple[Tree, ...], place: Place) -> str:

@@ -79,6 +79,11 @@ class Kinds:
             others = fewer
         return len(others), int(np.isin(others, self.starts(relation), kind="table").sum())
 
+    def turning(self, relation: int) -> float:
+        """Of the entities that a directed relation enters, which share it leaves as well: of `sibling` it is high."""
+        entered = self.starts(relation ^ 1)
+        return float(np.isin(entered, self.starts(relation), kind="table").sum() / max(len(entered), 1))
+
     def leads_back(self, relation: int) -> bool:
         """Whether a relation leads from anything to itself, or stands at too few things to tell.
 
