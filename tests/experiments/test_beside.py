@@ -35,6 +35,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     runs = {
         "second": f'dataset = "{graph}"\n' + SMALL.format(model=', space = "sphere", fork = "set"') + TRAINING,
         "elsewhere": f'dataset = "{other}"\n' + SMALL.format(model="") + TRAINING,
+        "flat": f'dataset = "{graph}"\n' + SMALL.format(model="") + TRAINING,
         "gqe": f'dataset = "{graph}"\nqueries = "drawn"\nmethod = "gqe"\n' + TRAINING,
         "ten": f'dataset = "{graph}"\ntrained = "efol"\n' + SMALL.format(model="") + TRAINING,
     }
@@ -105,6 +106,7 @@ def test_a_cut_in_the_second_run_is_continued(folder: Path, tmp_path: Path, monk
         (["beside={}/first.toml"], "no others and no more"),
         (["beside={}/ten.toml", "trained=epfo"], r"is trained on efol of drawn: beside a run on epfo of drawn it can"),
         (["beside_settings=['queries=betae']"], r"is trained on epfo of betae: beside a run on efol of drawn it can"),
+        (["beside={}/flat.toml"], r"flat\.toml' is trained without negation in the space 'point', where no point says"),
         (["beside=none-such"], "no run file 'none-such'"),
     ],
 )

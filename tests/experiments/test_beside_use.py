@@ -147,6 +147,22 @@ def test_best_weights_are_said_to_be_such_where_there_are_any(folder: Path, tmp_
     assert card_of_run(out / PAIR).figures
 
 
+def test_neither_met_a_negation_and_any_space_will_do(folder: Path, tmp_path: Path) -> None:
+    settings = ("trained=epfo", "beside_settings=['model.space=point']")
+    assert train(folder, tmp_path / "run", *settings, test=False).result.finished
+    pair, _ = checkpoint.load_model(tmp_path / "run" / PAIR)
+    assert isinstance(pair, Pair)
+    assert pair.config.denies
+
+
+def test_a_run_cannot_start_from_both(folder: Path, run: Path, tmp_path: Path) -> None:
+    with pytest.raises(
+        ConfigError, match=r"pair\.safetensors is two models side by side: start from one of them, .*best"
+    ):
+        train(folder, tmp_path / "new", f"start={run / PAIR}", "beside=")
+    assert train(folder, tmp_path / "new", f"start={run}", "beside=", test=False).result.finished
+
+
 # --- its records and cards --------------------------------------------------------------------------------------------
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -100,6 +101,20 @@ def test_rows_of_both_are_rounded_apart() -> None:
     found = unpacked({"t": kept["model.entities.weight"]}, {"t": kept["scale.entities.weight"]}, {"t": (16, 12)})["t"]
     table = other.entities.weight.detach()
     assert (found[:, 16:] - table).abs().max() < 0.005 * table.abs().max()
+
+
+@pytest.mark.parametrize("space", ["point", "box", "beta"])
+def test_where_no_point_says_nothing_the_second_must_have_met_negations(space: str) -> None:
+    settings = {"one": ONE, "other": {**OTHER, "fork": "mlp", "space": space}}
+    for denies in (True, False):
+        made = partial(build, "pair", {**settings, "denies": denies}, entities=9, relations=4)
+        if denies:
+            assert made().negation == (space == "point")
+            continue
+        with pytest.raises(
+            ConfigError, match=f"in the space '{space}' no point says nothing.* in one of hermitian, sphere"
+        ):
+            made()
 
 
 def test_a_weight_is_above_zero() -> None:

@@ -10,7 +10,7 @@ of the test are its, of the best weights and of the last.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -20,7 +20,7 @@ import torch
 from pathformer.errors import ConfigError
 from pathformer.evaluation.report import Report
 from pathformer.experiments.settings import Run, read_run
-from pathformer.models.pair import Pair
+from pathformer.models.pair import SILENT, Pair
 from pathformer.models.pathformer import Pathformer
 from pathformer.query.structures import STRUCTURES
 from pathformer.training import checkpoint
@@ -58,7 +58,17 @@ def second_run(run: Run) -> Run | None:
         raise ConfigError(
             f"beside {run.beside!r}: two runs of the method pathformer can stand side by side, no others and no more"
         )
+    space = found.model_settings["space"]
+    if _negated(run.trained_structures) and not _negated(found.trained_structures) and space not in SILENT:
+        raise ConfigError(
+            f"{run.beside!r} is trained without negation in the space {space!r}, where no point says nothing: beside a "
+            f"run on {run.trained} train it on efol, or in one of {', '.join(SILENT)}"
+        )
     return found
+
+
+def _negated(structures: Iterable[str]) -> bool:
+    return any(STRUCTURES[name].negated for name in structures)
 
 
 def whole_minutes(run: Run) -> float | None:
@@ -90,7 +100,7 @@ def figures_file(file: Path, ending: str) -> Path | None:
 def joined(run: Run, folder: Path, kind: str, device: torch.device) -> tuple[Pair, dict[str, Any]]:
     """Both with their weights of a kind, "best" or "last", and the facts of a checkpoint of them."""
     (one, facts), (other, theirs) = (_load(place, kind, device) for place in (folder, folder / BESIDE))
-    denies = any(STRUCTURES[name].negated for name in theirs["trained"])
+    denies = _negated(theirs["trained"]) or other.config.space not in SILENT  # there neither met one: both are asked
     pair = Pair.of(one, other, run.beside_weight, denies=denies)
     return pair, {**facts, "method": pair.name, "model": asdict(pair.config)}
 

@@ -12,7 +12,7 @@ import torch
 
 from pathformer import __version__, config
 from pathformer.engine.storage import CARD
-from pathformer.errors import CheckpointError
+from pathformer.errors import CheckpointError, ConfigError
 from pathformer.evaluation.evaluate import ModelRanker, evaluate
 from pathformer.evaluation.report import Report
 from pathformer.experiments import beside, first
@@ -25,6 +25,7 @@ from pathformer.experiments.settings import Run, read_run
 from pathformer.kg import KnowledgeGraph
 from pathformer.kg.datasets import load
 from pathformer.models import Model, build
+from pathformer.models.pair import Pair
 from pathformer.plan import Block, build_layout
 from pathformer.query.structures import STRUCTURES
 from pathformer.toml import to_toml
@@ -182,6 +183,10 @@ def _firsts(run: Run, folder: Path, material: Material, device: str, display: Di
 
 def _source(path: Path, kg: KnowledgeGraph, device: torch.device) -> Model:
     """The model to start from, refused where its ids mean other things."""
+    if checkpoint.read_facts(path)["method"] == Pair.name:
+        raise ConfigError(
+            f"{path} is two models side by side: start from one of them, {path.with_name('best.safetensors')} say"
+        )
     model, facts = checkpoint.load_model(path, device)
     checkpoint.check_graph(facts, kg.vocabulary.fingerprint(), path, kg.name)
     return model

@@ -6,7 +6,8 @@ D disjuncts, N entities; q, e numbers of a query and an entity.
 
 Two models that learned in different ways err in different places, and the sum of their distances errs less than either
 (docs/recipe.md). Nothing is trained here: `Pair.of` puts together what two runs have learned. A second one that never
-met a negation says nothing of queries that hold one: its part of their points is 0.
+met a negation says nothing of queries that hold one: its part of their points is 0, which in the spaces of `SILENT` is
+as far from every entity.
 """
 
 from __future__ import annotations
@@ -26,7 +27,9 @@ from pathformer.nn.table import Reading
 from pathformer.plan import Layout
 from pathformer.spaces._beside import Beside
 
-__all__ = ["METHOD", "Config", "Pair"]
+__all__ = ["METHOD", "SILENT", "Config", "Pair"]
+
+SILENT = ("hermitian", "sphere")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,6 +44,11 @@ class Config:
     def __post_init__(self) -> None:
         if self.weight <= 0.0:
             raise ValueError(f"weight {self.weight} is above 0")
+        if not self.denies and self.other.space not in SILENT:
+            raise ValueError(
+                f"in the space {self.other.space!r} no point says nothing, and the second never met a negation: "
+                f"train it with negation, or in one of {', '.join(SILENT)}"
+            )
 
 
 class Pair(Model):
