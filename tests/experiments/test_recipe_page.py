@@ -10,7 +10,9 @@ from typing import Any
 
 import pytest
 
+from pathformer.experiments.keep import changes_of
 from pathformer.experiments.records import PACKAGED, Record, read_records
+from pathformer.experiments.settings import read_run
 from pathformer.query.structures import EPFO, NEGATION_STRUCTURES
 
 ROOT = Path(__file__).parents[2]
@@ -195,6 +197,19 @@ def test_the_goals_are_judged_by_what_was_recorded() -> None:
     assert f"Training took {seconds[0]:.0f} to {seconds[-1]:.0f} seconds by the clock, {60 * minutes:.0f} for" in WORDS
 
 
+def test_one_command_makes_what_a_record_has() -> None:
+    """A run file as it is, and nothing that is learned differs: the records of `fast` were made so or say the same."""
+    found = [record for record in read_records([PACKAGED]) if record.run.startswith("fast-")]
+    assert len(found) == 10
+    for record in found:
+        run = read_run(record.run)
+        assert record.changes.keys() <= {"training.save_minutes", "training.seed", "start_minutes"}, record.file_name
+        started = record.changes.get("start_minutes", run.start_minutes)
+        assert (started or read_run(run.start).training.minutes) == read_run(run.start).training.minutes == 0.8
+        assert changes_of(record.run, record.settings) == record.changes
+        assert record.settings["training.minutes"] == run.training.minutes
+
+
 def test_two_side_by_side_are_as_logged() -> None:
     folder, pair = RUNS / "nell995-pair", record_of(PAIR)
     first, second, both = section("| NELL995 | updates |", "All nine gain")[2:]
@@ -217,6 +232,16 @@ def test_two_side_by_side_are_as_logged() -> None:
     trial = (RUNS / "nell995-side-by-side.txt").read_text(encoding="utf-8")
     for line in section("| side by side with `fast`", "Two that learned in the same way")[2:]:
         assert f" {line[1]} |" in trial, line
+
+
+def test_what_a_second_model_costs_a_fit_is_as_printed() -> None:
+    page = " ".join((ROOT / "docs" / "fit.md").read_text(encoding="utf-8").split())
+    printed = (RUNS / "codex-s-more-links.txt").read_text(encoding="utf-8").partition("4. A second model")[2]
+    found = dict(re.findall(r"^ +(.+?): +([\d.]+) \|", printed, re.MULTILINE))
+    second, first, little, much = (float(found[name]) for name in ("the second alone", "alone", "w = 0.2", "w = 0.6"))
+    assert f"bring it to {second:.1f} where the first has {first:.1f}," in page
+    assert f"the first loses: {little:.1f} at a weight of 0.2, {much:.1f} at 0.6" in page
+    assert first > little > much
 
 
 LINKS = {  # how lines of the two tables begin -> of each, the logs of links and of queries
