@@ -91,7 +91,8 @@ def test_two_side_by_side_are_searched_by_products_where_both_are_angles_or_such
         near = build("exact", rows, space).search(points, 5)
         best = space.distance(points[:, None], rows).detach().sort(dim=1).values[:, :5]
         torch.testing.assert_close(near.distances, best, atol=1e-3, rtol=1e-4)
-        with pytest.raises(InputError, match=r"lsh knows .*; Beside has its own distance: use exact"):
+        one, other = (part.capitalize() for part in name.split("+"))
+        with pytest.raises(InputError, match=rf"lsh knows .*; {one} beside {other} has its own distance: use exact"):
             build("lsh", rows, space)
 
 

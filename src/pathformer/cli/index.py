@@ -98,5 +98,5 @@ def _facts(index: Index) -> list[str]:
 
 def _distance(index: Index) -> str:
     names = {"l1": "the L1 norm", "cosine": "the cosine", "inner": "the inner product"}
-    space = index.measure.facts["space"]
-    return names[index.measure.metric] if space is None else f"the distance of {space}"
+    space = index.measure.spoken
+    return f"the distance of {space}" if space else names[index.measure.metric]

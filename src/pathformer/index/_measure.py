@@ -84,7 +84,13 @@ class Measure:
         """Refuse a space whose distance is not that of two vectors, for a backend that knows nothing else."""
         if self.metric == "space":
             known = "the L1 norm, the cosine and inner products"
-            raise InputError(f"{backend} knows {known}; {type(self.space).__name__} has its own distance: use exact")
+            raise InputError(f"{backend} knows {known}; {self.spoken} has its own distance: use exact")
+
+    @property
+    def spoken(self) -> str:
+        """The space that it belongs to, for people; nothing where it belongs to none."""
+        spaces = self.space.both if isinstance(self.space, Beside) else (self.space,)
+        return " beside ".join(type(space).__name__ for space in spaces if space is not None)
 
     def entity_width(self, width: int) -> int:
         """Numbers of an entity as it is given, where its row has so many."""
