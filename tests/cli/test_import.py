@@ -6,16 +6,12 @@ import gzip
 import re
 import subprocess
 import sys
-from itertools import count
 from pathlib import Path
 
-import pyarrow as pa
 import pytest
-from pyarrow import parquet
 from typer.testing import CliRunner
 
 from pathformer.cli import app
-from pathformer.cli.import_ import summary
 from pathformer.kg.knowledge import KnowledgeGraph
 
 TRIPLES = "Fellini\tdirected\tLa Strada\nLa Strada\twon\tOscar\nFellini\tdirected\tLa Strada\n"
@@ -50,30 +46,6 @@ def test_a_file(tmp_path: Path) -> None:
     assert KnowledgeGraph.open(tmp_path / "films").triple_count == 2
 
 
-def test_a_first_line_that_may_be_a_header_is_told(tmp_path: Path) -> None:
-    facts = "".join(f"e{k}\tr{k % 3}\te{k + 1}\n" for k in range(30))
-    told = "  the first triple shares no name with the others: film, what, whom. If it is a header, say --header\n"
-    path, number = tmp_path / "facts.tsv", count()
-
-    def read(first: str, *options: str, rest: str = facts) -> str:
-        path.write_text(f"{first}\n{rest}")
-        return run(path, "--out", tmp_path / f"out{next(number)}", *options)
-
-    assert told in read("film\twhat\twhom")
-    assert "31 triples" in read("film\twhat\twhom", "--no-header")
-    assert r"others: red\x1b[31m, what, whom. If" in read("red\x1b[31m\twhat\twhom")  # names cannot steer the terminal
-    for quiet in (
-        read("film\twhat\twhom", "--no-header"),
-        read("film\twhat\twhom", "--header"),
-        read("subject\tpredicate\tobject"),
-        read("e3\twhat\twhom"),
-        read("film\tr2\twhom"),
-        read("film\twhat\twhom", rest="a\tknows\tb\n"),  # of two lines nothing can be said
-        read("http://a/film\thttp://a/what\thttp://a/whom"),
-    ):
-        assert "header" not in quiet
-
-
 def test_what_lies_beside_the_triples_of_a_folder_is_told(tmp_path: Path) -> None:
     folder = tmp_path / "graph"
     folder.mkdir()
@@ -95,40 +67,6 @@ def test_what_lies_beside_the_triples_of_a_folder_is_told(tmp_path: Path) -> Non
     assert "  not read: names.txt, notes0.txt, notes1.txt, notes2.txt, notes3.txt, ...; where" in run(
         folder, "--out", tmp_path / "many"
     )
-
-
-@pytest.mark.parametrize(
-    ("name", "advice"),
-    [
-        ("facts.csv", "say --header"),
-        ("facts.txt", "say --header"),
-        ("facts.parquet", "write the file without that row: its columns have names already"),
-        ("facts.nt", None),
-        ("facts.ttl", None),
-    ],
-)
-def test_what_to_do_about_a_header_is_a_matter_of_the_format(tmp_path: Path, name: str, advice: str | None) -> None:
-    rows = [("film", "what", "whom"), *((f"e{k}", f"r{k % 3}", f"e{k + 1}") for k in range(30))]
-    path = tmp_path / name
-    match path.suffix:
-        case ".parquet":
-            columns = dict(zip(("head", "relation", "tail"), map(list, zip(*rows, strict=True)), strict=True))
-            parquet.write_table(pa.table(columns), path)
-        case ".nt" | ".ttl":
-            path.write_text("".join("".join(f"<urn:{word}> " for word in row) + ".\n" for row in rows))
-        case suffix:
-            path.write_text("".join(("," if suffix == ".csv" else "\t").join(row) + "\n" for row in rows))
-    output = run(path, "--out", tmp_path / "out")
-    assert "31 triples" in output
-    if advice is None:
-        assert "If it is a header" not in output
-    else:
-        told = f"  the first triple shares no name with the others: film, what, whom. If it is a header, {advice}\n"
-        assert told in output
-    if path.suffix in (".csv", ".parquet"):  # a format that is said counts, not the ending
-        path.rename(tmp_path / "facts.data")
-        assert told in run(tmp_path / "facts.data", "--format", path.suffix[1:], "--out", tmp_path / "said")
-    assert "If it is a header" not in run(tmp_path / "out", "--out", tmp_path / "again")  # a saved graph has none
 
 
 def test_every_option_of_delimited_text(tmp_path: Path) -> None:
@@ -247,63 +185,7 @@ def test_the_input(tmp_path: Path) -> None:
     assert KnowledgeGraph.open(tmp_path / "films").triple_count == 2
 
 
-def test_a_header_in_words_of_its_own_is_told_of_a_pipe_too() -> None:
-    triples = [("Wer", "was", "wen"), *((f"a{n}", "r", "b") for n in range(20))]
-    told = summary(KnowledgeGraph.from_triples(triples), [Path("-")], format="tsv")
-    assert "the first triple shares no name with the others: Wer, was, wen. If it is a header, " in told
-    assert "header" not in summary(KnowledgeGraph.from_triples(triples), [Path("no such file")], format="tsv")
-
-
-def test_names_that_one_would_hardly_tell_apart_are_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    file = tmp_path / "people.tsv"
-    file.write_text("\u00c9mile\tknows\tAnn\nE\u0301mile\tKnows\tANN\nann\tknows\tBo\n", "utf-8")
-    output = run(file, "--out", tmp_path / "people")
-    differ = "from another only in case, or in how accents are encoded"
-    assert f"  3 entities differ {differ}: \u00c9mile and E\u0301mile\n" in output
-    assert f"  1 relation differs {differ}: knows and Knows\n" in output
-    graph = KnowledgeGraph.open(tmp_path / "people")
-    assert graph.vocabulary.entity_count == 6
-    assert differ not in summary(graph, [tmp_path / "people"])  # saved, and told when it was
-    assert differ not in summary(graph, [Path("world")])
-    monkeypatch.setattr("pathformer.cli._strange._COMPARED", 5)
-    told = summary(graph, [file])
-    assert (told.count(differ), "1 relation differs" in told) == (1, True)
-    file.write_text("Ann\tknows\tBo\nBo\tknows\tCy\n", "utf-8")
-    assert differ not in run(file, "--out", tmp_path / "others")
-
-
-@pytest.mark.parametrize(
-    ("lines", "told"),
-    [
-        ('"Ann"\t"knows"\t"Bob"\n"Bob"\t"knows"\tCy\n', '2 entities stand in quote signs, as "Ann" does'),
-        ('Ann\tknows\tBob\n"C ""y"" D"\tknows\tAnn\n', '1 entity stands in quote signs, as "C ""y"" D" does'),
-        ('Ann\tsaw\t"Heroes"\nBob\tsaw\t"Heroes"\n', ""),  # a song may be called so
-        ('Ann\tsaw\t"Heroes" and "Low"\nBob\tsaw\tX\n', ""),
-    ],
-)
-def test_quote_signs_that_a_program_wrote_are_told(lines: str, told: str, tmp_path: Path) -> None:
-    (tmp_path / "x.tsv").write_text(lines)
-    output = run(tmp_path / "x.tsv", "--out", tmp_path / "x")
-    assert (f"  {told}. If they are no part of the names, say --quote '\"'\n" in output) is bool(told)
-    assert ("quote signs" in output) is bool(told)
-    without = run(tmp_path / "x.tsv", "--out", tmp_path / "x", "--force", "--quote", '"', "--skip-bad")
-    assert "quote signs" not in without
-    (tmp_path / "x.csv").write_text('"""Ann""",knows,"""Bob"""\n')  # read as CSV writes them, these are letters
-    assert "quote signs" not in run(tmp_path / "x.csv", "--out", tmp_path / "c")
-
-
 def test_an_example_of_a_bad_line_speaks_to_a_shell(tmp_path: Path) -> None:
     (tmp_path / "x.tsv").write_bytes(b"a\tr\tb\nc\tr\tcaf\xe9\n")
     told = run(tmp_path / "x.tsv", "--out", tmp_path / "x", "--skip-bad")
     assert "(byte 0xe9): say which it is with --encoding\n" in told
-
-
-def test_the_header_of_a_file_behind_another_is_told(tmp_path: Path) -> None:
-    header, rows = "id,Subject,Predicate,Object\n", "1,a,is,b\n2,b,is,object\n3,subject,is,b\n"
-    (tmp_path / "x.csv").write_text(header + rows)
-    assert "like the header" not in run(tmp_path / "x.csv", "--out", tmp_path / "x")
-    (tmp_path / "y.csv").write_text(2 * (header + rows))
-    output = run(tmp_path / "y.csv", "--out", tmp_path / "y")
-    assert "  a triple looks like the header of another file: Subject, Predicate, Object\n" in output
-    both = run(tmp_path / "x.csv", tmp_path / "y.csv", "--out", tmp_path / "both")
-    assert both.count("looks like the header") == 1

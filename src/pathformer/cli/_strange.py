@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from pathformer.words import counted, visible
 
@@ -16,49 +16,68 @@ __all__ = ["strange"]
 
 _COMPARED = 200_000  # names up to which they are looked at, in about a tenth of a second
 _SEVERAL = 20  # triples from which on a line that shares nothing with the others is strange
+_FIRST = (0, 0, 1)  # ids are in the order of reading
 
 
-def strange(graph: KnowledgeGraph, paths: Sequence[Path], format: str | None, header: bool | None) -> Iterator[str]:
-    """Nothing of a graph that is known by name or saved.
+def strange(graph: KnowledgeGraph, paths: Sequence[Path], given: Mapping[str, Any]) -> Iterator[str]:
+    """Nothing of a graph that is known by name or saved, and nothing that was said to be as it is.
 
-    paths: that it was read from; format, header: what was said of them, and of their first lines.
+    paths: that it was read from; given: the options of reading that were.
     """
-    layout = _format_of(paths, format)
+    layout = _format_of(paths, given.get("format"))
     if layout is None:
         return
-    if layout.headed and header is None:
-        yield from _first_triple(graph, layout)
-    yield from _later_headers(graph)
-    if layout.quoted:
+    numbered = all(isinstance(column, int) for column in given.get("columns", ("",)))  # no header is looked for then
+    if layout.headed and "header" not in given:
+        yield from _first_triple(graph, layout, numbered=numbered)
+    yield from _later_headers(graph, first=given.get("header", not numbered))
+    if layout.quoted and "quote" not in given:
         yield from _quoted(graph, layout)
     yield from _twins(graph)
 
 
-def _first_triple(graph: KnowledgeGraph, layout: FileFormat) -> Iterator[str]:
-    """Where it may be a header in words of its own: none of its three names stands in another triple."""
-    train, names = graph.splits["train"], graph.vocabulary
-    if graph.triple_count < _SEVERAL or not ((train == (0, 0, 1)).all(axis=1)).any():
-        return  # ids are in the order of reading
-    ends, relations = train[:, ::2], train[:, 1] >> 1
-    first = names.entity(0), names.relation(0), names.entity(1)
-    alone = (ends <= 1).sum() == 2 and (relations == 0).sum() == 1
-    if alone and not any("://" in name for name in first):
-        told = ", ".join(map(visible, first))
-        yield f"  the first triple shares no name with the others: {told}. If it is a header, {layout.headed}"
+def _first_triple(graph: KnowledgeGraph, layout: FileFormat, *, numbered: bool) -> Iterator[str]:
+    """Where it may be a header: in words of its own, none of which stands in another triple, or in well-known ones."""
+    train = graph.splits["train"]
+    if not (train == _FIRST).all(axis=1).any():
+        return
+    first = _words(graph, _FIRST)
+    told = f"{', '.join(map(visible, first))}. If it is a header, {layout.headed}"
+    alone = (train[:, ::2] <= 1).sum() == 2 and (train[:, 1] >> 1 == 0).sum() == 1
+    if _is_header(first):
+        yield from (f"  the first triple looks like a header: {told}",) if numbered else ()
+    elif alone and graph.triple_count >= _SEVERAL and not any("://" in name for name in first):
+        yield f"  the first triple shares no name with the others: {told}"
 
 
-def _later_headers(graph: KnowledgeGraph) -> Iterator[str]:
-    """A header below the first line, as of files that were put one behind the other, is a triple of its words."""
+def _later_headers(graph: KnowledgeGraph, *, first: bool) -> Iterator[str]:
+    """A header below the first line, as of files that were put one behind the other, is a triple of its words.
+
+    first: whether the first triple stands below the first line, too.
+    """
     import numpy as np
 
+    from pathformer.kg.formats._lines import is_relation
+
+    train, relations = graph.splits["train"], graph.vocabulary.relations
+    if len(relations) > _COMPARED:
+        return
+    called_so = [place for place, name in enumerate(relations) if is_relation(name)]
+    alone = np.bincount(train[:, 1] >> 1, minlength=len(relations))[called_so] == 1  # such lines are merged
+    for triple in train[np.isin(train[:, 1] >> 1, np.array(called_so, int)[alone])].tolist():
+        if _is_header(words := _words(graph, triple)) and (first or tuple(triple) != _FIRST):
+            yield f"  a triple looks like the header of another file: {', '.join(map(visible, words))}"
+
+
+def _words(graph: KnowledgeGraph, triple: Sequence[int]) -> tuple[str, str, str]:
+    head, relation, tail = triple
+    return graph.vocabulary.entity(head), graph.vocabulary.relation(relation), graph.vocabulary.entity(tail)
+
+
+def _is_header(words: Sequence[str]) -> bool:
     from pathformer.kg.formats._lines import well_known
 
-    train, names = graph.splits["train"], graph.vocabulary
-    alone = np.flatnonzero(np.bincount(train[:, 1] >> 1, minlength=len(names.relations)) == 1)  # such lines are merged
-    for head, relation, tail in train[np.isin(train[:, 1] >> 1, alone)].tolist():
-        words = names.entity(head), names.relation(relation), names.entity(tail)
-        if well_known(words) == (0, 1, 2):
-            yield f"  a triple looks like the header of another file: {', '.join(map(visible, words))}"
+    return well_known(words) == (0, 1, 2)
 
 
 def _quoted(graph: KnowledgeGraph, layout: FileFormat) -> Iterator[str]:
@@ -88,11 +107,17 @@ def _twins(graph: KnowledgeGraph) -> Iterator[str]:
         if len(names) > _COMPARED:
             continue
         first: dict[str, str] = {}
-        twins = [(other, name) for name in names if (other := first.setdefault(fold(name), name)) != name]
-        if twins:
+        folded = ((first.setdefault(fold(name), name), name) for name in names)
+        if twins := [(one, other) for one, other in folded if one != other and not _is_class_of(one, other)]:
             one, other = map(visible, twins[0])
             count = f"{counted(len(twins), *what)} {'differs' if len(twins) == 1 else 'differ'} from another"
             yield f"  {count} only in case, or in how accents are encoded: {one} and {other}"
+
+
+def _is_class_of(one: str, other: str) -> bool:
+    """Whether one is a class of an ontology and the other a property: http://x.org/Author and http://x.org/author."""
+    end = max(map(one.rfind, "/#")) + 1
+    return "://" in one and (one[:end], one[end + 1 :]) == (other[:end], other[end + 1 :])
 
 
 def _format_of(paths: Sequence[Path], format: str | None) -> FileFormat | None:

@@ -98,7 +98,7 @@ def command(
     )
     graph = _read(named, data, options)
     paths = [Path(name) for name in named if not reading.is_known(name)]
-    typer.echo(summary(graph, paths, format=format, header=header))
+    typer.echo(summary(graph, paths, **options))
     if line := unread(graph, paths):
         typer.echo(line)
     if update is not None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 from time import perf_counter
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -92,18 +92,16 @@ def command(
     graph = KnowledgeGraph.read(files[0] if len(files) == 1 else files, name=name, **options, progress=True)
     with Console(stderr=True).status("indexing and saving"):
         graph.save(out, force=force)
-    typer.echo(summary(graph, files, format=format, header=header))
+    typer.echo(summary(graph, files, **options))
     if line := unread(graph, files):
         typer.echo(line)
     typer.echo(f"saved to {out} in {perf_counter() - start:.1f} s")
 
 
-def summary(
-    graph: KnowledgeGraph, paths: Sequence[Path], *, format: str | None = None, header: bool | None = None
-) -> str:
+def summary(graph: KnowledgeGraph, paths: Sequence[Path], **given: Any) -> str:
     """What a graph holds and what its reader met, a line each.
 
-    paths: that it was read from; format, header: what was said of them, and of their first lines.
+    paths: that it was read from; given: the options of reading that were.
     """
     splits = ", ".join(f"{split} {len(triples):,}" for split, triples in graph.splits.items())
     inside = f" ({splits})" if len(graph.splits) > 1 else ""
@@ -113,7 +111,7 @@ def summary(
         f"  {counted(graph.vocabulary.entity_count, 'entity', 'entities')}{labels}",
         f"  {counted(len(graph.vocabulary.relations), 'relation')}",
     ]
-    return "\n".join([*lines, *met(graph), *strange(graph, paths, format, header)])
+    return "\n".join([*lines, *met(graph), *strange(graph, paths, given)])
 
 
 def met(graph: KnowledgeGraph) -> list[str]:

@@ -14,7 +14,7 @@ from pathformer.kg.formats._cells import OUTER, problem_of
 from pathformer.kg.formats._format import ROLES, ReadOptions
 from pathformer.kg.formats._records import Record, open_quote_hint, records
 
-__all__ = ["Layout", "above_header", "choose_columns", "layout", "rows", "triples", "well_known"]
+__all__ = ["Layout", "above_header", "choose_columns", "is_relation", "layout", "rows", "triples", "well_known"]
 
 # No single letters: a small graph may have a triple (s, p, o), and no line should be lost in silence.
 _WELL_KNOWN: tuple[frozenset[str], ...] = (
@@ -187,9 +187,18 @@ def _other_delimiter(line: str) -> str:
 
 def well_known(cells: Sequence[str]) -> tuple[int, ...] | None:
     """The places of head, relation and tail among the words of a header, or None when they are not told by them."""
-    words = [cell.strip().casefold().lstrip("#") for cell in cells]
+    words = list(map(_word, cells))
     places = [[place for place, word in enumerate(words) if word in role] for role in _WELL_KNOWN]
     return tuple(found[0] for found in places) if all(len(found) == 1 for found in places) else None
+
+
+def is_relation(cell: str) -> bool:
+    """Whether a header calls the column of relations so."""
+    return _word(cell) in _WELL_KNOWN[1]
+
+
+def _word(cell: str) -> str:
+    return cell.strip().casefold().lstrip("#")
 
 
 def _place(names: Sequence[str], column: str | int, path: Path, line: int | None) -> int:
