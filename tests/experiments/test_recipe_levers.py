@@ -121,6 +121,14 @@ def test_levers_are_said_in_the_order_of_what_they_gave() -> None:
     assert softmax[0] > base > cosine[0] > answers > gave("[`scratch` beside]")
 
 
+def test_what_walks_from_an_answer_cost_the_query2box_queries_is_as_recorded() -> None:
+    anchor = record_of("fast-nell995-q2b@4min.json", RUNS / "fast-4min-2").figures("best")
+    answer = record_of("fast-nell995-q2b@4min-both.json", RUNS / "nell995-both-4min").figures("best")
+    lost = " and ".join(f"{anchor[name] - answer[name]:.1f}" for name in ("2p", "3p"))
+    shown = " and ".join(f"{anchor[name]:.1f} → {answer[name]:.1f}" for name in ("2p", "3p"))
+    assert f"2p and 3p lose {lost} ({shown};" in WORDS
+
+
 def test_every_line_of_the_list_is_checked() -> None:
     lines = [line for line in lines_of("")[2:] if line[3]]
     assert len(lines) == sum(map(len, (*LEVERS.values(), *WAYS.values()))) + len(lines_of("[`scratch` beside]")) > 30
