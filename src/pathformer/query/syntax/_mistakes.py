@@ -21,8 +21,8 @@ _NAMES = {"BARE", "QUOTED"}
 _ORDINAL = ("first", "second")
 _SIGNS = {"_AND": "'&'", "_OR": "'|'", "_NOT": "'!'", "_QUANTIFIER": "'∃'", "LPAR": "'('", "COLON": "':'"}
 
-_TYPESET = "“”„«»‘’‚‹›"  # quote signs of letters and books, which are letters of a name here
-_WORDS = ("and", "or", "not")
+_TYPESET = "“”„«»‚‹›"  # quote signs of letters and books, which are letters of a name here
+_APOSTROPHES = "‘’"  # the same, but names begin with them, too: ‘Abd, ’t Hooft
 
 _TUPLE = "a tuple takes ids, such as (5, (2,)), and no names; with names, ask a formula: ?x : relation(constant, ?x)"
 
@@ -46,6 +46,8 @@ def sentence(text: str, error: UnexpectedInput, parser: Lark) -> tuple[str, str,
         return _bad_sign(text, place), text, place
     if not before and token.type == "LPAR" and "?" not in text:
         return _TUPLE, text, place
+    if word := _word_of_another_case(before, token):
+        return f"the word is written {word.casefold()!r}, found {str(word)!r}", text, cast(int, word.start_pos)
     return _unexpected(before, token), text, place
 
 
@@ -84,13 +86,9 @@ def _expected(before: list[Token], found: str, token: Token | None) -> str:
             return _one_name(last, token)
         return _in_atom(frames[-1], last, found, kind)
     if last.type in _NAMES:
-        if token is not None and (word := _word(last)):
-            return f"the word is written {word!r}, found {str(last)!r}"
         hint = f"; {_one_name(last, token)}" if token is not None and kind in _NAMES else ""
         return f"expected '(' after the relation {str(last)!r}, found {found}{hint}"
     if last.type in {"RPAR", "VARIABLE"}:
-        if token is not None and (word := _word(token)):
-            return f"the word is written {word!r}, found {found}"
         return _after_part(last, found, kind, bool(frames))
     return _instead_of_atom(last, found, kind)
 
@@ -113,7 +111,7 @@ def _in_atom(frame: _Frame, last: Token, found: str, kind: str) -> str:
 def _one_name(last: Token, token: Token) -> str:
     """What to do about two names side by side, which are meant as one."""
     first, second = (unquoted(name) if name.type == "QUOTED" else str(name) for name in (last, token))
-    if last.type == "BARE" and first[0] in _TYPESET:
+    if last.type == "BARE" and (first[0] in _TYPESET or (first[0] in _APOSTROPHES and second[-1] in _APOSTROPHES)):
         return f'{first[0]} is no quote sign here: write " before and behind the name'
     if last.end_pos != token.start_pos:
         return f"a name of several words needs quotes: {quoted(f'{first} {second}')}"
@@ -122,10 +120,23 @@ def _one_name(last: Token, token: Token) -> str:
     return "a name is either all between quotes or not at all"
 
 
-def _word(token: Token) -> str:
-    """The word that a name was meant as, in letters of another case."""
-    word = str(token).casefold()
-    return word if token.type == "BARE" and word in _WORDS else ""
+def _word_of_another_case(before: list[Token], token: Token) -> Token | None:
+    """And or Or behind an atom; Not before one, or before a parenthesis, where it is read as a relation."""
+
+    def means(found: Token, *words: str) -> bool:
+        return found.type == "BARE" and found.casefold() in words
+
+    frames = _frames(before)
+    match before, frames:
+        case [*_, relation, _, _], [*_, _Frame(atom=True, arguments=1)] if token.type == "LPAR":
+            return relation if means(relation, "not") else None
+        case _, [*_, _Frame(atom=True)]:
+            return None
+        case [*_, last], _ if last.type == "RPAR":
+            return token if means(token, "and", "or") else None
+        case [_, _, *_], _:
+            return before[-1] if means(before[-1], "not") else None
+    return None
 
 
 def _after_part(last: Token, found: str, kind: str, open_group: bool) -> str:
