@@ -20,6 +20,7 @@ from pathformer.experiments.cards import card_of_record, card_of_run, run_facts
 from pathformer.experiments.deploy import engine_of_run
 from pathformer.experiments.keep import before_all, record_of
 from pathformer.experiments.records import Record, read_records
+from pathformer.experiments.run import start_anew
 from pathformer.experiments.settings import read_run
 from pathformer.kg.knowledge import KnowledgeGraph
 from pathformer.models.pair import Pair
@@ -55,6 +56,16 @@ def test_a_kill_after_the_second_run_leaves_nothing_but_the_rest_to_do(folder: P
         again = checkpoint.read(run / PAIR).tensors
         assert all(torch.equal(whole[name], again[name]) for name in whole)
         assert (run / LOG).read_text() == log
+
+
+def test_a_second_run_that_is_trained_again_is_noted_anew(folder: Path, run: Path) -> None:
+    before = read_log(run / LOG)
+    start_anew(run / BESIDE)
+    assert train(folder, run).result.finished
+    after, theirs = read_log(run / LOG), read_log(run / BESIDE / LOG)
+    assert after[:-1] == before[:-1]
+    assert after[-1][BESIDE] == theirs[-1]["seconds"] != before[-1][BESIDE]
+    assert after[-1]["seconds"] == pytest.approx(after[-2]["seconds"] + theirs[-1]["seconds"])
 
 
 def test_other_settings_of_the_second_are_refused(folder: Path, run: Path) -> None:

@@ -10,6 +10,7 @@ of the test are its, of the best weights and of the last.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict
 from pathlib import Path
@@ -24,7 +25,7 @@ from pathformer.models.pair import SILENT, Pair
 from pathformer.models.pathformer import Pathformer
 from pathformer.query.structures import STRUCTURES
 from pathformer.training import checkpoint
-from pathformer.training.logs import LOG, JsonLines, read_log
+from pathformer.training.logs import LOG, read_log
 
 __all__ = [
     "BESIDE",
@@ -120,20 +121,22 @@ def write_pair(folder: Path, pair: Pair, facts: Mapping[str, Any]) -> Path:
 
 
 def note_pair(folder: Path, report: Report | None) -> None:
-    """Add to the first run's log the time of both and what they have on validation queries, if any; once."""
-    log, theirs = read_log(folder / LOG), read_log(folder / BESIDE / LOG)
-    if any(BESIDE in line for line in log):
-        return
+    """Let the first run's log end with the time of both and what they have on validation queries, if any.
+
+    A line of before, of another second run or cut short by a kill, is replaced.
+    """
+    log = [line for line in read_log(folder / LOG) if BESIDE not in line]
+    theirs = read_log(folder / BESIDE / LOG)
     seconds = max(line["seconds"] for line in theirs)
-    step = max(line["step"] for line in log)
-    figures = {
+    line: dict[str, Any] = {
+        "step": max(line["step"] for line in log),
         "seconds": max(line["seconds"] for line in log) + seconds,
         BESIDE: seconds,
-        "memory_gb": max((line["memory_gb"] for line in (*log, *theirs) if "memory_gb" in line), default=None),
     }
+    if memory := [line["memory_gb"] for line in (*log, *theirs) if "memory_gb" in line]:
+        line["memory_gb"] = max(memory)
     if report is not None:
-        figures["valid/mrr"] = report.mrr
-        figures |= {f"valid/{name}": scores.mrr for name, scores in report.scores.items()}
-    lines = JsonLines(folder / LOG, step)  # which takes back a line that a kill cut short
-    lines.write(step, {name: value for name, value in figures.items() if value is not None})
-    lines.close()
+        line |= {"valid/mrr": report.mrr, **{f"valid/{name}": part.mrr for name, part in report.scores.items()}}
+    new = (folder / LOG).with_suffix(".part")  # a kill leaves the log as it was
+    new.write_text("".join(json.dumps(one) + "\n" for one in (*log, line)), encoding="utf-8")
+    new.replace(folder / LOG)
