@@ -86,7 +86,13 @@ def test_what_is_wrong_is_said(folder: Path) -> None:
         (ConfigError, "no setting 'bit'; closest: 'bits'", (folder, "--backend", "lsh", "bit=64")),
         (ConfigError, "bits 100 is not a multiple of 64", (folder, "--backend", "lsh", "bits=100")),
         (InputError, "'bits=64' is an option of a backend: name one", (folder, "bits=64")),
-        (InputError, f"a backend is named by an option: pathformer index {folder} --backend lsh", (folder, "lsh")),
+        (InputError, f"by an option: pathformer index {folder} --backend lsh bits=64$", (folder, "lsh", "bits=64")),
+        (InputError, "by an option: pathformer index 'my films' --backend exact$", ("my films", "exact")),
+        (
+            InputError,
+            r"'lsch' is no backend, nor an option of one \(key=value\); name one of exact, ",
+            (folder, "lsch"),
+        ),
         (InputError, "which engine", ("--backend", "lsh")),
     ):
         with pytest.raises(kind, match=message):

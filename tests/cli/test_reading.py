@@ -43,6 +43,7 @@ def queries(tmp_path: Path) -> Path:
         (LINES.replace("\t", ";"), "triples.tsv", ("--delimiter", ";")),
         (LINES + "c\n", "triples.tsv", ("--skip-bad",)),
         ("1\ta\tr\tb\n2\tb\tr\tc\n", "triples.tsv", ("--columns", "2,3,4")),
+        ("1;a;r;b\n2;b;r;c\n", "triples.tsv", ("--delimiter", ";", "--columns", "2,3,4")),
     ],
 )
 def test_what_no_option_of_theirs_mends_an_import_does(
@@ -52,7 +53,9 @@ def test_what_no_option_of_theirs_mends_an_import_does(
     refused = invoke(*READERS[command](tmp_path / name, tmp_path))
     assert isinstance(refused, GraphFileError)
     assert str(refused).startswith(f"{tmp_path / name}:")
-    way_on = f"({options[0]} is an option of `pathformer import`: name the folder that it makes instead)"
+    named = options[::2]
+    what = f"{' and '.join(named)} {'is an option' if len(named) == 1 else 'are options'}"
+    way_on = f"({what} of `pathformer import`: name the folder that it makes instead)"
     assert str(refused).endswith(way_on)
     assert invoke("import", tmp_path / name, *options, "--out", tmp_path / "graph") is None
     assert invoke(*READERS[command](tmp_path / "graph", tmp_path)) is None

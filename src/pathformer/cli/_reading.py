@@ -86,9 +86,10 @@ def without_options(graph: str | Path, data: Path | None) -> KnowledgeGraph:
     try:
         return load(Path(graph) / "graph" if engine else graph, data)
     except GraphFileError as error:
-        if not (option := re.search(r"--[a-z-]+", error.problem)):
+        if not (options := re.findall(r"--[a-z-]+", error.problem)):
             raise
-        way_on = f"{option[0]} is an option of `pathformer import`: name the folder that it makes instead"
+        what = f"{options[0]} is an option" if len(options) == 1 else f"{' and '.join(options)} are options"
+        way_on = f"{what} of `pathformer import`: name the folder that it makes instead"
         raise GraphFileError(f"{error.problem} ({way_on})", error.path, error.line) from error
 
 

@@ -12,5 +12,7 @@ def in_shell(message: str) -> str:
 
     >>> in_shell("replace it with --force (force=True)")
     'replace it with --force'
+    >>> in_shell("--quote '' (quote=\\"\\") reads them so")
+    "--quote '' reads them so"
     """
-    return re.sub(r"(--[a-z-]+) \([a-z_]+=(True|\.\.\.)\)", r"\1", message)
+    return re.sub(r"""(--[a-z-]+(?: '')?) \([a-z_]+=(True|\.\.\.|"")\)""", r"\1", message)

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+
+from pathformer import plugins
 
 if TYPE_CHECKING:
     from pathformer.index import Index
@@ -47,17 +50,26 @@ def command(
         _list()
         return
     if backend is None and settings:
-        if "=" not in settings[0]:
-            raise InputError(f"a backend is named by an option: pathformer index {engine} --backend {settings[0]}")
-        raise InputError(f"{settings[0]!r} is an option of a backend: name one with --backend")
+        raise InputError(_without_backend(engine, settings))
     _show_or_build(engine, backend, settings or [])
+
+
+def _without_backend(engine: Path, settings: list[str]) -> str:
+    """What to say of options without a backend, the first of which may be one."""
+    known = plugins.names("pathformer.index")
+    if settings[0] in known:
+        right = shlex.join(["pathformer", "index", str(engine), "--backend", *settings])
+        return f"a backend is named by an option: {right}"
+    if "=" in settings[0]:
+        return f"{settings[0]!r} is an option of a backend: name one with --backend"
+    neither = f"{settings[0]!r} is no backend, nor an option of one (key=value)"
+    return f"{neither}; name one of {', '.join(known)} with --backend"
 
 
 def _list() -> None:
     """Every backend with the first line of its file, and its options."""
     from dataclasses import fields
 
-    from pathformer import plugins
     from pathformer.index import find
 
     for name in plugins.names("pathformer.index"):
