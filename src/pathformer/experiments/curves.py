@@ -37,7 +37,7 @@ class Curve:
 def group_of(record: Record) -> tuple[str, tuple[str, ...]]:
     """The average that a run is judged by, and its structures: negation where it was trained, else the nine others.
 
-    What stands beside another is there for these, too.
+    A run with another beside it is judged by the nine, which it is there for.
     """
     negated = record.settings.get("trained") == "efol" and not record.settings.get("beside")
     return ("avg negation", NEGATION_STRUCTURES) if negated else ("avg", EPFO)

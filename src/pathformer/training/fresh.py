@@ -39,9 +39,8 @@ class Fresh:
             self._next = due + 1, self._pool.submit(self._draw, due + 1)
 
     def _take(self, number: int) -> Sequence[Queries]:
-        begun = time.monotonic()
-        under_way = self._next is not None and self._next[0] == number
-        found = self._next[1].result() if self._next is not None and under_way else self._draw(number)
+        begun, ahead = time.monotonic(), self._next
+        found = ahead[1].result() if ahead is not None and ahead[0] == number else self._draw(number)
         self._waited += time.monotonic() - begun
         return found
 
