@@ -18,8 +18,9 @@ _ECHO = 1.0  # seconds within which `timeout` and `make` may pass on what came a
 def stopped_politely() -> Iterator[None]:
     """Inside, SIGTERM raises KeyboardInterrupt where it would end the process at once.
 
-    Where whoever started the process has it ignored, it stays so. Training, which stops between two updates, has
-    handlers of its own meanwhile.
+    The exit code is that of Ctrl-C, not the 143 of a process that the signal ended: after either the same
+    command does the rest. Where whoever started the process has it ignored, it stays so. Training, which stops between
+    two updates, has handlers of its own meanwhile.
     """
     main = threading.current_thread() is threading.main_thread()  # only there may handlers be set
     if not main or signal.getsignal(signal.SIGTERM) is not signal.SIG_DFL:
