@@ -22,6 +22,10 @@ _:x :knows _:x .
 """
 
 
+FACT = "<http://e/a> <http://e/r> <http://e/b> .\n"
+CUT = "the line ends within a statement, and a statement is one line in this format"
+
+
 def read(tmp_path: Path, content: str | bytes, name: str = "x.ttl", **options: Any) -> KnowledgeGraph:
     (tmp_path / name).write_bytes(content.encode() if isinstance(content, str) else content)
     return KnowledgeGraph.read(tmp_path / name, **options)
@@ -89,12 +93,14 @@ def test_more_than_one_batch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
             "<http://e/a> <http://e/r> <http://e/b> .\nbroken\n",
             "x.nt:2: The subject of a triple must be an IRI",
         ),
-        ("x.nt", b'<http://e/a> <http://e/r> "\xff" .\n', "x.nt:1: not UTF-8 text"),
+        ("x.nt", b'<http://e/a> <http://e/r> "\xff" .\n', "x.nt:1: not UTF-8 text: say which encoding it is with "),
+        ("x.nt", f"{FACT}<http://e/a> <http://e/r>\n <http://e/b> .\n", f"x.nt:2: {CUT}"),
+        ("x.nt", '<http://e/a> <http://e/r> "two\nlines" .\n', f"x.nt:1: {CUT}"),
         (
             "x.nt",
             "<http://e/a> <http://e/r> <http://e/b> .\n<http://e/a> <http://e/r> <http://e/b>\n# next\n"
             "<http://e/b> <http://e/r> <http://e/b> .\n",
-            "x.nt:2: ",
+            "x.nt:2: Triples must be followed by a dot",
         ),
         ("x.ttl", "@prefix : <http://e/> .\n:a :r :b .\n:a y:r :b .\n", "x.ttl:3: The prefix y: has not been declared"),
         ("x.ttl", "@prefix : <http://e/> .\n:a :r", "x.ttl:2: Unexpected end"),
@@ -206,7 +212,7 @@ def test_a_long_file_with_a_bad_byte_keeps_its_line_numbers(tmp_path: Path) -> N
     lines[15_000] = b"<http://e/\xff> <http://e/r> <http://e/b> ."
     graph = read(tmp_path, b"\n".join(lines), "x.nt", skip_bad=True)
     assert graph.report.skipped == 1
-    assert graph.report.notes == (f"{tmp_path}/x.nt:15001: not UTF-8 text",)
+    assert graph.report.notes[0].startswith(f"{tmp_path}/x.nt:15001: not UTF-8 text: ")
     assert graph.triple_count == 19_999
 
 

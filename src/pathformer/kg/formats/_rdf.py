@@ -25,6 +25,7 @@ Parse = Callable[[Any], Iterator[Any]]  # bytes, or a file of them, to statement
 
 _ROWS = 1 << 16  # statements a batch
 _BYTES = 1 << 20  # of lines that are parsed at once
+_CUT = "the line ends within a statement, and a statement is one line in this format"
 _LABELS = ("http://www.w3.org/2000/01/rdf-schema#label", "http://www.w3.org/2004/02/skos/core#prefLabel")
 
 
@@ -154,9 +155,10 @@ def _statements(line: bytes, number: int, parse: Parse, bad: _BadLines) -> list[
         line.decode()
         return list(parse(line))
     except UnicodeDecodeError:
-        bad.meet(number, "not UTF-8 text")
+        bad.meet(number, "not UTF-8 text: say which encoding it is with --encoding (encoding=...)")
     except SyntaxError as error:
-        bad.meet(number, _problem(error))
+        problem = _problem(error)
+        bad.meet(number, _CUT if problem.startswith("Unexpected end") else problem)
     return []
 
 
