@@ -243,6 +243,7 @@ def test_errors_are_sentences(films: str, tmp_path: Path) -> None:
         ((films,), "no question: write one after the engine"),
         ((films, "--file", str(tmp_path / "empty.txt")), "empty.txt holds no question: write one a line"),
         ((films, TWO_HOPS, "--file", str(tmp_path / "empty.txt")), "empty.txt holds no question"),
+        ((films, "--file", "-"), "the input holds no question: write one a line"),
         ((films, TWO_HOPS, "--known", "--predicted"), "--known and --predicted exclude each other"),
         ((films, TWO_HOPS, "--json", "--csv"), "--json and --csv exclude each other"),
         ((films, TWO_HOPS, "--json", "--explain"), "--explain goes with the table of answers: leave --json and --csv"),

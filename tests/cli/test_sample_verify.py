@@ -43,6 +43,22 @@ def test_sample_then_verify(graph: Path, tmp_path: Path) -> None:
     assert told.count("agrees") == 10 + 14 + 14
 
 
+@pytest.mark.parametrize(
+    ("name", "problem"), [("no_such", "no file or folder 'no_such', and no dataset"), ("world", "but 'world' has ")]
+)
+def test_queries_of_a_graph_that_has_a_place_and_not_only_a_name(
+    name: str, problem: str, graph: Path, tmp_path: Path
+) -> None:
+    """The folder notes the name: it leads nowhere, or to another graph that is called so."""
+    found = json.loads((graph / "graph.json").read_text("utf-8"))
+    (graph / "graph.json").write_text(json.dumps({**found, "name": name}), "utf-8")
+    run("sample", graph, "--out", tmp_path / "q", "--split", "test", "-s", "2p", "--count", 5)
+    told = refused("verify", tmp_path / "q")
+    assert problem in told
+    assert told.endswith("; name the graph that the queries were drawn from with --graph")
+    assert "all agree" in run("verify", tmp_path / "q", "--graph", graph)
+
+
 def test_chosen_structures_and_splits(graph: Path, tmp_path: Path) -> None:
     shape = "((e,(r,r)),(e,(r,n)),(e,(r,)))"
     run("sample", graph, "--out", tmp_path / "q", "--split", "test", "-s", "2p", "-s", shape, "--count", 5)

@@ -107,7 +107,7 @@ def read_questions(file: Path) -> dict[str, str]:
     numbered = {f"{file}:{number}": line.strip() for number, line in enumerate(text.splitlines(), 1)}
     lines = {place: line for place, line in numbered.items() if line and not line.startswith("#")}
     if not lines:
-        raise InputError(f"{file} holds no question: write one a line")
+        raise InputError(f"{'the input' if str(file) == '-' else file} holds no question: write one a line")
     if file.suffix.lower() in (".rq", ".sparql") or _begins_a_query(next(iter(lines.values()))):
         return {str(file): text}
     return lines

@@ -66,7 +66,12 @@ def _graph(found: Folder, graph: str | None, data: Path | None) -> KnowledgeGrap
     if graph is not None:
         return without_options(graph, data)
     if found.graph is not None:
-        return without_options(found.graph, data)
+        try:
+            known = without_options(found.graph, data)
+            found.check(known)
+        except InputError as error:  # the name of a graph that was saved, or is an engine's, tells no place
+            raise InputError(f"{error}; name the graph that the queries were drawn from with --graph") from error
+        return known
     if (found.path / "train.txt").is_file():
         return without_options(Path(found.path), data)
     raise InputError(f"{found.path}: does not say which graph its queries belong to; name it with --graph")
