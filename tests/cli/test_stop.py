@@ -7,12 +7,14 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 from threading import Thread
 
 import pytest
 
 from pathformer.cli._stop import stopped_politely
+from pathformer.kg.atomic import new_folder
 
 
 def kill() -> None:
@@ -40,6 +42,17 @@ def test_a_kill_while_a_pipe_is_read_leaves_nothing_behind(tmp_path: Path) -> No
     assert told == "stopped: the same command does again what was not finished\n"
     assert [path.name for path in tmp_path.iterdir()] == ["temporary"]
     assert not list(temporary.iterdir())
+
+
+def test_a_kill_in_the_middle_of_writing_leaves_what_was_there(tmp_path: Path) -> None:
+    target = tmp_path / "engine"
+    for content in ("old", "new"):
+        with stopped_politely(), suppress(KeyboardInterrupt), new_folder(target, "engine.json", force=True) as folder:
+            (folder / "engine.json").write_text(content)
+            if content == "new":
+                kill()
+    assert [path.name for path in tmp_path.iterdir()] == ["engine"]
+    assert (target / "engine.json").read_text() == "old"
 
 
 def test_a_kill_is_an_interruption_and_its_echo_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
