@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -13,11 +13,11 @@ import torch
 from pathformer import __version__, config
 from pathformer.engine.storage import CARD
 from pathformer.errors import CheckpointError, ConfigError
-from pathformer.evaluation.evaluate import ModelRanker, evaluate
 from pathformer.evaluation.report import Report
 from pathformer.experiments import beside, first
 from pathformer.experiments.cards import card_of_run
 from pathformer.experiments.drawn import first_set, fresh_set, with_origins
+from pathformer.experiments.judge import rank_and_keep, rank_test, validation
 from pathformer.experiments.keep import START, plain_settings, start_folders
 from pathformer.experiments.machine import commit, device_facts
 from pathformer.experiments.queries import QuerySets, query_sets
@@ -118,13 +118,13 @@ def _train_alone(
         model=model,
         data=training_set(run, Material(kg, sets), place),
         facts={**_facts(run, kg, sets), "machine": device_facts(place), "commit": commit()},
-        validate=_validation(run, model, sets) if "valid" in sets.splits else None,
+        validate=validation(run, model, sets) if "valid" in sets.splits else None,
         draw=partial(fresh_set, run, kg, sets["train"]) if run.training.fresh else None,
     )
     result = train(task, run.training, folder, display)
     if result.finished and (other := beside.second_run(run)) is not None:
         return _train_beside(run, other, result, folder, material, place, display, test)
-    reports = _test(run, task, result, sets, folder) if test and result.finished and "test" in sets.splits else {}
+    reports = rank_test(run, model, result, sets, folder) if test and result.finished and "test" in sets.splits else {}
     if result.finished:
         (folder / CARD).write_text(card_of_run(result.best or result.last).markdown(), encoding="utf-8")
     return Outcome(result=result, reports=reports)
@@ -150,7 +150,7 @@ def _train_beside(
     if not after.finished:
         return Outcome(result=after, reports={})
     pair, facts = beside.joined(run, folder, "best", place)
-    report = _validation(run, pair, material.sets)() if "valid" in material.sets.splits else None
+    report = validation(run, pair, material.sets)() if "valid" in material.sets.splits else None
     if report is not None:
         display.say(f"both: validation MRR {100 * report.mrr:.2f}")
     beside.note_pair(folder, report)
@@ -158,7 +158,7 @@ def _train_beside(
     reports: dict[str, Report] = {}
     for kind in beside.kinds(folder) if test and "test" in material.sets.splits else ():
         ranked, its = (pair, facts) if kind == "best" else beside.joined(run, folder, kind, place)
-        reports[kind] = _ranked(run, ranked, material.sets, folder, kind, int(its["step"]))
+        reports[kind] = rank_and_keep(run, ranked, material.sets, folder, kind, int(its["step"]))
     (folder / CARD).write_text(card_of_run(file).markdown(), encoding="utf-8")
     return Outcome(result=replace(result, seconds=result.seconds + after.seconds), reports=reports)
 
@@ -280,35 +280,3 @@ def _facts(run: Run, kg: KnowledgeGraph, sets: QuerySets) -> dict[str, Any]:
         "origin": dict(sets.origin),
         "settings": run.plain(),
     }
-
-
-def _validation(run: Run, model: Model, sets: QuerySets) -> Callable[[], Report]:
-    asked = {name: queries.spread(run.valid_queries) for name, queries in sets["valid"].items()}
-    return lambda: evaluate(ModelRanker(model), asked)
-
-
-def _test(run: Run, task: Task, result: Result, sets: QuerySets, folder: Path) -> dict[str, Report]:
-    """Figures of the last weights, which the reference code reports, and of the best on validation."""
-    reports: dict[str, Report] = {}
-    ranked: dict[int, Report] = {}  # by step: where the last weights are the best ones, they are ranked once
-    for name, path in (("last", result.last), ("best", result.best)):
-        if path is None:
-            continue
-        saved = checkpoint.read(path)
-        step = int(saved.facts["step"])
-        if step not in ranked:
-            task.model.load_state_dict(saved.weights())
-        reports[name] = ranked[step] = _ranked(run, task.model, sets, folder, name, step, ranked.get(step))
-    return reports
-
-
-def _ranked(
-    run: Run, model: Model, sets: QuerySets, folder: Path, name: str, step: int, known: Report | None = None
-) -> Report:
-    """The test's figures of a model, written beside its weights; known: what is known of the same weights."""
-    about = {"dataset": run.dataset, "split": "test", "queries": sets.origin_of("test"), "weights": ""}
-    report = known or evaluate(ModelRanker(model), sets["test"], about=about, paper=run.paper.mrr)
-    report = replace(report, about={**report.about, "weights": f"{name}, step {step:,}"})
-    (folder / f"test-{name}.json").write_text(report.json() + "\n", encoding="utf-8")
-    (folder / f"test-{name}.md").write_text(report.markdown(), encoding="utf-8")
-    return report
