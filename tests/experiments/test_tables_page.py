@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import runpy
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,7 @@ import pytest
 
 from pathformer.experiments.records import read_records
 from pathformer.experiments.tables.agreement import compared_orders
-from pathformer.experiments.tables.catalogue import CASES, COMPARED, MEASURED
+from pathformer.experiments.tables.catalogue import CASES, COMPARED, EXTRAS, MEASURED
 from pathformer.experiments.tables.order import kendall
 from pathformer.experiments.tables.progress import progress
 from pathformer.experiments.tables.timed import speeds
@@ -180,3 +181,27 @@ def test_the_page_counts_runs_and_figures_right() -> None:
     runs = {place.run for table in MEASURED.values() for place in table.places}
     figures = sum(len(table.columns) * len(table.places) for table in MEASURED.values())
     assert f"{len(runs)} runs, {figures} figures" in text
+
+
+def test_the_page_says_truly_what_our_own_recipe_has() -> None:
+    text = " ".join((ROOT / "docs" / "tables.md").read_text(encoding="utf-8").split())
+    own = {one.run: one for one in read_records() if one.run.startswith("fast-") and not one.variant}
+    last, best = ({run: one.figures(kind) for run, one in own.items()} for kind in ("last", "best"))
+    shown = [f"{last[f'fast-{name}-q2b']['avg']:.1f}" for name in ("fb15k-237", "nell995")]
+    assert f"it has {shown[0]} on FB15k-237 (the paper 28.5) and {shown[1]} on NELL995 (34.2)" in text
+    for run, words, average in (
+        ("fast-nell995", "on NELL995 without negation", "avg"),
+        ("fast-fb15k-237-efol", "on FB15k-237 with negation", "avg negation"),
+    ):
+        assert f"{words} {best[run][average]:.1f}, here {last[run][average]:.1f}" in text
+    rows = [own[place.run] for number in EXTRAS for place, _ in EXTRAS[number]]
+    minutes = [((one.before or 0.0) + one.seconds) / 60 for one in rows]
+    assert f"{min(minutes):.1f} to {max(minutes):.0f} minutes of a card that it has to itself" in text
+    assert {one.beside for one in rows} == {1}
+    assert "fast-nell995-pair" not in {one.run for one in rows}  # two side by side are in no table
+
+
+def test_words_that_the_page_shows_by_are_there() -> None:
+    """A variant that no result has any longer is an error for who follows the page."""
+    told = set(re.findall(r"--variant ([a-z]\w*)", (ROOT / "docs" / "tables.md").read_text(encoding="utf-8")))
+    assert told == {"short"} <= {one.variant for one in read_records()}
