@@ -89,7 +89,8 @@ def _look(look: Sequence[float] | Mapping[str, float]) -> tuple[float, float]:
 def _looks(record: Record) -> str:
     count = record.settings.get("valid_queries")
     queries = "all validation queries" if count is None else f"{count:,} validation queries a structure"
-    return f"{queries}, up to {record.beside} runs on the card" if record.beside > 1 else queries
+    other = ", other batch and rate" if {"training.batch", "training.update.rate"} <= record.changes.keys() else ""
+    return f"{queries}{other}" + (f", up to {record.beside} runs on the card" if record.beside > 1 else "")
 
 
 def main() -> None:

@@ -56,7 +56,8 @@ def test_a_race_draws_every_look_and_the_papers_line() -> None:
     lines = picture.findall(f"{SVG}polyline")
     assert [len(line.attrib["points"].split()) for line in lines] == [2, 3]
     words = [text.text for text in picture.findall(f"{SVG}text")]
-    ends = {"— a < b: 20.0 at the end", "— c: 18.0 at the end, on the test 16.0"}
+    ends = {"— a < b: 20.0 at the end", "— c: 18.0 at the end, its best weights on the test 16.0"}
+    assert words[0] == "mean MRR of validation in percent, over the time of training by its logarithm"
     assert ends | {"the paper, test: 24.2", "1 s", "10 s", "30 s", "1 min"} <= set(words)
     axis = max(float(text.attrib["y"]) for text in picture.findall(f"{SVG}text") if text.text == "1 min")
     legend = [float(text.attrib["y"]) for text in picture.findall(f"{SVG}text") if text.text in ends]
@@ -204,6 +205,14 @@ def test_every_runner_of_a_race_is_drawn(monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setitem(races, "recipe-race.svg", ("fb15k-237-epfo",) * 5)
     with pytest.raises(ValueError, match="zip"):  # rather than drawn without the fifth
         drawing["_racers"]("recipe-race.svg", longest)
+
+
+def test_a_row_that_learned_with_other_settings_says_so() -> None:
+    drawing = script("draw_results")
+    (theirs, ours) = drawing["_racers"]("recipe-race-nell995-negation.svg", drawing["_longest"]())
+    assert theirs.label.endswith("a structure, other batch and rate, up to 10 runs on the card")
+    assert "other batch" not in ours.label
+    assert "other batch" not in drawing["_racers"]("recipe-race.svg", drawing["_longest"]())[0].label
 
 
 def test_a_run_is_known_by_the_run_file_nearest_to_it() -> None:

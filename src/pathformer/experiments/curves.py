@@ -21,6 +21,7 @@ Points = Sequence[tuple[float, float]]  # seconds, MRR in percent
 _WIDE, _HIGH, _GAP, _LEFT, _TOP, _COLUMNS = 150, 110, 62, 40, 34, 5
 _INK, _OURS, _PAPER, _FAINT = "#333333", "#1f6fb2", "#c4472f", "#d9d9d9"
 _COLOURS = (_PAPER, _OURS, "#3a923a", "#8c5fb0", "#8c6d31")
+_AXES = "mean MRR of validation in percent, over the time of training by its logarithm"
 _LETTER = 6.2  # width of one at this size, in the mean
 _TICKS = (1, 2, 5, 10, 20, 30, 60, 120, 300, 600, 1200, 1800, 3600, 7200, 18_000, 36_000, 86_400)
 
@@ -62,7 +63,10 @@ def race(curves: Sequence[Curve], paper: float | None = None) -> str:
     def y(value: float) -> float:
         return round(top + high * (1 - value / most), 1)
 
-    parts = [f'<path d="M{left},{top} V{top + high} H{left + wide}" fill="none" stroke="{_INK}"/>']
+    parts = [
+        f'<text x="{left}" y="{top - 8}" fill="{_INK}">{_AXES}</text>',
+        f'<path d="M{left},{top} V{top + high} H{left + wide}" fill="none" stroke="{_INK}"/>',
+    ]
     for second in (tick for tick in _TICKS if least <= tick <= end):
         parts.append(f'<path d="M{x(second)},{top} V{top + high}" stroke="{_FAINT}"/>')
         parts.append(f'<text x="{x(second)}" y="{top + high + 14}" text-anchor="middle">{_time(second)}</text>')
@@ -79,7 +83,7 @@ def race(curves: Sequence[Curve], paper: float | None = None) -> str:
         parts.append(f'<polyline points="{line}" fill="none" stroke="{colour}" stroke-width="1.8"/>')
         parts.extend(f'<circle cx="{x(s)}" cy="{y(v)}" r="2.5" fill="{colour}"/>' for s, v in curve.points)
         below = top + high + 34 + 16 * place  # under the picture, where no curve passes
-        tested = "" if curve.test is None else f", on the test {curve.test:.1f}"
+        tested = "" if curve.test is None else f", its best weights on the test {curve.test:.1f}"
         words = f"— {escape(curve.label)}: {curve.points[-1][1]:.1f} at the end{tested}"
         parts.append(f'<text x="{left}" y="{below}" fill="{colour}">{words}</text>')
         widest = max(widest, left + math.ceil(_LETTER * len(words)))
