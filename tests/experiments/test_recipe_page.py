@@ -114,6 +114,16 @@ def test_the_memory_it_took_is_as_recorded() -> None:
     assert f"{told}{most('nell995', '-pair')} side by side." in WORDS
 
 
+def test_what_the_place_of_a_link_predictors_weights_gave_is_as_recorded() -> None:
+    """On validation, too, by which it was chosen to take the last ones."""
+    middle = record_of("fast-fb15k-237@48s-alone.json", RUNS / "fast-4min-2")
+    last = record_of("fast-fb15k-237@24s.json")
+    links = [f"{record.curve[0]['1p']:.2f} and {record.figures('best')['1p']:.1f}" for record in (middle, last)]
+    means = [(max(looked(record)), record.figures("best")["avg"]) for record in (middle, last)]
+    told = f"{means[0][0]:.1f} on validation and {means[0][1]:.1f} on test from weights of the middle (1p {links[0]}), "
+    assert f"{told}{means[1][0]:.1f} and {means[1][1]:.1f} from the last ones ({links[1]})." in WORDS
+
+
 def test_what_time_gives_queries_is_as_recorded() -> None:
     record = record_of(TEN["fb15k-237"])
     both = list(zip(looked(record), looked(record, NEGATION_STRUCTURES), strict=True))
