@@ -104,7 +104,9 @@ def test_what_is_confirmed_on_nell995_is_as_recorded() -> None:
     margin, l1, recipe = (f"{lever_of(SCRATCH_NELL, name)['EPFO']:.1f}" for name in ("margin", "l1", "recipe"))
     before = max(looked(record_of("fast-nell995@6min.json", RUNS / "fast-6min")))
     now = max(looked(record_of("fast-nell995@36s.json")))
-    assert f"the softmax {margin} → {recipe}, the cosine {l1} → {recipe}, and on the base {before:.1f} before" in WORDS
+    assert (
+        f"the softmax {margin} → {recipe}, over one by L1 {l1} → {recipe}, and on the base {before:.1f} before" in WORDS
+    )
     assert f"before domains (`d016f64`), {now:.1f} with all that came since, five structures each" in WORDS
 
 
@@ -115,10 +117,25 @@ def test_levers_are_said_in_the_order_of_what_they_gave() -> None:
 
     softmax, cosine = ([gave(first, place) for place in (0, 1)] for first in ("softmax over all", "cosine, for L1"))
     base, answers = gave("ComplEx of rank 400"), gave("all answers")
-    assert f"the softmax gave most, {softmax[0]} on FB15k-237 and {softmax[1]} on NELL995;" in WORDS
-    assert f"then the base, {base} at rank 400, the cosine, {cosine[0]} and {cosine[1]}, and all answers" in WORDS
+    parts = (
+        f"{softmax[0]} on FB15k-237 and {softmax[1]} on NELL995, of which {cosine[0]} and {cosine[1]} are what it has"
+    )
+    assert f"the softmax by cosine gave most, {parts} over one by L1 and 512 drawn entities" in WORDS
+    assert f"then the base, {base} at rank 400, and all answers" in WORDS
     assert f"all answers as targets, {answers}; then a second model beside, {gave('[`scratch` beside]')}," in WORDS
     assert softmax[0] > base > cosine[0] > answers > gave("[`scratch` beside]")
+
+
+def test_a_lever_is_called_by_all_that_it_changes() -> None:
+    """The paper's loss is by L1 there, and one by L1 draws its entities: neither line is of one setting alone."""
+    margin, l1 = (lever_of(SCRATCH_NELL, name)["settings"] for name in ("margin", "l1"))
+    assert {"model.space=point", "training.update.objective=margin", "training.update.table_rate=1.0"} <= set(margin)
+    assert {"model.space=point", "training.update.softmax.entities=drawn", "training.update.negatives=512"} == set(l1)
+    for folder, name, settings in ((AGAIN, "margin", margin), (SCRATCH, "l1", l1)):
+        assert lever_of(folder, name)["settings"] == settings
+    assert len(lines_of("softmax over all entities by cosine, for the paper's loss, which is by L1")) == 2
+    assert len(lines_of("cosine, for L1 and a softmax over 512 drawn")) == 2
+    assert "has the rate of `scratch`, for tables half of it" in WORDS  # 2.0 there
 
 
 def test_what_walks_from_an_answer_cost_the_query2box_queries_is_as_recorded() -> None:
