@@ -172,6 +172,7 @@ PLACES = [
     ("?x : r(a, ?x) Not s(b, ?x)", 14, "expected '&', '|' or the end after an atom, found 'Not'"),
     ("?x : Or s(b, ?x)", 8, "expected '(' after the relation 'Or', found 's'; a name of several words needs quotes"),
     ("?x : r(Not a, ?x)", 11, 'a name of several words needs quotes: "Not a"'),
+    ('?x : r(‘Abd "", ?x)', 12, 'a name of several words needs quotes: "‘Abd "'),
     ("?x : r(‘Federico Fellini’, ?x)", 17, '‘ is no quote sign here: write " before and behind the name'),
     ("?x : r(’t Hooft, ?x)", 10, 'a name of several words needs quotes: "’t Hooft"'),
     ("?x : r(‘Abd al-Malik, ?x)", 12, 'a name of several words needs quotes: "‘Abd al-Malik"'),

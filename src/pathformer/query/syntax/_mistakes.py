@@ -22,7 +22,7 @@ _ORDINAL = ("first", "second")
 _SIGNS = {"_AND": "'&'", "_OR": "'|'", "_NOT": "'!'", "_QUANTIFIER": "'∃'", "LPAR": "'('", "COLON": "':'"}
 
 _TYPESET = "“”„«»‚‹›"  # quote signs of letters and books, which are letters of a name here
-_APOSTROPHES = "‘’"  # the same, but names begin with them, too: ‘Abd, ’t Hooft
+_APOSTROPHES = ("‘", "’")  # the same, but names begin with them, too: ‘Abd, ’t Hooft
 
 _TUPLE = "a tuple takes ids, such as (5, (2,)), and no names; with names, ask a formula: ?x : relation(constant, ?x)"
 
@@ -111,7 +111,9 @@ def _in_atom(frame: _Frame, last: Token, found: str, kind: str) -> str:
 def _one_name(last: Token, token: Token) -> str:
     """What to do about two names side by side, which are meant as one."""
     first, second = (unquoted(name) if name.type == "QUOTED" else str(name) for name in (last, token))
-    if last.type == "BARE" and (first[0] in _TYPESET or (first[0] in _APOSTROPHES and second[-1] in _APOSTROPHES)):
+    if last.type == "BARE" and (
+        first[0] in _TYPESET or (first.startswith(_APOSTROPHES) and second.endswith(_APOSTROPHES))
+    ):
         return f'{first[0]} is no quote sign here: write " before and behind the name'
     if last.end_pos != token.start_pos:
         return f"a name of several words needs quotes: {quoted(f'{first} {second}')}"
