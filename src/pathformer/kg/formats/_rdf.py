@@ -140,7 +140,7 @@ def _line_by_line(stream: Reader, parse: Parse, bad: _BadLines) -> Iterator[Any]
     leads past lines that are good, and it misses a full stop on the line behind.
     """
     lines, number = io.BufferedReader(stream), 0
-    while block := b"".join(lines.readlines(_BYTES)):
+    while block := lines.read(_BYTES) + lines.readline():
         try:
             yield from list(parse(block))  # all of them, or none
             number += block.count(b"\n")
