@@ -76,3 +76,14 @@ def test_an_empty_question_is_told_beside_what_others_have() -> None:
     assert told("won", "film 9") == "film 9 is the subject of no won, while 9 of 11 others like it are"
     assert told("shot_in", "film 1") == "film 1 is the subject of no shot_in, while 1 of 11 others like it are"
     assert told("won", "Fellini") == "Fellini is the subject of no won"  # there is nobody like him
+
+
+@pytest.mark.parametrize(
+    ("parts", "end"), [(5, ""), (6, "; 1 other part is empty, too"), (40, "; 35 other parts are empty, too")]
+)
+def test_of_many_parts_that_are_empty_some_are_told(parts: int, end: str) -> None:
+    kg = KnowledgeGraph.from_triples([(f"film {n}", "made_by", f"person {n}") for n in range(40)])
+    question = "?x : " + " | ".join(f'made_by("person {n}", ?x)' for n in range(parts))
+    told = reason(kg, question)
+    assert told.count("is the subject of no made_by") == 5
+    assert told.endswith(f'ask made_by(?x, "person 4"){end}')

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import islice
 
 from pathformer.engine.kinds import Kinds
 from pathformer.engine.proof import Sets
 from pathformer.engine.spell import Speller
 from pathformer.engine.variables import Place
 from pathformer.query.computation import Anchor, Intersection, Negation, Projection, Tree, Union
+from pathformer.words import counted
 
 __all__ = ["why_empty"]
 
+_TOLD = 5  # parts of a union that are empty
 _HARDLY = 0.05  # share at both ends of a relation up to which its two ends are of different kinds
 
 
@@ -40,8 +44,7 @@ class _Search:
                 others = f"{self._others(of, relation)}{self._turned(of, relation, place)}"
                 return f"the graph states nothing for {part}: {self._who(of, (*place, 0))} {missing}{others}"
             case Union(branches):
-                reasons = (self.reason(branch, (*place, number)) for number, branch in enumerate(branches))
-                return "; ".join(dict.fromkeys(reasons))
+                return _some(dict.fromkeys(self.reason(b, (*place, number)) for number, b in enumerate(branches)))
             case Intersection(branches):
                 return self._fork(branches, place)
             case _:
@@ -108,3 +111,10 @@ class _Search:
 
     def _count(self, tree: Tree) -> int:
         return len(self.sets.of(tree))
+
+
+def _some(reasons: Mapping[str, None]) -> str:
+    """The first reasons, and how many others there are."""
+    others = len(reasons) - _TOLD
+    more = (f"{counted(others, 'other part is', 'other parts are')} empty, too",) if others > 0 else ()
+    return "; ".join((*islice(reasons, _TOLD), *more))
