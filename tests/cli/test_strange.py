@@ -167,3 +167,14 @@ def test_the_classes_and_properties_of_an_ontology_are_no_twins(tmp_path: Path) 
     assert "differ" not in run(tmp_path / "x.nt", "--out", tmp_path / "x")
     (tmp_path / "y.nt").write_text("".join(map(lines.format, ("Author", "auThor", "X/a", "x/a"))))
     assert "2 entities differ from another only in case" in run(tmp_path / "y.nt", "--out", tmp_path / "y")
+
+
+def test_of_a_long_name_both_ends_are_told(tmp_path: Path) -> None:
+    (tmp_path / "x.nt").write_text(
+        "".join(f'<http://x.org/a> <http://x.org/text> "{letter * 5000}" .\n' for letter in "aA")
+    )
+    output = run(tmp_path / "x.nt", "--literals", "--out", tmp_path / "x")
+    told = (f'"{99 * letter}...{99 * letter}"' for letter in "aA")
+    assert f"in how accents are encoded: {' and '.join(told)}\n" in output
+    (tmp_path / "y.tsv").write_text(f"{5000 * 'h'}\tr\tt\n" + "".join(f"a\tb\tc{n}\n" for n in range(30)))
+    assert f"the others: {100 * 'h'}...{100 * 'h'}, r, t. If" in run(tmp_path / "y.tsv", "--out", tmp_path / "y")

@@ -16,6 +16,7 @@ __all__ = ["strange"]
 
 _COMPARED = 200_000  # names up to which they are looked at, in about a tenth of a second
 _SEVERAL = 20  # triples from which on a line that shares nothing with the others is strange
+_ENDS = 100  # letters that are shown of a long name's beginning, and of its end
 _FIRST = (0, 0, 1)  # ids are in the order of reading
 
 
@@ -42,7 +43,7 @@ def _first_triple(graph: KnowledgeGraph, layout: FileFormat, *, numbered: bool) 
     if not (train == _FIRST).all(axis=1).any():
         return
     first = _words(graph, _FIRST)
-    told = f"{', '.join(map(visible, first))}. If it is a header, {layout.headed}"
+    told = f"{', '.join(map(_shown, first))}. If it is a header, {layout.headed}"
     alone = (train[:, ::2] <= 1).sum() == 2 and (train[:, 1] >> 1 == 0).sum() == 1
     if _is_header(first):
         yield from (f"  the first triple looks like a header: {told}",) if numbered else ()
@@ -89,7 +90,7 @@ def _quoted(graph: KnowledgeGraph, layout: FileFormat) -> Iterator[str]:
     doubled = [name for name in quoted if _is_doubled(name)]
     if shown := quoted if 2 * len(quoted) > len(vocabulary.entities) else doubled:
         count = counted(len(quoted), "entity stands", "entities stand")
-        example = f"in quote signs, as {visible(shown[0])} does"
+        example = f"in quote signs, as {_shown(shown[0])} does"
         yield f"  {count} {example}. If they are no part of the names, {layout.quoted}"
 
 
@@ -109,9 +110,14 @@ def _twins(graph: KnowledgeGraph) -> Iterator[str]:
         first: dict[str, str] = {}
         folded = ((first.setdefault(fold(name), name), name) for name in names)
         if twins := [(one, other) for one, other in folded if one != other and not _is_class_of(one, other)]:
-            one, other = map(visible, twins[0])
+            one, other = map(_shown, twins[0])
             count = f"{counted(len(twins), *what)} {'differs' if len(twins) == 1 else 'differ'} from another"
             yield f"  {count} only in case, or in how accents are encoded: {one} and {other}"
+
+
+def _shown(name: str) -> str:
+    """A name, which may be a text of many pages as a literal is."""
+    return visible(name if len(name) <= 2 * _ENDS else f"{name[:_ENDS]}...{name[-_ENDS:]}")
 
 
 def _is_class_of(one: str, other: str) -> bool:
