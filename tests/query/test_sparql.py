@@ -270,6 +270,7 @@ def test_mistakes():
         ("SELECT ?x { ?x :in <Town (old) A> }", ":Town%20%28old%29%20A", '?x : in(?x, "Town (old) A")'),
         ("SELECT ?x { :a <lies in> ?x }", ":lies%20in", '?x : "lies in"(a, ?x)'),
         ("SELECT ?x { <urn:pathformer:graph:Town A> :in ?x }", ":Town%20A", '?x : in("Town A", ?x)'),
+        ("SELECT ?x { <http://x.org/Town A> :in ?x }", "<http://x.org/Town%20A>", "?x : in(http://x.org/Town%20A, ?x)"),
     ],
 )
 def test_a_blank_in_an_iri_is_told_with_the_right_form(wrong, right, meant):

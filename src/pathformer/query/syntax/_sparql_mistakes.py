@@ -48,7 +48,8 @@ Token = re.Match[str]
 def mistake(text: str, namespace: str, seen: str, place: int) -> QuerySyntaxError:
     """The error for a text that does not parse; seen, place: what the parser says of it."""
     if found := _BLANK.search(text):
-        right = f":{local_of(name_of(found[1], namespace))}"
+        name = name_of(found[1], namespace)
+        right = f"<{name.replace(' ', '%20')}>" if "://" in name else f":{local_of(name)}"
         return QuerySyntaxError(f"no blank may stand between < and >: write {right}", text, found.start())
     tokens = [token for token in _TOKEN.finditer(text) if token.lastgroup != "skip"]
     problems = chain(_problems(text, tokens), _braces(tokens))
