@@ -186,6 +186,12 @@ def test_a_line_at_the_border_of_two_blocks(tmp_path: Path) -> None:
             " says which it is",
         ),
         (
+            '<http://a.org/x,y,z> <http://a.org/r> "c; d" .\n',
+            {},
+            "x.tsv:1: 1 column, expected 3 with '\\t' between them; is it N-Triples? --format ntriples "
+            '(format="ntriples") reads it so',
+        ),
+        (
             "facts of a small library\n",
             {},
             f"x.tsv:1: 1 column, expected 3 with '\\t' between them; is the delimiter another one?{WAY_ON}",

@@ -14,5 +14,7 @@ def in_shell(message: str) -> str:
     'replace it with --force'
     >>> in_shell("--quote '' (quote=\\"\\") reads them so")
     "--quote '' reads them so"
+    >>> in_shell('--format ntriples (format="ntriples") reads it so')
+    '--format ntriples reads it so'
     """
-    return re.sub(r"""(--[a-z-]+(?: '')?) \([a-z_]+=(True|\.\.\.|"")\)""", r"\1", message)
+    return re.sub(r"""(--[a-z-]+(?: \S+)?) \([a-z_]+=(True|\.\.\.|"[a-z]*")\)""", r"\1", message)

@@ -5,6 +5,7 @@ The first line is read this way, and a file that the fast reader refused.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,6 +25,7 @@ _WELL_KNOWN: tuple[frozenset[str], ...] = (
 )
 
 _DELIMITERS = "\t;,| "  # what a line of one column may have between its words, the likeliest first
+_STATEMENT = re.compile(r"(<\S+>|_:\S+) +<\S+> +\S.*\.")  # of N-Triples
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,6 +168,8 @@ def _wrong_width(
         return f"{message}; is the line a comment?{way_on}"
     if len(cells) == 1 and begun:
         return f"{message}{way_on and ';'}{way_on}"
+    if len(cells) == 1 and expected == 3 and _STATEMENT.fullmatch(cells[0]):
+        return f'{message}; is it N-Triples? --format ntriples (format="ntriples") reads it so'
     if len(cells) == 1 and expected == 3:
         return f"{message}; {_other_delimiter(cells[0]) or f'is the delimiter another one?{way_on}'}"
     more = "; choose three of them by name or number with --columns (columns=...)"
