@@ -313,6 +313,10 @@ def test_a_blank_in_a_name_is_told_with_the_right_form(pattern, wrong, right, me
         ("Town :in ?x", "'Town' is no word of SPARQL: write :Town for a name, ?Town for a variable", 0),
         ("?x :in Town", "'Town' is no word of SPARQL: write :Town for a name, ?Town for a variable", 7),
         ("?x in :b . ?x near :b", "'near' is no word of SPARQL: write :near for a name, ?near for a variable", 14),
+        (":a near ?x", "'near' is no word of SPARQL: write :near for a name, ?near for a variable", 3),
+        ("?x :in :b . :a near ?x ; :in :b", "'near' is no word of SPARQL: write :near for a name", 15),
+        (":New York :in/:of ?x", "no blank may stand in a name: write :New%20York", 0),
+        (":b :in ?x ; :lies in ?x", "no blank may stand in a name: write :lies%20in", 12),
         (
             "?x :in :b FILTR NOT EXISTS { ?x :in :c }",
             "'FILTR' is no word of SPARQL: FILTER? or write :FILTR for a name, ?FILTR for a variable",

@@ -101,10 +101,14 @@ def _words(text: str, name: Token, before: Sequence[Token], behind: Sequence[Tok
         if end == name.end() and not _continues(word, later):
             break
         end = word.end()
-    following = next((token for token in behind if token.start() >= end), None)
+    following = [token for token in behind if token.start() >= end][:2]
+    term = bool(following) and _is_term(following[0])
     relation = bool(before) and _is_term(before[-1]) and not (len(before) > 1 and _is_term(before[-2]))
-    if relation and not (following and _is_term(following)):
+    if relation and not term:
         return ""  # the words stand where the object is
+    subject = bool(before) and before[-1][0] in ".{}"
+    if subject and term and following[-1][0] in ".;,}":
+        return ""  # the words stand where the relation is
     return text[name.end() : end]
 
 
