@@ -165,7 +165,7 @@ class UnknownNameError(QueryError):
 
     def __init__(self, kind: str, name: str, closest: Sequence[str], every: Sequence[str] = ()) -> None:
         self.kind, self.name, self.closest = kind, name, tuple(closest)
-        told = ", ".join(map(repr, closest or map(_shortened, every)))
+        told = ", ".join(repr(_shortened(known)) for known in closest or every)
         hint = f"{'closest:' if closest else 'the graph has'} {told}" if told else "no name or label is close to it"
         super().__init__(f"no {kind} {_shortened(name)!r}; {hint}{_inverse(kind, name)}{_stranger(name)}")
 

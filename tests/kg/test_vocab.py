@@ -221,6 +221,15 @@ def test_an_unknown_name_of_megabytes_is_shortened(vocabulary: Vocabulary) -> No
         Vocabulary.of([name], []).entity_id("d")
 
 
+def test_a_close_name_of_pages_is_shortened_where_it_is_told() -> None:
+    long = "a" * 5000
+    with pytest.raises(UnknownNameError) as caught:
+        Vocabulary.of([f"{long}b"], ["r"]).entity_id(f"{long}c")
+    told = "'" + 100 * "a" + "..." + 99 * "a"
+    assert str(caught.value) == f"no entity {told}c'; closest: {told}b'"
+    assert caught.value.closest == (f"{long}b",)
+
+
 @given(st.lists(st.text("abÆ", max_size=6), max_size=12), st.text("abÆ", min_size=1, max_size=3))
 def test_the_names_that_hold_a_piece_are_found_in_one_scan(names: list[str], piece: str) -> None:
     """All of them but where pieces overlap across the end of a name, and no other."""
