@@ -15,6 +15,7 @@ from rich.console import Console
 from pathformer.training.display import Display, duration
 from pathformer.training.interrupt import Interrupt
 from pathformer.training.logs import JsonLines, TensorBoard, open_logs, read_log
+from pathformer.training.schedule import Clock
 
 
 def lines(path: Path) -> list[dict[str, float]]:
@@ -94,6 +95,12 @@ def test_without_a_terminal_a_line_now_and_then() -> None:
         "step 1  10%  loss 1.5000  12,346 queries/s  1:15 min left",
         "step 3  30%  loss 1.5000  12,346 queries/s  1:15 min left",
     ]
+
+
+def test_an_update_that_outlasts_its_box_is_at_its_end() -> None:
+    clock, out = Clock(1000, 0.5, step=5, seconds=47.0, now=lambda: 0.0), io.StringIO()
+    Display(Console(file=out, width=120)).update(step=5, progress=clock.progress, loss=1.0, rate=9.0, left=clock.left)
+    assert out.getvalue() == "step 5  100%  loss 1.0000  9 queries/s  0 s left\n"
 
 
 def test_on_a_terminal_a_bar() -> None:

@@ -51,9 +51,10 @@ class Display:
         self._bar.update(self._task, description=text)
 
     def update(self, *, step: int, progress: float, loss: float, rate: float, left: float) -> None:
-        """Show a step: loss, queries a second, seconds left."""
+        """Show a step: loss, queries a second, seconds left; a last update that outlasts its box is at 100 %."""
+        progress = min(1.0, progress)
         text = f"loss {loss:.4f}  {rate:,.0f} queries/s  {duration(left)} left"
-        self._bar.update(self._task, completed=min(1.0, progress), step=step, description=text)
+        self._bar.update(self._task, completed=progress, step=step, description=text)
         if not self.console.is_terminal and self._now() - self._last >= _QUIET:
             self._last = self._now()
             self.console.print(f"{self._label}step {step:,}  {progress:.0%}  {text}", highlight=False)

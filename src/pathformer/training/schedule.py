@@ -105,4 +105,4 @@ class Clock:
         """Seconds to go, if the coming updates take as long as those so far."""
         if self.step == 0:
             return math.inf
-        return self.seconds * (1.0 - self.progress) / max(self.progress, 1e-9)
+        return self.seconds * max(0.0, 1.0 - self.progress) / max(self.progress, 1e-9)
