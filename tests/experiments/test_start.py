@@ -146,6 +146,20 @@ def test_one_of_several_that_is_cut_is_continued_and_the_run_ends_with_the_same_
     assert torch.equal(*(tables(tmp_path / name / "last.safetensors") for name in ("whole", "cut")))
 
 
+def test_one_whose_rows_are_to_be_kept_is_as_wide_as_the_model(folder: Path, tmp_path: Path) -> None:
+    kept = ["model.dim=8", "model.space=hermitian", "training.update.table_rate=0.0"]
+    links, told = (
+        f"start={folder / 'links.toml'}",
+        r"is 16 numbers wide, twice its rank, and model\.dim is 8: .*rank=4 ",
+    )
+    with pytest.raises(ConfigError, match=told):
+        train(folder, tmp_path / "run", links, *kept)
+    assert not (tmp_path / "run/start").exists()
+    assert train(folder, tmp_path / "moved", links, *kept[:2]).result.finished  # tables that move learn again
+    with pytest.raises(ConfigError, match=told):
+        train(folder, tmp_path / "again", f"start={tmp_path / 'moved/start'}", *kept)
+
+
 def test_several_that_do_not_fit_are_refused_before_any_is_trained(folder: Path, tmp_path: Path) -> None:
     links = [f"start={folder / 'links.toml'}", "start_members=2"]
     for settings in (["model.dim=32"], ["model.dim=16", "model.space=hermitian"]):

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from pathformer.errors import ConfigError
 from pathformer.experiments.measure import find_checkpoint
@@ -22,10 +24,11 @@ def there(run: Run) -> list[Result]:
     for name, usual in (("start_minutes", None), ("start_members", 1)) if files else ():
         if getattr(run, name) != usual:
             raise ConfigError(f"{name} is for a run that is trained first; {run.start} is trained already")
-    steps = [checkpoint.read_facts(file)["step"] for file in files]
+    facts = [checkpoint.read_facts(file) for file in files]
+    _check_kept(run, [(each["method"], each["model"]) for each in facts])
     return [
-        Result(finished=True, step=step, seconds=0.0, last=file, best=file, best_mrr=None)
-        for file, step in zip(files, steps, strict=True)
+        Result(finished=True, step=each["step"], seconds=0.0, last=file, best=file, best_mrr=None)
+        for file, each in zip(files, facts, strict=True)
     ]
 
 
@@ -57,7 +60,27 @@ def members(run: Run) -> list[Run]:
         raise ConfigError(f"a run on {run.dataset!r} cannot start from {run.start!r}, which is on {found[0].dataset!r}")
     if len(found) > 1:
         _check_widths(run, found)
+    _check_kept(run, [(before.method, before.model_settings) for before in found])
     return found
+
+
+def _check_kept(run: Run, sources: Sequence[tuple[str, Mapping[str, Any]]]) -> None:
+    """Refuse link predictors, each a method and its settings, whose rows would be kept at another width in their space.
+
+    Rows that are mapped (`training.start`) are turned at random, those of entities in another way than those of
+    relations: no product of the two means anything, and tables that never move cannot learn to.
+    """
+    ours = run.model_settings
+    kept = run.training.update.table_rate == 0.0 and ours.get("space") == "hermitian"
+    if not kept or not sources or any(method != "complex" for method, _ in sources):
+        return
+    wide, dim = sum(2 * model["rank"] for _, model in sources), ours["dim"]
+    if wide != dim:
+        raise ConfigError(
+            f"{run.start} is {wide:,} numbers wide, twice its rank, and model.dim is {dim:,}: tables that are kept "
+            f"(training.update.table_rate=0) are as wide. Set model.dim={wide}, or train one of model.rank={dim // 2} "
+            "with `pathformer train` and start from its folder, start=FOLDER"
+        )
 
 
 def _check_widths(run: Run, found: list[Run]) -> None:
