@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import tomllib
 from dataclasses import replace
 from pathlib import Path
 
@@ -23,6 +24,7 @@ from pathformer.kg.datasets import datasets, load
 from pathformer.kg.knowledge import KnowledgeGraph
 from pathformer.models import build
 from pathformer.query.structures import EPFO, EPFO_TRAINED
+from pathformer.toml import NONE
 
 PARTS = ["Data", "Training", "Figures", "Released form", "What it cannot do", "How to use it", "Settings"]
 COST = Cost(
@@ -81,9 +83,14 @@ def test_every_part_is_there_and_every_fact() -> None:
         "time: 1:35 min", "most memory: 2.2 GB on the card", "machine: NVIDIA H200", "commit: abc1234",
         "version: 0.1", "date: 2026-11-16", "- remark: Interrupted once.", "- Rare relations are hardly learned.",
         "- Its probabilities hold.",
-        "pathformer ask FOLDER", 'model.space = "sphere"\n', "training.minutes = null\n",
+        "pathformer ask FOLDER", 'model.space = "sphere"\n', "training.minutes = \"none\"\n",
     ):  # fmt: skip
         assert fact in page, fact
+
+
+def test_settings_are_toml_that_reads_back() -> None:
+    [written] = re.findall(r"^```toml\n(.*?)^```", CARD.markdown(), re.MULTILINE | re.DOTALL)
+    assert tomllib.loads(written)["training"] == {"minutes": NONE}
 
 
 def test_figures_stand_beside_the_papers() -> None:

@@ -13,6 +13,7 @@ from typing import Any
 
 from pathformer.engine.cost import Cost
 from pathformer.query.structures import EPFO, NEGATION_STRUCTURES, STRUCTURES
+from pathformer.toml import NONE
 from pathformer.training.display import duration
 from pathformer.words import markdown_table
 
@@ -194,7 +195,7 @@ class Card:
         yield from self.notes
 
     def _settings(self) -> list[str]:
-        return ["```toml", *(f"{name} = {json.dumps(value)}" for name, value in self.settings.items()), "```"]
+        return ["```toml", *(f"{name} = {_toml(value)}" for name, value in self.settings.items()), "```"]
 
     @property
     def _priced(self) -> bool:
@@ -218,6 +219,10 @@ def with_averages(figures: Mapping[str, float]) -> dict[str, float]:
 
 def _beside(value: float, other: float | None) -> list[str]:
     return ["", ""] if other is None else [f"{other:.1f}", f"{value - other:+.1f}"]
+
+
+def _toml(value: Any) -> str:
+    return json.dumps(NONE if value is None else value)
 
 
 def _count(number: int | None) -> str:
