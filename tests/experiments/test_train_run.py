@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -14,6 +16,7 @@ from typing import Any
 import pytest
 import torch
 import training_toy as toy
+from rich.console import Console
 from typer.testing import CliRunner
 
 from pathformer.cli import app
@@ -26,6 +29,7 @@ from pathformer.experiments.settings import Run, read_run
 from pathformer.kg import KnowledgeGraph
 from pathformer.query.structures import EPFO
 from pathformer.training import checkpoint, lock
+from pathformer.training.display import Display
 
 SMALL = """
 dataset = "{graph}"
@@ -96,6 +100,20 @@ def test_unions_may_be_taken_otherwise_than_the_method_does(trained: Path) -> No
     assert own.scores["1p"] == other.scores["1p"]
     assert own.scores["2u"] != other.scores["2u"]
     assert ("union" in own.about, other.about["union"]) == (False, "demorgan")
+
+
+def test_a_run_says_what_it_does_where_that_takes_long_and_where_its_box_was_too_small(
+    run_path: Path, tmp_path: Path
+) -> None:
+    shown = io.StringIO()
+    display = Display(Console(file=shown, width=200))
+    train_run(read_run(run_path, ["training.minutes=1e-6"]), tmp_path / "run", device="cpu", display=display)
+    lines = shown.getvalue().splitlines()
+    assert lines[0].startswith("reading ")
+    assert any(
+        re.fullmatch(r"0 updates in 0 s on cpu: so few teach next to nothing, .* make more of them", x) for x in lines
+    )
+    assert lines[-1] == "ranking the test queries"
 
 
 def test_wrong_words_are_refused(trained: Path) -> None:

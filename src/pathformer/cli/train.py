@@ -44,6 +44,7 @@ def command(
     from pathformer.experiments.run import start_anew, train_run
     from pathformer.experiments.settings import read_run
     from pathformer.training.display import Display, duration
+    from pathformer.words import counted
 
     chosen = read_run(run, settings or ())
     folder = out or Path("runs") / Path(run).stem
@@ -54,7 +55,7 @@ def command(
     result = outcome.result
     if not result.finished:
         raise typer.Exit(130)
-    told = f"{result.step:,} steps in {duration(result.seconds)}; weights in {folder}"
+    told = f"{counted(result.step, 'step')} in {duration(result.seconds)}; weights in {folder}"
     console.print(told, highlight=False, markup=False)
     shown = dict(outcome.reports)
     if "best" in shown and shown["best"].scores == shown["last"].scores:

@@ -32,12 +32,13 @@ from pathformer.toml import to_toml
 from pathformer.training import checkpoint
 from pathformer.training.data import TrainingSet
 from pathformer.training.device import choose_device
-from pathformer.training.display import Display
+from pathformer.training.display import Display, duration
 from pathformer.training.fresh import ROOM
 from pathformer.training.lock import alone
 from pathformer.training.logs import LOG
 from pathformer.training.loop import Result, Task, train
 from pathformer.training.start import as_one, start_tables
+from pathformer.words import counted
 
 __all__ = [
     "Material",
@@ -51,6 +52,9 @@ __all__ = [
     "train_run",
     "training_set",
 ]
+
+_FEW = 100  # updates; no result of the package is of fewer than 800
+_RANKS = "ranking the test queries"
 
 
 @dataclass(frozen=True)
@@ -97,7 +101,10 @@ def train_run(
         check_method(run)
         if (other := beside.second_run(run)) is not None:
             check_method(other)
-        return _train_alone(run, folder, material or gather(run, data, test=test), place, display, test)
+        if material is None:
+            display.say(f"reading {run.dataset}, its queries read or drawn")
+            material = gather(run, data, test=test)
+        return _train_alone(run, folder, material, place, display, test)
 
 
 def _train_alone(
@@ -122,9 +129,17 @@ def _train_alone(
         draw=partial(fresh_set, run, kg, sets["train"]) if run.training.fresh else None,
     )
     result = train(task, run.training, folder, display)
+    if result.finished and run.training.minutes is not None and result.step < _FEW:
+        display.say(
+            f"{counted(result.step, 'update')} in {duration(result.seconds)} on {place}: so few teach next to nothing, "
+            "whatever the method; more minutes, a smaller model or a faster device make more of them"
+        )
     if result.finished and (other := beside.second_run(run)) is not None:
         return _train_beside(run, other, result, folder, material, place, display, test)
-    reports = rank_test(run, model, result, sets, folder) if test and result.finished and "test" in sets.splits else {}
+    reports: dict[str, Report] = {}
+    if test and result.finished and "test" in sets.splits:
+        display.say(_RANKS)
+        reports = rank_test(run, model, result, sets, folder)
     if result.finished:
         (folder / CARD).write_text(card_of_run(result.best or result.last).markdown(), encoding="utf-8")
     return Outcome(result=result, reports=reports)
@@ -156,6 +171,8 @@ def _train_beside(
     beside.note_pair(folder, report)
     file = beside.write_pair(folder, pair, {**facts, "valid_mrr": None if report is None else report.mrr})
     reports: dict[str, Report] = {}
+    if test and "test" in material.sets.splits:
+        display.say(_RANKS)
     for kind in beside.kinds(folder) if test and "test" in material.sets.splits else ():
         ranked, its = (pair, facts) if kind == "best" else beside.joined(run, folder, kind, place)
         reports[kind] = rank_and_keep(run, ranked, material.sets, folder, kind, int(its["step"]))
