@@ -127,6 +127,8 @@ def test_what_nobody_said_is_not_known() -> None:
     ):  # fmt: skip
         assert line in page, line
     assert not re.search(r"\bNone\b", page)
+    held = replace(CARD, figures={}, kept=None).markdown()  # of a run that was not tested, though it could be
+    assert "- How good its predictions are is not known: no test queries were ranked.\n" in held
     late = replace(CARD, before=61.0, together=5).markdown()
     first = "after 1:01 min of the run that its tables start from"
     assert f"- time: 1:35 min, on a device shared by up to 5 runs, {first}\n" in late

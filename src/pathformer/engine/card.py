@@ -189,7 +189,9 @@ class Card:
             if below:
                 yield f"Below {'the paper' if name == 'paper' else name} on {', '.join(below)}."
         if not self.figures and not self._priced:
-            yield "How good its predictions are is not known: nothing was held out to measure them by."
+            unranked = "no test queries were ranked"
+            why = unranked if self.triples.get("test") else "nothing was held out to measure them by"
+            yield f"How good its predictions are is not known: {why}."
         yield self.probabilities or "Whether its probabilities hold was not measured."
         yield "A prediction is a guess from what the graph repeats, its gaps and its slants included."
         yield from self.notes
