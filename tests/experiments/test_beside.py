@@ -107,7 +107,9 @@ def test_a_cut_in_the_second_run_is_continued(folder: Path, tmp_path: Path, monk
         (["beside={}/ten.toml", "trained=epfo"], r"is trained on efol of drawn: beside a run on epfo of drawn it can"),
         (["beside_settings=['queries=betae']"], r"is trained on epfo of betae: beside a run on efol of drawn it can"),
         (["beside={}/flat.toml"], r"flat\.toml' is trained without negation in the space 'point', where no point says"),
-        (["beside=none-such"], "no run file 'none-such'"),
+        (["beside=none-such"], "beside 'none-such': no run file 'none-such'"),
+        (["beside_settings=['model.dim=15']"], r"beside '.*second\.toml': model: dim 15 does not divide into 2 heads"),
+        (["beside_settings=['steps=3']"], r"beside '.*second\.toml': no setting 'steps'"),
     ],
 )
 def test_what_cannot_stand_beside_is_refused_before_anything_is_trained(
@@ -141,5 +143,6 @@ def test_its_time_is_that_of_both(folder: Path) -> None:
     assert second_run(read_run(folder / "second.toml")) is None
     box = Box(run=str(folder / "first.toml"), minutes=0.5, settings=(words[1],))
     assert box.file_name == "first@2min.json"
-    with pytest.raises(ConfigError, match=r"beside_weight 0\.0 is above 0"):
-        read_run(folder / "first.toml", ["beside_weight=0.0"])
+    for weight in ("0.0", "-1.0", "nan", "inf"):
+        with pytest.raises(ConfigError, match=rf"beside_weight {weight} is not above 0, or has no end"):
+            read_run(folder / "first.toml", [f"beside_weight={weight}"])

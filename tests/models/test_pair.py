@@ -117,6 +117,7 @@ def test_where_no_point_says_nothing_the_second_must_have_met_negations(space: s
             made()
 
 
-def test_a_weight_is_above_zero() -> None:
-    with pytest.raises(ConfigError, match=r"weight 0\.0 is above 0"):
-        build("pair", {"weight": 0.0}, entities=3, relations=2)
+@pytest.mark.parametrize("weight", [0.0, -1.0, float("nan"), float("inf")])
+def test_a_weight_is_above_zero(weight: float) -> None:
+    with pytest.raises(ConfigError, match=f"weight {weight} is not above 0, or has no end"):
+        build("pair", {"weight": weight}, entities=3, relations=2)

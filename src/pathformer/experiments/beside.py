@@ -47,7 +47,10 @@ def second_run(run: Run) -> Run | None:
     """The run that is trained after this one, with the same seed; none where there is none."""
     if not run.beside:
         return None
-    found = read_run(run.beside, [f"training.seed={run.training.seed}", *run.beside_settings])
+    try:
+        found = read_run(run.beside, [f"training.seed={run.training.seed}", *run.beside_settings])
+    except ConfigError as error:  # in words that the first run's own settings could have, too
+        raise ConfigError(f"beside {run.beside!r}: {error}") from None
     if found.dataset != run.dataset:
         raise ConfigError(f"{run.beside!r} is on {found.dataset!r}: it cannot stand beside a run on {run.dataset!r}")
     if found.queries != run.queries or not {*found.trained_structures} <= {*run.trained_structures}:

@@ -63,8 +63,8 @@ class Run:
     def __post_init__(self) -> None:
         if self.start_members < 1:
             raise ValueError("start_members is at least 1")
-        if self.beside_weight <= 0.0:
-            raise ValueError(f"beside_weight {self.beside_weight} is above 0")
+        if not 0.0 < self.beside_weight < float("inf"):
+            raise ValueError(f"beside_weight {self.beside_weight} is not above 0, or has no end")
 
     @property
     def trained_structures(self) -> tuple[str, ...]:

@@ -42,8 +42,8 @@ class Config:
     denies: bool = True  # whether the second has learned what a negation is
 
     def __post_init__(self) -> None:
-        if self.weight <= 0.0:
-            raise ValueError(f"weight {self.weight} is above 0")
+        if not 0.0 < self.weight < float("inf"):
+            raise ValueError(f"weight {self.weight} is not above 0, or has no end")
         if not self.denies and self.other.space not in SILENT:
             raise ValueError(
                 f"in the space {self.other.space!r} no point says nothing, and the second never met a negation: "
