@@ -137,6 +137,46 @@ def test_a_run_cannot_start_from_both(folder: Path, run: Path, tmp_path: Path) -
     assert train(folder, tmp_path / "new", f"start={run}", "beside=", test=False).result.finished
 
 
+def test_a_folder_that_was_moved_needs_nothing_of_where_it_was_trained(
+    folder: Path, run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The second's file may have changed, or be gone: what it was trained with lies in its own folder."""
+    settings, second = run / "settings.toml", str(folder / "second.toml")
+    words = settings.read_text()
+    assert second in words
+    settings.write_text(words.replace(second, "second.toml"))  # as a path within the folder it was trained from
+    saved = checkpoint.read(run / PAIR)
+    facts = {**saved.facts, "settings": {**saved.facts["settings"], "beside": "second.toml"}}
+    checkpoint.write(run / PAIR, facts, saved.tensors)
+    record, card = record_of(run, run=str(folder / "first.toml")), card_of_run(run / PAIR)
+    assert (record.minutes, record.before, card.before) == (None, 0.0, 0.0)
+    assert engine_of_run(run, asked=0).model.name == "pair"
+
+    monkeypatch.chdir(tmp_path)  # here is another file of that name
+    Path("second.toml").write_text("dataset = 'lines'\nstart = 'complex-nell995'\n")
+    assert (record_of(run, run=str(folder / "first.toml")).before, card_of_run(run / PAIR).before) == (0.0, 0.0)
+
+
+def test_weights_of_both_can_go_alone_and_by_another_name(run: Path, tmp_path: Path) -> None:
+    saved = checkpoint.read(run / PAIR)
+    facts = {**saved.facts, "settings": {**saved.facts["settings"], "beside": "gone.toml"}}
+    checkpoint.write(file := tmp_path / "alone" / "nell.safetensors", facts, saved.tensors)
+    told, known = run_facts(file), run_facts(run / PAIR)
+    parts = [checkpoint.read_facts(place / "best.safetensors")["seconds"] for place in (run, run / BESIDE)]
+    assert (told["seconds"], told["before"]) == (sum(parts), None)  # what came before is not told by the weights
+    assert told["remark"] == known["remark"].replace(known["settings"]["beside"], "gone.toml")
+    assert engine_of_run(file, asked=0).model.name == "pair"
+
+
+def test_logs_that_are_gone_cost_nothing_but_themselves(folder: Path, run: Path) -> None:
+    for place in (run, run / BESIDE):
+        (place / LOG).unlink()
+    assert train(folder, run).result.finished
+    [line] = read_log(run / LOG)
+    seconds = [checkpoint.read_facts(place / "last.safetensors")["seconds"] for place in (run, run / BESIDE)]
+    assert (line["step"], line["seconds"], line[BESIDE]) == (6, sum(seconds), seconds[1])
+
+
 # --- its records and cards --------------------------------------------------------------------------------------------
 
 

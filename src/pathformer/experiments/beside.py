@@ -11,7 +11,7 @@ of the test are its, of the best weights and of the last.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -32,6 +32,7 @@ __all__ = [
     "PAIR",
     "figures_file",
     "joined",
+    "kept_second",
     "kinds",
     "note_pair",
     "second_run",
@@ -71,13 +72,19 @@ def second_run(run: Run) -> Run | None:
     return found
 
 
+def kept_second(run: Run, folder: Path) -> Run | None:
+    """The same of a run in its folder: as it was trained there, whatever became of its file; else by its file."""
+    kept = folder / BESIDE / "settings.toml"
+    return read_run(kept) if run.beside and kept.is_file() else second_run(run)
+
+
 def _negated(structures: Iterable[str]) -> bool:
     return any(STRUCTURES[name].negated for name in structures)
 
 
-def whole_minutes(run: Run) -> float | None:
-    """The box of a run and of the one beside it; none where one goes by steps."""
-    other, own = second_run(run), run.training.minutes
+def whole_minutes(run: Run, folder: Path | None = None) -> float | None:
+    """The box of a run and of the one beside it; none where one goes by steps. folder: where both are trained."""
+    other, own = second_run(run) if folder is None else kept_second(run, folder), run.training.minutes
     if other is None or own is None or other.training.minutes is None:
         return None if other is not None else own
     return round(own + other.training.minutes, 4)
@@ -106,7 +113,8 @@ def joined(run: Run, folder: Path, kind: str, device: torch.device) -> tuple[Pai
     (one, facts), (other, theirs) = (_load(place, kind, device) for place in (folder, folder / BESIDE))
     denies = _negated(theirs["trained"]) or other.config.space not in SILENT  # there neither met one: both are asked
     pair = Pair.of(one, other, run.beside_weight, denies=denies)
-    return pair, {**facts, "method": pair.name, "model": asdict(pair.config)}
+    seconds = facts["seconds"] + theirs["seconds"]
+    return pair, {**facts, "method": pair.name, "model": asdict(pair.config), "seconds": seconds}
 
 
 def _load(folder: Path, kind: str, device: torch.device) -> tuple[Pathformer, dict[str, Any]]:
@@ -130,10 +138,10 @@ def note_pair(folder: Path, report: Report | None) -> None:
     """
     log = [line for line in read_log(folder / LOG) if BESIDE not in line]
     theirs = read_log(folder / BESIDE / LOG)
-    seconds = max(line["seconds"] for line in theirs)
+    seconds = _latest("seconds", theirs, folder / BESIDE)
     line: dict[str, Any] = {
-        "step": max(line["step"] for line in log),
-        "seconds": max(line["seconds"] for line in log) + seconds,
+        "step": _latest("step", log, folder),
+        "seconds": _latest("seconds", log, folder) + seconds,
         BESIDE: seconds,
     }
     if memory := [line["memory_gb"] for line in (*log, *theirs) if "memory_gb" in line]:
@@ -143,3 +151,8 @@ def note_pair(folder: Path, report: Report | None) -> None:
     new = (folder / LOG).with_suffix(".part")  # a kill leaves the log as it was
     new.write_text("".join(json.dumps(one) + "\n" for one in (*log, line)), encoding="utf-8")
     new.replace(folder / LOG)
+
+
+def _latest(name: str, log: Sequence[Mapping[str, Any]], folder: Path) -> Any:
+    """Steps or seconds at the end of a run, by its checkpoint where somebody took the log away."""
+    return max((line[name] for line in log), default=checkpoint.read_facts(folder / "last.safetensors")[name])

@@ -13,13 +13,14 @@ import torch
 from pathformer.engine.card import Card
 from pathformer.errors import InputError
 from pathformer.evaluation.report import Report
-from pathformer.experiments.beside import BESIDE, PAIR, figures_file, second_run
+from pathformer.experiments.beside import BESIDE, figures_file, second_run
 from pathformer.experiments.keep import before_all, changes_of, plain_settings, run_of, seconds_before, trained_on
 from pathformer.experiments.records import Record
 from pathformer.experiments.settings import Run, read_run, run_names
 from pathformer.experiments.tables.captions import setting_words
 from pathformer.kg.datasets import datasets
 from pathformer.models import build, find
+from pathformer.models.pair import Pair
 from pathformer.training import checkpoint
 from pathformer.training.logs import LOG, read_log
 
@@ -37,7 +38,7 @@ def run_facts(file: Path) -> dict[str, Any]:
     """What a checkpoint, the log and the reports beside it say for a card, in plain values."""
     facts = checkpoint.read_facts(file)
     run, stored = read_run(base=facts["settings"]), plain_settings(facts["settings"])
-    both = file.name == PAIR
+    both = facts["method"] == Pair.name  # under whatever name
     log = [line for line in read_log(file.parent / LOG) if both or BESIDE not in line]
     machine = facts.get("machine", {})
     steps = max((line["step"] for line in log), default=facts["step"])

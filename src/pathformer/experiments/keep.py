@@ -12,11 +12,11 @@ from typing import Any
 import torch
 
 from pathformer.config import dropped
-from pathformer.errors import InputError
+from pathformer.errors import ConfigError, InputError
 from pathformer.evaluation.metrics import HITS
 from pathformer.evaluation.report import Report
 from pathformer.experiments import first
-from pathformer.experiments.beside import BESIDE, PAIR, second_run, whole_minutes
+from pathformer.experiments.beside import BESIDE, PAIR, kept_second, whole_minutes
 from pathformer.experiments.machine import commit as commit_here
 from pathformer.experiments.machine import device_facts
 from pathformer.experiments.records import Record
@@ -73,7 +73,7 @@ def record_of(
     return Record(
         run=Path(file).stem,
         variant=variant,
-        minutes=whole_minutes(settings),
+        minutes=whole_minutes(settings, folder),
         steps=max(line["step"] for line in log),
         seconds=round(max(line["seconds"] for line in log), 1),
         before=before_all(folder, settings),
@@ -138,7 +138,11 @@ def seconds_before(folder: Path, start: str, members: int = 1) -> float | None:
 
 def before_all(folder: Path, run: Run) -> float | None:
     """The same of a run and of the one that is trained after it, whose points stand beside its own."""
-    own, other = seconds_before(folder, run.start, run.start_members), second_run(run)
+    own = seconds_before(folder, run.start, run.start_members)
+    try:
+        other = kept_second(run, folder)
+    except ConfigError:  # its file and its folder are elsewhere
+        return None
     if other is None or not other.start:
         return own
     if other.start == run.start and first.checkpoints(run.start):
