@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import shlex
 import shutil
+import weakref
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -20,9 +23,10 @@ from pathformer.experiments.cards import card_of_record, card_of_run, run_facts
 from pathformer.experiments.deploy import engine_of_run
 from pathformer.experiments.keep import before_all, record_of
 from pathformer.experiments.records import Record, read_records
-from pathformer.experiments.run import start_anew
+from pathformer.experiments.run import new_model, start_anew
 from pathformer.experiments.settings import read_run
 from pathformer.kg.knowledge import KnowledgeGraph
+from pathformer.models import Model
 from pathformer.models.pair import Pair
 from pathformer.training import checkpoint
 from pathformer.training.logs import LOG, read_log
@@ -166,6 +170,30 @@ def test_weights_of_both_can_go_alone_and_by_another_name(run: Path, tmp_path: P
     assert (told["seconds"], told["before"]) == (sum(parts), None)  # what came before is not told by the weights
     assert told["remark"] == known["remark"].replace(known["settings"]["beside"], "gone.toml")
     assert engine_of_run(file, asked=0).model.name == "pair"
+
+
+def test_the_outcome_names_the_weights_of_both(folder: Path, run: Path) -> None:
+    outcome = train(folder, run)
+    assert outcome.result.best == run / PAIR
+    assert outcome.result.best_mrr == checkpoint.read_facts(run / PAIR)["valid_mrr"]
+
+
+def test_the_first_leaves_its_memory_to_the_second(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made: list[weakref.ref[Model]] = []
+    before: list[int] = []
+
+    def counted(*known: Any) -> Model:
+        gc.collect()
+        before.append(sum(one() is not None for one in made))
+        model = new_model(*known)
+        made.append(weakref.ref(model))
+        return model
+
+    monkeypatch.setattr("pathformer.experiments.run.new_model", counted)
+    train(folder, tmp_path / "run", test=False)
+    assert before == [0, 0]
 
 
 def test_logs_that_are_gone_cost_nothing_but_themselves(folder: Path, run: Path) -> None:

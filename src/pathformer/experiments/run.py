@@ -119,8 +119,7 @@ def _train_alone(
         firsts = _firsts(run, folder, Material(kg, sets), str(place), display)
         if not firsts[-1].finished:
             return Outcome(result=firsts[-1], reports={})
-        sources = [_source(before.last, kg, place) for before in firsts]
-        start_tables(model, as_one(sources), run.training.seed)
+        start_tables(model, as_one([_source(before.last, kg, place) for before in firsts]), run.training.seed)
     task = Task(
         model=model,
         data=training_set(run, Material(kg, sets), place),
@@ -135,6 +134,7 @@ def _train_alone(
             "whatever the method; more minutes, a smaller model or a faster device make more of them"
         )
     if result.finished and (other := beside.second_run(run)) is not None:
+        del task, model  # the second has the memory for itself
         return _train_beside(run, other, result, folder, material, place, display, test)
     reports: dict[str, Report] = {}
     if test and result.finished and "test" in sets.splits:
@@ -169,7 +169,8 @@ def _train_beside(
     if report is not None:
         display.say(f"both: validation MRR {100 * report.mrr:.2f}")
     beside.note_pair(folder, report)
-    file = beside.write_pair(folder, pair, {**facts, "valid_mrr": None if report is None else report.mrr})
+    mrr = None if report is None else report.mrr
+    file = beside.write_pair(folder, pair, {**facts, "valid_mrr": mrr})
     reports: dict[str, Report] = {}
     if test and "test" in material.sets.splits:
         display.say(_RANKS)
@@ -177,7 +178,9 @@ def _train_beside(
         ranked, its = (pair, facts) if kind == "best" else beside.joined(run, folder, kind, place)
         reports[kind] = rank_and_keep(run, ranked, material.sets, folder, kind, int(its["step"]))
     (folder / CARD).write_text(card_of_run(file).markdown(), encoding="utf-8")
-    return Outcome(result=replace(result, seconds=result.seconds + after.seconds), reports=reports)
+    best = None if report is None else file
+    both = replace(result, seconds=result.seconds + after.seconds, best=best, best_mrr=mrr)
+    return Outcome(result=both, reports=reports)
 
 
 def _firsts(run: Run, folder: Path, material: Material, device: str, display: Display) -> list[Result]:
