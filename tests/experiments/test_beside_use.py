@@ -297,6 +297,16 @@ def test_weights_of_both_serve_another_query_set(folder: Path, tmp_path: Path) -
         replace(row, also=(str(other),)).runs()
 
 
+def test_the_record_of_a_box_has_the_name_of_the_box(folder: Path, tmp_path: Path) -> None:
+    """Where the second goes by steps, too: by this name those that are done are known."""
+    row = Box(run=str(folder / "first.toml"), minutes=0.005)
+    for jobs in (1, 2):
+        out = tmp_path / f"out-{jobs}"
+        filled = fill([row], out, tmp_path / f"work-{jobs}", device="cpu", display=toy.quiet(), jobs=jobs)
+        assert filled.failed == {}
+        assert [file.name for file in out.iterdir()] == [row.file_name]
+
+
 def test_a_box_that_would_be_cut_in_the_second_run_is_not_begun(folder: Path, tmp_path: Path) -> None:
     row = Box(run=str(folder / "first.toml"), minutes=0.5, settings=("beside_settings=['training.minutes=9']",))
     assert (row.whole, replace(row, settings=()).whole) == (9.5, 0.5)

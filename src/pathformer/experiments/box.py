@@ -121,7 +121,7 @@ def _run_alone(box: Box, folder: Path, shelf: Shelf, terms: Terms, display: Disp
     if not outcome.result.finished:
         return None
     record = record_of(folder, run=box.run, variant=box.variant, device=device, commit=terms.commit)
-    record = dataclasses.replace(record, beside=terms.beside)
+    record = dataclasses.replace(record, beside=terms.beside, minutes=box.whole)  # its file has the box's name
     for name in box.also:
         _rank_also(record, read_run(name), name, shelf, folder, device).write(terms.out)
     record.write(terms.out)  # the last one: where it is, the box is done
