@@ -17,8 +17,8 @@ from pathformer.errors import ConfigError
 from pathformer.models import Batch, Model, build
 from pathformer.models.pair import Pair
 from pathformer.models.pathformer import Pathformer
-from pathformer.plan import build_plan
-from pathformer.query.structures import STRUCTURES
+from pathformer.plan import Plan, build_plan
+from pathformer.query.structures import structure
 from pathformer.training import checkpoint
 
 ENTITIES, RELATIONS = 30, 6
@@ -38,15 +38,20 @@ def pair_of(*, denies: bool = True) -> tuple[Pathformer, Pathformer, Pair]:
     return one, other, Pair.of(one, other, 0.7, denies=denies)
 
 
-@torch.inference_mode()
-def distances(model: Model, *names: str) -> Tensor:
+def planned(model: Model, *names: str) -> Plan:
+    """Three queries of each structure."""
     rng = np.random.default_rng(0)
     sizes = {"e": ENTITIES, "r": RELATIONS}
     parts = [
-        (STRUCTURES[name], np.stack([rng.integers(sizes[letter], size=3) for letter in STRUCTURES[name].columns], 1))
-        for name in names
+        (asked, np.stack([rng.integers(sizes[letter], size=3) for letter in asked.columns], 1))
+        for asked in map(structure, names)
     ]
-    plan = build_plan(parts, model.union)
+    return build_plan(parts, model.union)
+
+
+@torch.inference_mode()
+def distances(model: Model, *names: str) -> Tensor:
+    plan = planned(model, *names)
     points = model.encode(Batch.of(plan.layout), torch.from_numpy(plan.ids))
     return model.space.distance_to_all(points, model.entities.weight)
 
@@ -66,6 +71,37 @@ def test_who_never_met_a_negation_says_nothing_of_one() -> None:
     torch.testing.assert_close(constant[3:6], 0.7 * theirs[3:6])  # 2i, in the same batch
     loud = distances(pair_of()[2], "2in") - mine[:3]
     assert (loud - loud[:, :1]).abs().max() > 0.01
+
+
+def test_it_is_silent_of_a_whole_union_and_of_no_neighbour() -> None:
+    """Disjuncts of a query are compared: where one is denied something, the second speaks of none."""
+    one, other, pair = pair_of(denies=False)
+    names = ("2u", "2in", "2i", "(((e,(r,)),(e,(r,n))),(e,(r,)),(u,))", "up")
+    asked = planned(pair, *names).layout.owners // 3
+    assert np.bincount(asked).tolist() == [6, 3, 3, 6, 6]
+    found, mine, theirs = (distances(model, *names) for model in (pair, one, other))
+    silent = torch.from_numpy(np.isin(asked, (1, 3)))
+    said = found - mine
+    torch.testing.assert_close(said[~silent], 0.7 * theirs[~silent])
+    assert (said[silent] - said[silent][0, 0]).abs().max() < 1e-4
+
+
+def test_unions_and_what_is_denied_are_weighed_as_the_first_has_it() -> None:
+    one = member({**ONE, "combine": "membership", "exclude": 3.0}, 0)
+    pair = Pair.of(one, member({**OTHER, "combine": "probability", "exclude": 1.0}, 1), 0.7)
+    assert (pair.combine, pair.exclude) == ("membership", 3.0)
+
+
+def test_distances_of_pairs_of_all_and_of_products_are_one() -> None:
+    """With gradients, without, to some entities and to all; an inner product is short of them by a constant a query."""
+    _, _, pair = pair_of()
+    space, table = pair.space, pair.entities.weight
+    queries = torch.randn(5, space.query_width)
+    every = space.distance_to_all(queries, table.detach())
+    torch.testing.assert_close(space.distance_to_all(queries, table), every)
+    torch.testing.assert_close(space.distance(queries[:, None], table), every)
+    factors, constants = space.factors(queries)
+    torch.testing.assert_close(factors @ space.features(table).t() + constants[:, None], every)
 
 
 def test_it_is_one_point_whose_products_are_its_distances() -> None:
