@@ -125,6 +125,22 @@ def test_best_weights_are_said_to_be_such_where_there_are_any(folder: Path, tmp_
     assert card_of_run(out / PAIR).figures
 
 
+@pytest.mark.parametrize("looked", ["first", "second"])
+def test_where_one_alone_was_validated_its_best_stand_beside_the_last_of_the_other(
+    folder: Path, tmp_path: Path, looked: str
+) -> None:
+    out = tmp_path / "run"
+    blind = "training.validations=0"
+    outcome = train(folder, out, blind if looked == "second" else f"beside_settings=['{blind}']")
+    assert kinds(out) == tuple(outcome.reports) == ("last", "best")
+    assert [(place / "best.safetensors").is_file() for place in (out, out / BESIDE)] == [
+        looked == "first",
+        looked == "second",
+    ]
+    assert figures_file(out / PAIR, "json") == out / "test-best.json"
+    assert checkpoint.read_facts(out / PAIR)["valid_mrr"] == read_log(out / LOG)[-1]["valid/mrr"]
+
+
 def test_neither_met_a_negation_and_any_space_will_do(folder: Path, tmp_path: Path) -> None:
     settings = ("trained=epfo", "beside_settings=['model.space=point']")
     assert train(folder, tmp_path / "run", *settings, test=False).result.finished

@@ -104,6 +104,19 @@ def test_distances_of_pairs_of_all_and_of_products_are_one() -> None:
     torch.testing.assert_close(factors @ space.features(table).t() + constants[:, None], every)
 
 
+@pytest.mark.parametrize("space", ["point", "box", "beta"])
+def test_spaces_of_any_kind_stand_side_by_side(space: str) -> None:
+    """Rows of an entity and of a query may differ in width: a point among boxes is one without an offset."""
+    one, other = member({**ONE, "fork": "sum"}, 0), member({**OTHER, "fork": "mlp", "space": space}, 1)
+    pair = Pair.of(one, other, 0.7)
+    names = ("2p", "3i", "2u")
+    torch.testing.assert_close(distances(pair, *names), distances(one, *names) + 0.7 * distances(other, *names))
+    rows = pair.entities.weight.detach()
+    mine, theirs = pair.space.queries_of(pair.space.anchor(rows))
+    assert torch.equal(mine, one.space.anchor(one.entities.weight))
+    assert torch.equal(theirs, other.space.anchor(other.entities.weight))
+
+
 def test_it_is_one_point_whose_products_are_its_distances() -> None:
     _, _, pair = pair_of()
     queries = torch.randn(5, pair.space.query_width)
