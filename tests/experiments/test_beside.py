@@ -137,6 +137,9 @@ def test_its_time_is_that_of_both(folder: Path) -> None:
     other = second_run(run)
     assert other is not None
     assert other.training.seed == 7
+    seeded = second_run(read_run(folder / "first.toml", ["training.seed=5"]))
+    assert seeded is not None
+    assert seeded.training.seed == 5
     assert whole_minutes(run) == 2.0
     assert whole_minutes(read_run(folder / "first.toml", words[:1])) is None
     assert whole_minutes(read_run(folder / "second.toml", words[:1])) == 0.5

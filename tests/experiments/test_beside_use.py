@@ -18,6 +18,7 @@ from beside_toy import save_runs, train
 
 from pathformer.errors import CheckpointError, ConfigError, InputError
 from pathformer.experiments.beside import BESIDE, PAIR, figures_file, kinds, whole_minutes
+from pathformer.experiments.box import _trained
 from pathformer.experiments.boxes import Box, fill
 from pathformer.experiments.cards import card_of_record, card_of_run, run_facts
 from pathformer.experiments.deploy import engine_of_run
@@ -32,6 +33,7 @@ from pathformer.training import checkpoint
 from pathformer.training.logs import LOG, read_log
 
 ROOT = Path(__file__).parents[2]
+CPU = torch.device("cpu")
 
 
 @pytest.fixture(scope="module")
@@ -139,6 +141,25 @@ def test_where_one_alone_was_validated_its_best_stand_beside_the_last_of_the_oth
     ]
     assert figures_file(out / PAIR, "json") == out / "test-best.json"
     assert checkpoint.read_facts(out / PAIR)["valid_mrr"] == read_log(out / LOG)[-1]["valid/mrr"]
+
+
+def test_the_last_weights_of_both_are_ranked_and_the_best(folder: Path, run: Path) -> None:
+    """Where the first was best long before its end."""
+    known = json.loads((run / "test-last.json").read_text())["scores"]
+    saved = checkpoint.read(run / "best.safetensors")
+    turned = {**saved.tensors, "model.entities.weight": saved.tensors["model.entities.weight"].flip(0)}
+    checkpoint.write(run / "best.safetensors", {**saved.facts, "step": 3}, turned)
+    reports = train(folder, run).reports
+    assert [report.about["weights"] for report in reports.values()] == ["last, step 6", "best, step 3"]
+    kept = {kind: json.loads((run / f"test-{kind}.json").read_text())["scores"] for kind in reports}
+    assert kept["last"] == known != kept["best"]
+    assert all(_trained(run, kind, CPU).entities.weight.equal(_weights(run, kind)) for kind in reports)
+
+
+def _weights(run: Path, kind: str) -> torch.Tensor:
+    """The tables of both, one beside the other."""
+    parts = [checkpoint.read(place / f"{kind}.safetensors").weights() for place in (run, run / BESIDE)]
+    return torch.cat([part["entities.weight"] for part in parts], dim=1)
 
 
 def test_neither_met_a_negation_and_any_space_will_do(folder: Path, tmp_path: Path) -> None:
