@@ -18,6 +18,7 @@ from pathformer.engine.engine import Engine
 from pathformer.engine.forms import FORMS
 from pathformer.engine.question import read_question
 from pathformer.engine.reindex import reindex
+from pathformer.engine.release import released
 from pathformer.engine.update import update_engine
 from pathformer.errors import InputError
 from pathformer.experiments.beside import PAIR
@@ -79,6 +80,21 @@ def test_it_is_released_and_asked(folder: Path, engine: Engine, tmp_path: Path, 
     assert "- method: pair, " in (out / "MODEL_CARD.md").read_text()
     with pytest.raises(InputError, match=r"a release in .* of a run of `pathformer train`, .*: fit the grown graph"):
         update_engine(out, KnowledgeGraph.from_triples([("e1", "r0", "new")]), progress=False)
+
+
+def test_each_of_the_two_keeps_its_steps_in_a_release(folder: Path, tmp_path: Path) -> None:
+    """Rows of the first may be far longer: the second has its own scale, in the file and when it is opened."""
+    made = engine_of_run(folder / "run", asked=0)
+    width, other = made.model.row_parts["entities.weight"]
+    table = made.model.entities.weight.detach()
+    table[:, :width] *= 1000.0
+    small, opened = Engine.of(released(made.parts, "int8")), pf.load(made.save(tmp_path / "small", form="int8"))
+    step = table[:, width:].abs().amax(dim=1, keepdim=True) / 127
+    for engine in (small, opened):
+        off = (engine.model.entities.weight[:, width:] - table[:, width:]).abs()
+        assert off.shape[1] == other
+        assert bool((off <= 0.51 * step).all())
+    assert torch.equal(small.model.entities.weight, opened.model.entities.weight)
 
 
 def test_every_index_finds_what_exact_distances_find(engine: Engine, tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ import training_toy as toy
 from beside_toy import save_runs, train
 
 from pathformer.errors import CheckpointError, ConfigError, InputError
-from pathformer.experiments.beside import BESIDE, PAIR, figures_file, kinds, whole_minutes
+from pathformer.experiments.beside import BESIDE, PAIR, figures_file, kinds, note_pair, whole_minutes
 from pathformer.experiments.box import _trained
 from pathformer.experiments.boxes import Box, fill
 from pathformer.experiments.cards import card_of_record, card_of_run, run_facts
@@ -280,6 +280,15 @@ def test_waits_for_queries_are_those_of_both(folder: Path, run: Path) -> None:
         with (place / LOG).open("a", encoding="utf-8") as log:
             log.write(f"{line}\n")
     assert record_of(run, run=file).waited == 1.8
+
+
+def test_the_most_memory_is_that_of_either(folder: Path, run: Path) -> None:
+    for place, held in ((run, 2.0), (run / BESIDE, 3.5)):
+        with (place / LOG).open("a", encoding="utf-8") as log:
+            log.write(json.dumps({"step": 6, "seconds": 0.0, "memory_gb": held}) + "\n")
+    note_pair(run, None)
+    assert read_log(run / LOG)[-1]["memory_gb"] == 3.5
+    assert record_of(run, run=str(folder / "first.toml")).memory_gb == 3.5
 
 
 def test_the_card_of_a_record_counts_the_second_by_what_the_record_says() -> None:
