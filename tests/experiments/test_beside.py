@@ -12,7 +12,7 @@ import torch
 import training_toy as toy
 from rich.console import Console
 
-from pathformer.errors import ConfigError
+from pathformer.errors import ConfigError, UnsupportedQueryError
 from pathformer.experiments.beside import BESIDE, PAIR, second_run, whole_minutes
 from pathformer.experiments.box import Box
 from pathformer.experiments.keep import record_of
@@ -67,6 +67,8 @@ def test_the_second_is_trained_after_the_first_and_both_are_judged_as_one(folder
         assert (scores.mrr == pytest.approx(first.scores[name].mrr, abs=1e-6)) == ("n" in name), name
 
     log, theirs = read_log(out / LOG), read_log(out / BESIDE / LOG)
+    for line in theirs:  # it is trained and judged on its own structures alone
+        assert not [name for name in line if name.startswith(("loss/", "valid/")) and name.endswith(("in", "pni"))]
     assert log[-1][BESIDE] == theirs[-1]["seconds"]
     assert log[-1]["seconds"] == pytest.approx(log[-2]["seconds"] + theirs[-1]["seconds"])
     record = record_of(out, run=str(folder / "first.toml"))
@@ -117,6 +119,14 @@ def test_what_cannot_stand_beside_is_refused_before_anything_is_trained(
 ) -> None:
     with pytest.raises(ConfigError, match=message):
         train(folder, tmp_path / "run", *(setting.format(folder) for setting in settings))
+    assert not list(tmp_path.rglob("*.safetensors"))
+
+
+def test_a_second_that_cannot_take_its_queries_is_refused_before_the_first_is_trained(
+    folder: Path, tmp_path: Path
+) -> None:
+    with pytest.raises(UnsupportedQueryError, match="pathformer with these settings cannot take a negation"):
+        train(folder, tmp_path / "run", f"beside={folder / 'ten.toml'}", "beside_settings=['model.space=box']")
     assert not list(tmp_path.rglob("*.safetensors"))
 
 

@@ -339,8 +339,11 @@ def test_weights_of_both_serve_another_query_set(folder: Path, tmp_path: Path) -
     also, own = read_records([tmp_path / "out"])
     assert (also.run, own.run) == ("again", "first")
     assert also.mrr == own.mrr
-    with pytest.raises(ConfigError, match=r"other\.toml does not train as .*first\.toml does: its weights are others"):
-        replace(row, also=(str(other),)).runs()
+    longer = tmp_path / "longer.toml"
+    longer.write_text("beside_settings = ['training.steps=7']\n" + again.read_text())
+    for file in (other, longer):
+        with pytest.raises(ConfigError, match=r"\.toml does not train as .*first\.toml does: its weights are others"):
+            replace(row, also=(str(file),)).runs()
 
 
 def test_the_record_of_a_box_has_the_name_of_the_box(folder: Path, tmp_path: Path) -> None:
