@@ -103,6 +103,18 @@ def test_an_update_that_outlasts_its_box_is_at_its_end() -> None:
     assert out.getvalue() == "step 5  100%  loss 1.0000  9 queries/s  0 s left\n"
 
 
+def test_how_far_queries_are_ranked() -> None:
+    times, out = iter([0.0, 10.0, 31.0, 31.0, 40.0]), io.StringIO()
+    with Display(Console(file=out, width=120), now=lambda: next(times)).ranking("the test queries") as done:
+        for name in ("1p", "2p", "3p"):
+            done(name, 5000)
+    assert out.getvalue().splitlines() == ["ranking the test queries", "ranked 5,000 queries of 2p"]
+    out = io.StringIO()
+    with Display(Console(file=out, force_terminal=True, width=120, color_system=None)).ranking("them") as done:
+        done("1p", 5000)
+    assert "ranked 5,000 queries of 1p" in out.getvalue()
+
+
 def test_on_a_terminal_a_bar() -> None:
     out = io.StringIO()
     display = Display(Console(file=out, force_terminal=True, width=120, color_system=None))

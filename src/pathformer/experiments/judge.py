@@ -23,7 +23,10 @@ def validation(run: Run, model: Model, sets: QuerySets) -> Callable[[], Report]:
     return lambda: evaluate(ModelRanker(model), asked)
 
 
-def rank_test(run: Run, model: Model, result: Result, sets: QuerySets, folder: Path) -> dict[str, Report]:
+Told = Callable[[str, int], None]  # of each structure that is ranked, and how many queries of it
+
+
+def rank_test(run: Run, model: Model, result: Result, sets: QuerySets, folder: Path, told: Told) -> dict[str, Report]:
     """Figures of the last weights, which the reference code reports, and of the best on validation."""
     reports: dict[str, Report] = {}
     ranked: dict[int, Report] = {}  # by step: where the last weights are the best ones, they are ranked once
@@ -34,16 +37,23 @@ def rank_test(run: Run, model: Model, result: Result, sets: QuerySets, folder: P
         step = int(saved.facts["step"])
         if step not in ranked:
             model.load_state_dict(saved.weights())
-        reports[name] = ranked[step] = rank_and_keep(run, model, sets, folder, name, step, ranked.get(step))
+        reports[name] = ranked[step] = rank_and_keep(run, model, sets, folder, name, step, told, ranked.get(step))
     return reports
 
 
 def rank_and_keep(
-    run: Run, model: Model, sets: QuerySets, folder: Path, name: str, step: int, known: Report | None = None
+    run: Run,
+    model: Model,
+    sets: QuerySets,
+    folder: Path,
+    name: str,
+    step: int,
+    told: Told,
+    known: Report | None = None,
 ) -> Report:
     """The test's figures of a model, written beside its weights; known: what is known of the same weights."""
     about = {"dataset": run.dataset, "split": "test", "queries": sets.origin_of("test"), "weights": ""}
-    report = known or evaluate(ModelRanker(model), sets["test"], about=about, paper=run.paper.mrr)
+    report = known or evaluate(ModelRanker(model), sets["test"], about=about, paper=run.paper.mrr, progress=told)
     report = replace(report, about={**report.about, "weights": f"{name}, step {step:,}"})
     (folder / f"test-{name}.json").write_text(report.json() + "\n", encoding="utf-8")
     (folder / f"test-{name}.md").write_text(report.markdown(), encoding="utf-8")

@@ -54,7 +54,7 @@ __all__ = [
 ]
 
 _FEW = 100  # updates; no result of the package is of fewer than 800
-_RANKS = "ranking the test queries"
+_RANKED = "the test queries"
 
 
 @dataclass(frozen=True)
@@ -138,8 +138,8 @@ def _train_alone(
         return _train_beside(run, other, result, folder, material, place, display, test)
     reports: dict[str, Report] = {}
     if test and result.finished and "test" in sets.splits:
-        display.say(_RANKS)
-        reports = rank_test(run, model, result, sets, folder)
+        with display.ranking(_RANKED) as told:
+            reports = rank_test(run, model, result, sets, folder, told)
     if result.finished:
         (folder / CARD).write_text(card_of_run(result.best or result.last).markdown(), encoding="utf-8")
     return Outcome(result=result, reports=reports)
@@ -173,10 +173,10 @@ def _train_beside(
     file = beside.write_pair(folder, pair, {**facts, "valid_mrr": mrr})
     reports: dict[str, Report] = {}
     if test and "test" in material.sets.splits:
-        display.say(_RANKS)
-    for kind in beside.kinds(folder) if test and "test" in material.sets.splits else ():
-        ranked, its = (pair, facts) if kind == "best" else beside.joined(run, folder, kind, place)
-        reports[kind] = rank_and_keep(run, ranked, material.sets, folder, kind, int(its["step"]))
+        with display.ranking(_RANKED) as told:
+            for kind in beside.kinds(folder):
+                ranked, its = (pair, facts) if kind == "best" else beside.joined(run, folder, kind, place)
+                reports[kind] = rank_and_keep(run, ranked, material.sets, folder, kind, int(its["step"]), told)
     (folder / CARD).write_text(card_of_run(file).markdown(), encoding="utf-8")
     best = None if report is None else file
     both = replace(result, seconds=result.seconds + after.seconds, best=best, best_mrr=mrr)

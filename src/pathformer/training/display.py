@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn
@@ -63,6 +64,23 @@ class Display:
         """A line that stays; what is no terminal has it whole."""
         console = self._bar.console
         console.print(f"{self._label}{text}", highlight=False, markup=False, soft_wrap=not console.is_terminal)
+
+    @contextmanager
+    def ranking(self, what: str) -> Iterator[Callable[[str, int], None]]:
+        """Show how far queries are ranked; what is given is told of each structure that is done, and of its queries."""
+        self.say(f"ranking {what}")
+        began = self._now()
+        with self.console.status("ranking") as status:
+
+            def done(name: str, queries: int) -> None:
+                nonlocal began
+                text = f"ranked {queries:,} queries of {name}"
+                status.update(text)
+                if not self.console.is_terminal and self._now() - began >= _QUIET:
+                    began = self._now()
+                    self.say(text)
+
+            yield done
 
     def labelled(self, label: str) -> Display:
         """Another one for a part of the same work."""
