@@ -10,7 +10,8 @@ import training_toy as toy
 
 from pathformer import plugins
 from pathformer.errors import ConfigError, UnsupportedQueryError
-from pathformer.experiments.run import check_method, train_run
+from pathformer.experiments.refuse import check_method
+from pathformer.experiments.run import train_run
 from pathformer.experiments.settings import read_run, run_file, run_names
 from pathformer.experiments.tables.catalogue import MEASURED
 from pathformer.models import build

@@ -22,6 +22,7 @@ from typer.testing import CliRunner
 from pathformer.cli import app
 from pathformer.errors import CheckpointError, ConfigError, InputError
 from pathformer.evaluation.report import Report
+from pathformer.experiments import run as run_module
 from pathformer.experiments.keep import changes_of, plain_settings
 from pathformer.experiments.measure import find_checkpoint, measure
 from pathformer.experiments.run import start_anew, train_run
@@ -114,6 +115,24 @@ def test_a_run_says_what_it_does_where_that_takes_long_and_where_its_box_was_too
         re.fullmatch(r"0 updates in 0 s on cpu: so few teach next to nothing, .* make more of them", x) for x in lines
     )
     assert lines[-1] == "ranking the test queries"
+
+
+def test_a_processor_is_told_early_that_a_wide_model_is_meant_for_a_card(
+    run_path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def said(*settings: str) -> str:
+        shown = io.StringIO()
+        display = Display(Console(file=shown, width=200))
+        train_run(read_run(run_path, settings), tmp_path / "run", device="cpu", display=display, test=False)
+        return shown.getvalue()
+
+    assert "card" not in said("training.minutes=1e-6")
+    monkeypatch.setattr(run_module, "_WIDE", 16)
+    start_anew(tmp_path / "run")
+    told = said("training.minutes=1e-6")
+    assert told.index("1e-06 minutes of a processor hold few updates") < told.index("0 updates in")
+    start_anew(tmp_path / "run")
+    assert "processor" not in said()  # by steps: how long they take is shown
 
 
 def test_wrong_words_are_refused(trained: Path) -> None:

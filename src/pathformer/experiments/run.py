@@ -10,24 +10,23 @@ from typing import Any
 
 import torch
 
-from pathformer import __version__, config
+from pathformer import __version__
 from pathformer.engine.storage import CARD
-from pathformer.errors import CheckpointError, ConfigError
+from pathformer.errors import ConfigError
 from pathformer.evaluation.report import Report
 from pathformer.experiments import beside, first
 from pathformer.experiments.cards import card_of_run
 from pathformer.experiments.drawn import first_set, fresh_set, with_origins
 from pathformer.experiments.judge import rank_and_keep, rank_test, validation
-from pathformer.experiments.keep import START, plain_settings, start_folders
+from pathformer.experiments.keep import START, start_folders
 from pathformer.experiments.machine import commit, device_facts
 from pathformer.experiments.queries import QuerySets, query_sets
-from pathformer.experiments.settings import Run, read_run
+from pathformer.experiments.refuse import check_graph, check_method, check_settings
+from pathformer.experiments.settings import Run
 from pathformer.kg import KnowledgeGraph
 from pathformer.kg.datasets import load
 from pathformer.models import Model, build
 from pathformer.models.pair import Pair
-from pathformer.plan import Block, build_layout
-from pathformer.query.structures import STRUCTURES
 from pathformer.toml import to_toml
 from pathformer.training import checkpoint
 from pathformer.training.data import TrainingSet
@@ -43,9 +42,6 @@ from pathformer.words import counted
 __all__ = [
     "Material",
     "Outcome",
-    "check_graph",
-    "check_method",
-    "check_settings",
     "gather",
     "new_model",
     "start_anew",
@@ -55,6 +51,7 @@ __all__ = [
 
 _FEW = 100  # updates; no result of the package is of fewer than 800
 _RANKED = "the test queries"
+_WIDE = 5_000_000  # numbers in a table of entities, beyond which an update of a processor takes seconds and more
 
 
 @dataclass(frozen=True)
@@ -228,6 +225,12 @@ def _told(
     display.say(f"{kg.name} on {device}: {kg.vocabulary.entity_count:,} entities; triples: {sizes}")
     for split in (split for split in sets.splits if test or split != "test"):
         display.say(f"{split} queries: {sets.origin_of(split)}")
+    wide = run.model_settings.get("dim", 0) * kg.vocabulary.entity_count > _WIDE
+    if wide and device.type == "cpu" and run.training.minutes is not None:
+        display.say(
+            f"{run.training.minutes:g} minutes of a processor hold few updates of a model of this size: it is meant "
+            "for a card; `pathformer fit` has settings for a processor"
+        )
     return kg, sets
 
 
@@ -243,37 +246,6 @@ def start_anew(folder: Path) -> None:
                 file.unlink()
         for another in (folder / START, *folder.glob(f"{START}-*"), folder / beside.BESIDE):
             start_anew(another)
-
-
-def check_graph(last: Path, kg: KnowledgeGraph) -> None:
-    """Refuse to continue a run on another graph."""
-    if last.is_file():
-        checkpoint.check_graph(checkpoint.read_facts(last), kg.vocabulary.fingerprint(), last, kg.name)
-
-
-def check_settings(last: Path, run: Run) -> None:
-    """Refuse to continue a run with other settings."""
-    if not last.is_file():
-        return
-    stored = read_run(base=checkpoint.read_facts(last)["settings"])  # as they read today: one version may know more
-    before, now = (checkpoint.as_stored(plain_settings(one.plain())) for one in (stored, run))
-    different = config.changed(before, now)
-    if different:
-        raise CheckpointError(
-            f"{last.parent} holds a run with other settings: {'; '.join(different)}. "
-            "Continue it with the settings it has, choose another --out, or start it anew with --fresh"
-        )
-
-
-def check_method(run: Run) -> None:
-    """Refuse a run whose method cannot take what it is trained or ranked on, before anything is read."""
-    try:
-        with torch.device("meta"):  # shapes only
-            model = build(run.method, run.model_settings, entities=2, relations=2)
-    except (NotImplementedError, RuntimeError):  # it computes with its first weights: its first batch will tell
-        return
-    asked = (STRUCTURES[name] for name in (*run.trained_structures, *run.evaluated_structures))
-    model.check(build_layout([Block(structure, 1) for structure in dict.fromkeys(asked)], model.union))
 
 
 def new_model(run: Run, kg: KnowledgeGraph, device: torch.device) -> Model:
