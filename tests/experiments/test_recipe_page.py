@@ -53,6 +53,34 @@ def test_the_mean_of_three_seeds_is_their_mean() -> None:
     assert f"of runs of ten structures that have {ten[0]:.1f} and {ten[1]:.1f} without;" in WORDS
 
 
+def test_the_readme_has_the_figures_of_the_records() -> None:
+    lines = (ROOT / "README.md").read_text(encoding="utf-8").splitlines()
+    table = {
+        line.split("|")[1].strip(): line.replace("*", "").split("|")[3:-1] for line in lines if line.count("|") == 7
+    }
+    told = {name: [cell.strip() for cell in cells] for name, cells in table.items()}
+    best = {run: record_of(f"{run}.json").figures("best") for run in (
+        *(name.removesuffix(".json") for name in (*SEEDS, *TEN.values(), PAIR)),
+        "fast-nell995@36s", "fast-fb15k-237-q2b@24s", "fast-nell995-q2b@36s",
+    )}  # fmt: skip
+    mean = sum(best[name.removesuffix(".json")]["avg"] for name in SEEDS) / 3
+    fast, denied = best["fast-nell995@36s"], {name: best[f.removesuffix(".json")] for name, f in TEN.items()}
+    assert told["the recipe `fast`"] == [
+        f"{mean:.1f} / {denied['fb15k-237']['avg negation']:.1f}",
+        f"{fast['avg']:.1f} / {denied['nell995']['avg negation']:.1f}",
+        *(f"{best[name]['avg']:.1f}" for name in ("fast-fb15k-237-q2b@24s", "fast-nell995-q2b@36s")),
+    ]
+    pair = best[PAIR.removesuffix(".json")]
+    assert told["two models side by side"] == ["", f"{pair['avg']:.1f} / {pair['avg negation']:.1f}", "", ""]
+    paper = {name: read_run(name).paper.mrr for dataset in TEN for name in _papers(dataset)}
+    both = [f"{paper[f'{name}-epfo']['avg']:.1f} / {paper[f'{name}-efol']['avg negation']:.1f}" for name in TEN]
+    assert told["the paper"] == [*both, *(f"{paper[f'{name}-q2b']['avg']:.1f}" for name in TEN)]
+
+
+def _papers(dataset: str) -> list[str]:
+    return [f"{dataset}-{kind}" for kind in ("epfo", "efol", "q2b")]
+
+
 @pytest.mark.parametrize(
     ("first", "name"),
     [
