@@ -100,6 +100,23 @@ def test_what_is_trained_first_may_have_a_time_of_its_own(folder: Path, tmp_path
         train(folder, tmp_path / "again", f"start={tmp_path / 'run/start'}", "start_minutes=0.01")
 
 
+def test_how_long_it_took_is_known_where_it_is_not_to_be_found(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    train(folder, tmp_path / "links", f"start={folder / 'links.toml'}")
+    monkeypatch.chdir(tmp_path)
+    train(folder, tmp_path / "run", "start=links/start")
+    (tmp_path / "elsewhere").mkdir()
+    took = checkpoint.read_facts(tmp_path / "links/start/last.safetensors")["seconds"]
+    for place in ("elsewhere", "."):
+        monkeypatch.chdir(tmp_path / place)
+        assert seconds_before(tmp_path / "run", "links/start") == round(took, 1)
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    train(folder, tmp_path / "plain")
+    assert seconds_before(tmp_path / "none", "links/start") is None
+    assert checkpoint.read_facts(tmp_path / "plain/last.safetensors")["before"] == 0.0
+
+
 def test_several_of_other_seeds_may_be_trained_first_and_stand_side_by_side(folder: Path, tmp_path: Path) -> None:
     base = ["model.dim=32", "model.space=hermitian", "model.base=expected", "training.update.table_rate=0.0"]
     several = [*base, f"start={folder / 'links.toml'}", "start_members=2", "training.seed=3"]

@@ -133,7 +133,8 @@ def seconds_before(folder: Path, start: str, members: int = 1) -> float | None:
     for files in (own, first.checkpoints(start)):
         if files and all(file.is_file() for file in files):
             return round(sum(float(checkpoint.read_facts(file)["seconds"]) for file in files), 1)
-    return None
+    last = folder / "last.safetensors"  # noted when its training began: a path may be one from another folder, or gone
+    return checkpoint.read_facts(last).get("before") if last.is_file() else None
 
 
 def before_all(folder: Path, run: Run) -> float | None:

@@ -18,7 +18,7 @@ from pathformer.experiments import beside, first
 from pathformer.experiments.cards import card_of_run
 from pathformer.experiments.drawn import first_set, fresh_set, with_origins
 from pathformer.experiments.judge import rank_and_keep, rank_test, validation
-from pathformer.experiments.keep import START, start_folders
+from pathformer.experiments.keep import START, seconds_before, start_folders
 from pathformer.experiments.machine import commit, device_facts
 from pathformer.experiments.queries import QuerySets, query_sets
 from pathformer.experiments.refuse import check_graph, check_method, check_settings
@@ -120,7 +120,12 @@ def _train_alone(
     task = Task(
         model=model,
         data=training_set(run, Material(kg, sets), place),
-        facts={**_facts(run, kg, sets), "machine": device_facts(place), "commit": commit()},
+        facts={
+            **_facts(run, kg, sets),
+            "machine": device_facts(place),
+            "commit": commit(),
+            "before": seconds_before(folder, run.start, run.start_members),
+        },
         validate=validation(run, model, sets) if "valid" in sets.splits else None,
         draw=partial(fresh_set, run, kg, sets["train"]) if run.training.fresh else None,
     )
