@@ -14,6 +14,7 @@ from typer.testing import CliRunner, Result
 
 from pathformer import cli, plugins
 from pathformer.engine.calibrate import Calibration
+from pathformer.engine.curve import Curve
 from pathformer.engine.engine import Engine
 from pathformer.engine.engine import load as load_engine
 from pathformer.errors import EngineError, InputError, UnknownNameError, UnknownPluginError
@@ -174,7 +175,7 @@ def test_a_precision_that_no_measured_prediction_reaches_is_told_with_the_best_o
     films: str, tmp_path: Path
 ) -> None:
     bare = load_engine(films)
-    measured = replace(Calibration.none(), predictions=100)
+    measured = Calibration({"all": replace(Curve.none(), predictions=100)})
     folder = str(Engine(bare.kg, bare.model, bare.index, measured).save(tmp_path / "measured"))
     first = ask(folder, TWO_HOPS, "--predicted", "--no-why", "--any-kind").output.splitlines()[0]
     assert first.split()[1:] == ["Amarcord", "predicted", "10", "%?"]  # a film that is to star: nobody measured that

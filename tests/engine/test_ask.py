@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pathformer import plugins
+from pathformer.engine.calibrate import Calibration
+from pathformer.engine.curve import Curve
 from pathformer.engine.engine import Engine
+from pathformer.engine.features import FEATURES
+from pathformer.engine.kinds import Kinds
+from pathformer.engine.question import read_question
 from pathformer.errors import EngineError, InputError, UnknownNameError, UnsupportedQueryError
 from pathformer.index import build as build_index
 from pathformer.kg.knowledge import KnowledgeGraph
@@ -154,6 +160,18 @@ def test_however_the_index_is_asked_the_answers_are_the_same(
     for one, other in zip(before, engine.candidates(trees, top=4), strict=True):
         assert one.entities.tolist() == other.entities.tolist()
         assert one.known.tolist() == other.known.tolist()
+
+
+def test_probabilities_know_how_many_ends_the_last_link_has(engine: Engine) -> None:
+    habit = Curve.none()
+    weights = np.where(np.array(FEATURES) == "ends", 1.0, habit.weights)
+    told = Engine(engine.kg, engine.model, engine.index, Calibration({"all": replace(habit, weights=weights)}))
+    for question in ("?x : directed(Leone, ?x)", "?x : directed(?x, Amarcord)"):
+        asked = read_question(question, engine.kg)
+        (found,) = told.candidates([asked.tree])
+        assert found.ends == Kinds(engine.kg.graph()).ends(asked.tree)
+        said = told.ask(question, any_kind=True, why=False).predicted[0].probability
+        assert said == pytest.approx(1 / (1 + 9 * np.exp(-found.ends)), abs=1e-3)
 
 
 def test_a_limit_of_sparql_is_kept(engine: Engine) -> None:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pathformer.engine.calibrate import Calibration, pool_adjacent_violators
+from pathformer.engine.calibrate import Calibration
 from pathformer.engine.candidates import Candidates
 from pathformer.engine.features import FEATURES, features
 from pathformer.engine.reliability import Bin, Reliability, draw_reliability, reliability
@@ -49,6 +50,7 @@ def test_features_are_what_they_are_called() -> None:
     assert rows[0]["any known"] == 1
     assert rows[0]["log known"] == pytest.approx(np.log(3))
     assert [rows[0][name] for name in ("hops", "anchors", "negations", "unions")] == [2, 3, 1, 1]
+    assert (rows[0]["ends"], features(replace(candidates([1.0]), ends=0.7))[0, -1]) == (0, 0.7)
 
 
 def test_features_without_known_answers_and_without_predictions() -> None:
@@ -121,6 +123,78 @@ def test_it_reads_back_from_json_as_it_was() -> None:
         assert again.fitted == calibration.fitted
 
 
+TWO_HOPS: Tree = Projection(0, Projection(1, Anchor(3)))
+KINDS = {"a link": (ONE_HOP, 0.8), "more links": (TWO_HOPS, 0.2)}  # and how often a prediction is right
+
+
+def of_two_kinds(queries: int, seed: int) -> tuple[list[Candidates], list[np.ndarray]]:
+    """Queries of both, in turn, whose distances say nothing."""
+    rng = np.random.default_rng(seed)
+    found, right = [], []
+    for place in range(queries):
+        tree, share = list(KINDS.values())[place % 2]
+        found.append(candidates(np.sort(rng.uniform(0, 10, 10)).tolist(), tree=tree))
+        right.append(rng.random(10) < share)
+    return found, right
+
+
+def test_each_kind_of_question_has_a_curve_of_its_own() -> None:
+    found, right = of_two_kinds(400, seed=6)
+    fitted = Calibration.fit(found, right)
+    known = [f"{name}, nothing known" for name in KINDS]
+    assert set(fitted.curves) == {"all", *KINDS, *known}
+    for tree, share in KINDS.values():
+        given_ = np.concatenate([fitted.probabilities(one) for one in found if one.tree == tree])
+        assert given_.mean() == pytest.approx(share, abs=0.03)
+    assert fitted.predictions == 4000
+
+
+def test_where_few_of_a_kind_were_held_out_a_wider_one_stands_in() -> None:
+    found, right = of_two_kinds(400, seed=6)
+    fitted = Calibration.fit(found, right)
+    some = candidates([0.5, 1.0, 2.0], [True, False, False])
+    assert fitted.probabilities(some).tolist() == fitted.curves["a link"].probabilities(some).tolist()
+    fewer = Calibration.fit(found[:98], right[:98])  # 49 questions of each kind, 490 predictions
+    assert set(fewer.curves) == {"all"}
+    assert fewer.probabilities(some).tolist() == fewer.curves["all"].probabilities(some).tolist()
+    alike = Calibration.fit(found[::2], [np.ones(10, np.bool_)] * 199 + [np.zeros(10, np.bool_)])
+    assert "more links" not in alike.curves
+
+
+def test_a_relation_of_many_ends_is_told_from_one_of_one() -> None:
+    rng = np.random.default_rng(7)
+    ends = [float(n) for n in rng.integers(0, 2, 300)]
+    found = [replace(candidates(np.sort(rng.uniform(0, 10, 10)).tolist()), ends=n) for n in ends]
+    fitted = Calibration.fit(found, [rng.random(10) < 0.1 + 0.5 * n for n in ends])
+    for n in (0.0, 1.0):
+        given_ = np.concatenate([fitted.probabilities(one) for one in found if one.ends == n])
+        assert given_.mean() == pytest.approx(0.1 + 0.5 * n, abs=0.04)
+
+
+def test_a_curve_of_an_older_engine_is_read() -> None:
+    found, right, _ = material(50, seed=5)
+    whole = Calibration.fit(found, right).curves["all"]
+    table = json.loads(json.dumps(whole.to_json()))
+    assert table["features"].pop("ends")["weight"] == 0.0  # all had the same
+    old = Calibration.from_json(table)
+    assert old.probabilities(found[0]).tolist() == whole.probabilities(found[0]).tolist()
+    assert old.predictions == whole.predictions
+
+
+@pytest.mark.parametrize(
+    ("table", "message"),
+    [
+        ({"curves": []}, "'curves' is not an object"),
+        ({"curves": {}}, "'all' is missing"),
+        ({"curves": {"all": 3}}, "'all' is not an object"),
+        ({"curves": {"all": {}}}, "'predictions' is missing"),
+    ],
+)
+def test_what_is_no_calibration_is_refused(table: dict[str, object], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        Calibration.from_json(table)
+
+
 @pytest.mark.parametrize("answer", [True, False])
 def test_where_all_are_right_or_all_wrong_nothing_is_fitted(answer: bool) -> None:
     found = [candidates([1.0, 2.0])] * 5
@@ -132,27 +206,6 @@ def test_the_default_falls_with_the_rank() -> None:
     default = Calibration.none().probabilities(candidates([1.0, 2.0, 3.0]))
     assert default[0] == pytest.approx(0.1, abs=1e-3)
     assert default[0] > default[1] > default[2] > 0
-
-
-@given(st.lists(st.tuples(st.floats(-5, 5), st.floats(0.1, 3)), min_size=1, max_size=9))
-def test_pooling_gives_the_nearest_rising_sequence(pairs: list[tuple[float, float]]) -> None:
-    values, weights = (np.array(column) for column in zip(*pairs, strict=True))
-    levels, counts = pool_adjacent_violators(values, weights)
-    fitted = np.repeat(levels, counts)
-    assert len(fitted) == len(values)
-    assert (np.diff(levels) > 0).all()
-    assert fitted == pytest.approx(isotonic_by_minmax(values, weights), abs=1e-9)
-
-
-def isotonic_by_minmax(values: np.ndarray, weights: np.ndarray) -> list[float]:
-    """The textbook formula: at i the largest over starts, of the smallest over ends, of the mean from start to end."""
-
-    def mean(first: int, last: int) -> float:
-        part = slice(first, last + 1)
-        return float(np.average(values[part], weights=weights[part]))
-
-    n = len(values)
-    return [max(min(mean(first, last) for last in range(i, n)) for first in range(i + 1)) for i in range(n)]
 
 
 def test_reliability_by_hand() -> None:

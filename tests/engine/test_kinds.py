@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from pathformer.engine.calibrate import Calibration
 from pathformer.engine.contradiction import contradicts_itself
+from pathformer.engine.curve import Curve
 from pathformer.engine.engine import Engine
 from pathformer.engine.kinds import Kinds, say_stray, say_unheard
 from pathformer.index import build as build_index
@@ -50,6 +51,24 @@ def test_company_is_what_a_loop_over_all_entities_finds(triples: list[tuple[int,
             strange = kinds.stray(Projection(relation, Anchor(entity))) is not None
             assert strange is (not own & naive)
             assert kinds.fits(entity, Projection(relation ^ 1, Anchor(0))) is bool(own & naive)
+
+
+@given(TRIPLES)
+def test_ends_are_what_a_loop_over_all_entities_finds(triples: list[tuple[int, int, int]]) -> None:
+    graph = graph_of(triples)
+    kinds = Kinds(graph)
+
+    def naive(relation: int) -> float:
+        several = [n for e in range(ENTITIES) if (n := len(graph.tails_of(e, relation)))]
+        return float(np.log(np.mean(several))) if several else 0.0
+
+    for relation in range(RELATIONS):
+        assert kinds.ends(Projection(relation, Projection(0, Anchor(1)))) == pytest.approx(naive(relation))
+    two = tuple(Projection(relation, Anchor(relation)) for relation in (0, 3))
+    denied = Negation(Projection(4, Anchor(0)))
+    assert kinds.ends(Intersection((*two, denied))) == pytest.approx(min(naive(0), naive(3)))
+    assert kinds.ends(Union(two)) == pytest.approx(max(naive(0), naive(3)))
+    assert kinds.ends(denied) == kinds.ends(Intersection((denied,))) == kinds.ends(Anchor(0)) == 0.0
 
 
 @given(TRIPLES)
@@ -155,7 +174,7 @@ def untrained(triples: list[tuple[str, str, str]]) -> Engine:
     torch.manual_seed(0)
     counts = {"entities": kg.vocabulary.entity_count, "relations": kg.vocabulary.relation_count}
     model = build("pathformer", {"dim": 8, "layers": 1, "heads": 2}, **counts)
-    calibration = replace(Calibration.none(), predictions=100)
+    calibration = Calibration({"all": replace(Curve.none(), predictions=100)})
     return Engine(kg, model, build_index("exact", model.entities.weight.detach(), model.space), calibration)
 
 
@@ -245,7 +264,7 @@ def test_a_link_that_nothing_like_it_has_is_doubted(world: Engine, question: str
 @pytest.fixture(scope="module")
 def measured(engine: Engine) -> Engine:
     """The same engine, as if its probabilities had been measured."""
-    return Engine(engine.kg, engine.model, engine.index, replace(engine.calibration, predictions=100))
+    return Engine(engine.kg, engine.model, engine.index, Calibration({"all": replace(Curve.none(), predictions=100)}))
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pathformer.engine.answers import Answers
+from pathformer.engine.calibrate import Calibration
+from pathformer.engine.curve import Curve
 from pathformer.engine.engine import Engine
 from pathformer.engine.selection import looked_at
 from pathformer.engine.show import html_table, notes
@@ -30,7 +32,7 @@ QUESTIONS = (
 @pytest.fixture(scope="module")
 def measured(engine: Engine) -> Engine:
     """The same engine, as if its probabilities had been measured."""
-    return Engine(engine.kg, engine.model, engine.index, replace(engine.calibration, predictions=100))
+    return Engine(engine.kg, engine.model, engine.index, Calibration({"all": replace(Curve.none(), predictions=100)}))
 
 
 def seen(answers: Answers) -> list[tuple[int, str, float, float]]:

@@ -238,6 +238,7 @@ def test_weights_without_a_fingerprint_are_known_by_their_counts(
 )
 def test_probabilities_that_are_none_are_refused(folder: Path, changed: dict[str, object], complaint: str) -> None:
     file = folder / "calibration.json"
-    file.write_text(json.dumps({**json.loads(file.read_text()), **changed}))
+    curves = json.loads(file.read_text())["curves"]
+    file.write_text(json.dumps({"curves": {**curves, "all": {**curves["all"], **changed}}}))
     with pytest.raises(EngineError, match=rf"calibration\.json: {complaint}.*: the engine is damaged$"):
         pf.load(folder)

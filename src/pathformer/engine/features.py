@@ -3,8 +3,8 @@
 P predicted answers, F features.
 
 Nothing of a prediction depends on how many more were asked for: its own place and distance, the best prediction's,
-those of the known answers, and the shape of the question. So the third answer is as likely in a list of three as in one
-of a hundred.
+those of the known answers, the shape of the question, and how many ends its last link usually has. So the third answer
+is as likely in a list of three as in one of a hundred.
 """
 
 from __future__ import annotations
@@ -30,6 +30,7 @@ FEATURES = (
     "anchors",
     "negations",
     "unions",
+    "ends",  # log of how many ends the last link usually has, where it has any
 )
 
 
@@ -46,7 +47,8 @@ def features(found: Candidates) -> Floats:
     table[:, 3] = distances - known.mean() if len(known) else 0.0
     table[:, 4] = float(len(known) > 0)
     table[:, 5] = np.log1p(len(known))
-    table[:, 6:] = _shape(found.tree)
+    table[:, 6:10] = _shape(found.tree)
+    table[:, 10] = found.ends
     return table
 
 

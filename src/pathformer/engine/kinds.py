@@ -6,8 +6,8 @@ itself among them. An entity that has nothing of that company never stands where
 nothing that does: a link from there was not among the held-out questions that probabilities were measured on, nor was
 such an answer ever right there.
 
-Two more signs are taken off the graph: whether a relation leads from anything to itself, and whether anything that is
-like an entity has a relation which that entity has not.
+Three more signs are taken off the graph: whether a relation leads from anything to itself, whether anything that is
+like an entity has a relation which that entity has not, and how many ends a relation has where it has any.
 
 All tests are exact and one-sided: they never doubt an edge that the graph has.
 """
@@ -78,6 +78,30 @@ class Kinds:
                 break
             others = fewer
         return len(others), int(np.isin(others, self.starts(relation), kind="table").sum())
+
+    def ends(self, tree: Tree) -> float:
+        """How many ends the last link of a tree has, where it has any: the log of the mean over what it starts from.
+
+        Of several that must hold the fewest count, of several that may hold the most.
+        """
+        match tree:
+            case Projection(relation, _):
+                return float(self._ends[relation])
+            case Intersection(branches):
+                return min((self.ends(branch) for branch in branches if not isinstance(branch, Negation)), default=0.0)
+            case Union(branches):
+                return max(map(self.ends, branches))
+            case Anchor() | Negation():
+                return 0.0
+
+    @cached_property
+    def _ends(self) -> npt.NDArray[np.float64]:
+        """(R,) of each relation; 0 where the graph has none of it."""
+        relation, size = self.graph.pair_relation, self.graph.relations
+        pairs = np.bincount(relation, minlength=size)
+        edges = np.bincount(relation, weights=np.diff(self.graph.pair_ptr), minlength=size)
+        means: npt.NDArray[np.float64] = np.log(np.maximum(edges, 1.0) / np.maximum(pairs, 1))
+        return means
 
     def turning(self, relation: int) -> float:
         """Of the entities that a directed relation enters, which share it leaves as well: of `sibling` it is high."""
