@@ -100,6 +100,8 @@ def test_figures_stand_beside_the_papers() -> None:
     assert "| 2p | yes | 11.0 | 12.5 | -1.5 |" in page
     assert "| ip | no | 15.0 |  |  |" in page
     assert "| avg |  | 14.0 | 15.2 | -1.2 |" in page
+    assert "a triple it was not shown; avg is the mean without negation." in page
+    assert "not shown." in replace(CARD, figures={"1p": 10.0}, beside={}).markdown()
     assert "- Below the paper on 2p." in page
 
 

@@ -148,8 +148,9 @@ class Card:
             ]
             for name, value in figures.items()
         ]
+        averaged = "; avg is the mean without negation" if "avg" in figures else ""
         return [
-            "MRR in percent, filtered, over answers that need a triple it was not shown.",
+            f"MRR in percent, filtered, over answers that need a triple it was not shown{averaged}.",
             "",
             *markdown_table(header, rows),
         ]
