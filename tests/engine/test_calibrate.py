@@ -22,7 +22,12 @@ ONE_HOP: Tree = Projection(0, Anchor(3))
 def candidates(distances: list[float], known: list[bool] | None = None, tree: Tree = ONE_HOP) -> Candidates:
     count = len(distances)
     return Candidates(
-        tree, np.arange(count), np.array(distances, np.float32), np.array(known or [False] * count), entity_count=50
+        tree,
+        np.arange(count),
+        np.array(distances, np.float32),
+        np.array(known or [False] * count),
+        entity_count=50,
+        ends=0.0,
     )
 
 

@@ -6,7 +6,7 @@ question ─read→ tree ─encode→ points ─search→ candidates ─calibrat
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from pathformer.engine.answers import Answer, Answers
 from pathformer.engine.calibrate import Calibration
@@ -50,7 +50,7 @@ def ask(questions: Sequence[Asked], service: Service, options: Options) -> list[
     for first in range(0, len(questions), _TOGETHER):
         part = questions[first : first + _TOGETHER]
         trees = [asked.tree for asked in part]
-        found = search(trees, service.graph, service.encoder, service.index, looked_at(top))
+        found = search(trees, service.kinds, service.encoder, service.index, looked_at(top))
         answers += [_answers(asked, one, service, options) for asked, one in zip(part, found, strict=True)]
     return answers
 
@@ -58,7 +58,6 @@ def ask(questions: Sequence[Asked], service: Service, options: Options) -> list[
 def _answers(asked: Asked, found: Candidates, service: Service, options: Options) -> Answers:
     if absurd := contradicts_itself(asked.tree):
         found = found.where(found.known)
-    found = replace(found, ends=service.kinds.ends(asked.tree))
     doubt, sets = _doubt(asked, service), Sets(service.graph)
     odd = service.kinds.odd(found, options.top)
     probabilities = service.calibration.probabilities(found, odd)

@@ -47,13 +47,14 @@ class Calibration:
         """Fit on held-out queries: what was found for each, and which of its predictions were right, (P,) a query."""
         groups: dict[str, list[int]] = {}
         for place, one in enumerate(found):
-            for kind in _kinds(one):
+            for kind in _groups(one):
                 groups.setdefault(kind, []).append(place)
         curves = {_ALL: Curve.fit(found, right)}
         for kind, places in groups.items():
             if kind != _ALL and sum(len(right[place]) for place in places) >= _ENOUGH:
                 curve = Curve.fit([found[place] for place in places], [right[place] for place in places])
-                curves |= {kind: curve} if curve.fitted else {}
+                if curve.fitted:
+                    curves[kind] = curve
         return cls(curves)
 
     @property
@@ -72,7 +73,7 @@ class Calibration:
         odd: (K,) predictions that are not counted. Others are as likely as if these were not there; what is said of
         these themselves lies between their neighbours.
         """
-        kind = next(kind for kind in _kinds(found) if kind in self.curves)
+        kind = next(kind for kind in _groups(found) if kind in self.curves)
         return self.curves[kind].probabilities(found, odd)
 
     def to_json(self) -> dict[str, Any]:
@@ -91,8 +92,8 @@ class Calibration:
         return cls({kind: Curve.from_json(curve) for kind, curve in table["curves"].items()})
 
 
-def _kinds(found: Candidates) -> tuple[str, ...]:
-    """What kinds of question one is, the narrowest first."""
+def _groups(found: Candidates) -> tuple[str, ...]:
+    """The kinds of question that one belongs to, the narrowest first."""
     match found.tree:
         case Projection(_, Anchor()):
             length = "a link"

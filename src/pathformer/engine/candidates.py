@@ -27,7 +27,7 @@ class Candidates:
     distances: npt.NDArray[np.float32]  # (K,) ascending; of a union as the model combines its disjuncts
     known: npt.NDArray[np.bool_]  # (K,) whether exact traversal of the given graph proves it
     entity_count: int  # N
-    ends: float = 0.0  # log of how many ends the question's last link usually has (`Kinds.ends`)
+    ends: float  # log of how many ends the question's last link usually has (`Kinds.ends`)
 
     def __len__(self) -> int:
         return len(self.entities)

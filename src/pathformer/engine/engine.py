@@ -7,7 +7,6 @@ engine.ask("?x : directed(Fellini, ?f) & stars(?f, ?x)", top=10)
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, overload
@@ -138,8 +137,7 @@ class Engine:
     def candidates(self, trees: Sequence[Tree], top: int = 10, graph: Graph | None = None) -> list[Candidates]:
         """What is found for trees, before probabilities: known answers on `graph` (else all of it), nearest others."""
         kinds = self._kinds if graph is None else Kinds(graph)
-        found = search(trees, kinds.graph, self.encoder, self.index, top)
-        return [replace(one, ends=kinds.ends(one.tree)) for one in found]
+        return search(trees, kinds, self.encoder, self.index, top)
 
     def __repr__(self) -> str:
         kg = self.kg

@@ -47,8 +47,7 @@ def features(found: Candidates) -> Floats:
     table[:, 3] = distances - known.mean() if len(known) else 0.0
     table[:, 4] = float(len(known) > 0)
     table[:, 5] = np.log1p(len(known))
-    table[:, 6:10] = _shape(found.tree)
-    table[:, 10] = found.ends
+    table[:, 6:] = (*_shape(found.tree), found.ends)
     return table
 
 

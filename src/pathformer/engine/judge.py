@@ -6,7 +6,7 @@ P predictions of a query, at most `TOP`.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -58,8 +58,8 @@ def find_predictions(
         for first in range(0, len(asked), _AT_ONCE):
             rows = range(first, min(first + _AT_ONCE, len(asked)))
             trees = [asked.structure.tree(asked.ids[row].tolist()) for row in rows]
-            for row, near in zip(rows, search(trees, graph, encoder, index, looked_at(top)), strict=True):
-                one = replace(fitting(near, kinds.odd(near, top), top), ends=kinds.ends(near.tree))
+            for row, near in zip(rows, search(trees, kinds, encoder, index, looked_at(top)), strict=True):
+                one = fitting(near, kinds.odd(near, top), top)
                 found.append(one)
                 right.append(np.isin(one.entities[one.predicted], asked.hard[row]))
     return Judged(tuple(found), tuple(right))

@@ -19,9 +19,9 @@ from torch import Tensor
 
 from pathformer.engine.candidates import Candidates
 from pathformer.engine.encode import Encoder, Points
+from pathformer.engine.kinds import Kinds
 from pathformer.engine.union import unite
 from pathformer.index import Index
-from pathformer.kg.graph import Graph
 from pathformer.query.computation import Tree
 from pathformer.symbolic.answer import answer
 from pathformer.symbolic.refuted import refuted
@@ -38,10 +38,11 @@ _LISTED = 1 << 22  # entities found by one search, all points together
 _ROWS = 1 << 14  # known answers whose distance is computed at once
 
 
-def search(trees: Sequence[Tree], graph: Graph, encoder: Encoder, index: Index, top: int) -> list[Candidates]:
-    """The known answers on `graph` and the `top` nearest other entities of every tree."""
+def search(trees: Sequence[Tree], kinds: Kinds, encoder: Encoder, index: Index, top: int) -> list[Candidates]:
+    """The known answers on the graph of `kinds` and the `top` nearest other entities of every tree."""
     if not trees:
         return []
+    graph = kinds.graph
     known = [answer(tree, graph) for tree in trees]
     refused = [refuted(tree, graph) for tree in trees]
     barred = [np.union1d(one, other) if len(other) else one for one, other in zip(known, refused, strict=True)]
@@ -55,7 +56,7 @@ def search(trees: Sequence[Tree], graph: Graph, encoder: Encoder, index: Index, 
             near, others, distances = distances_to(encoder, points.of(place), ids), *outside[place]
         else:
             near, others, distances = unite(points.of(place), model, index, ids, barred[place].astype(np.int64), top)
-        result.append(_merged(tree, ids, near, others, distances, graph.entities))
+        result.append(_merged(tree, ids, near, others, distances, kinds))
     return result
 
 
@@ -151,7 +152,7 @@ def _best(ids: Ids, distances: Floats, barred: npt.NDArray[np.integer], top: int
     return flat[:top], far[:top]
 
 
-def _merged(tree: Tree, known: Ids, near: Floats, others: Ids, distances: Floats, entities: int) -> Candidates:
+def _merged(tree: Tree, known: Ids, near: Floats, others: Ids, distances: Floats, kinds: Kinds) -> Candidates:
     ids, far = np.concatenate([known, others]), np.concatenate([near, distances])
     order = np.argsort(far, kind="stable")
-    return Candidates(tree, ids[order], far[order], order < len(known), entities)
+    return Candidates(tree, ids[order], far[order], order < len(known), kinds.graph.entities, kinds.ends(tree))

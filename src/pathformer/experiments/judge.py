@@ -16,14 +16,13 @@ from pathformer.training.loop import Result
 
 __all__ = ["rank_and_keep", "rank_test", "validation"]
 
+Told = Callable[[str, int], None]  # of each structure that is ranked, and how many queries of it
+
 
 def validation(run: Run, model: Model, sets: QuerySets) -> Callable[[], Report]:
     """A look at a model by some of the validation queries."""
     asked = {name: queries.spread(run.valid_queries) for name, queries in sets["valid"].items()}
     return lambda: evaluate(ModelRanker(model), asked)
-
-
-Told = Callable[[str, int], None]  # of each structure that is ranked, and how many queries of it
 
 
 def rank_test(run: Run, model: Model, result: Result, sets: QuerySets, folder: Path, told: Told) -> dict[str, Report]:
