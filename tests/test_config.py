@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, ClassVar, Literal
+from typing import Literal
 
 import pytest
 from hypothesis import given
@@ -160,20 +160,6 @@ def test_a_file_in_another_encoding_is_named(tmp_path: Path) -> None:
 def test_a_folder_is_no_file(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="Is a directory"):
         config.read(Run, tmp_path)
-
-
-def test_a_setting_that_was_taken_away_is_read_at_the_value_that_holds_now() -> None:
-    @dataclass(frozen=True, kw_only=True)
-    class Less:
-        layers: int = 6
-        dropped: ClassVar[Mapping[str, Any]] = {"bias": True}
-
-    assert config.from_mapping(Less, {"layers": 2, "bias": True}) == Less(layers=2)
-    assert to_toml(Less()) == "layers = 6\n"
-    with pytest.raises(ConfigError, match="setting 'bias' was taken away: everything has True now, found False"):
-        config.from_mapping(Less, {"bias": False})
-    with pytest.raises(ConfigError, match="no setting 'bias'"):
-        config.read(Less, overrides=["bias=true"])
 
 
 texts = st.text(st.characters(blacklist_categories=["Cs"])).filter(lambda text: text != "none")

@@ -5,9 +5,6 @@ integer is taken for a float, nothing else is converted). A field may be bool, i
 tuple, `Mapping[str, T]`, `T | None` or a dataclass, whose own fields are reached with dots: `model.layers=6`.
 TOML has no null, so the word `none` stands for it where a field admits it.
 
-A dataclass from which a setting was taken away names it in a class variable `dropped`, with the value that everything
-now has: stored settings that hold this value still read, any other is refused.
-
 >>> @dataclasses.dataclass(frozen=True, kw_only=True)
 ... class Model:
 ...     layers: int = 6
@@ -32,7 +29,7 @@ from typing import Any, Literal, TypeVar
 from pathformer.errors import ConfigError, closest
 from pathformer.toml import NONE
 
-__all__ = ["changed", "dropped", "flat", "from_mapping", "read"]
+__all__ = ["changed", "flat", "from_mapping", "read"]
 
 T = TypeVar("T")
 
@@ -64,12 +61,6 @@ def from_mapping(cls: type[T], table: Mapping[str, Any]) -> T:
     """Settings of dataclass `cls` from nested mappings, as `tomllib` gives them; every key and type is checked."""
     built: T = _build(cls, table, "")
     return built
-
-
-def dropped(cls: type) -> Mapping[str, Any]:
-    """The settings that a dataclass had before, each with the value that everything now has."""
-    found: Mapping[str, Any] = getattr(cls, "dropped", {})
-    return found
 
 
 def flat(table: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
@@ -164,7 +155,6 @@ def _parse(text: str, kind: Any) -> Any:
 def _build(cls: type, table: Mapping[str, Any], prefix: str, root: type | None = None, complete: bool = True) -> Any:
     root = root or cls
     hints = _hints(cls)
-    table = _without_dropped(cls, table, prefix)
     for name in table:
         if name not in hints:
             raise _unknown(_join(prefix, name), root)
@@ -178,15 +168,6 @@ def _build(cls: type, table: Mapping[str, Any], prefix: str, root: type | None =
         return cls(**values)
     except ValueError as error:  # a dataclass's own check of its values
         raise ConfigError(f"{prefix}: {error}" if prefix else f"{error}") from None
-
-
-def _without_dropped(cls: type, table: Mapping[str, Any], prefix: str) -> Mapping[str, Any]:
-    gone = dropped(cls)
-    for name, value in table.items():
-        if name in gone and value != gone[name]:
-            key = _join(prefix, name)
-            raise ConfigError(f"setting {key!r} was taken away: everything has {gone[name]!r} now, found {value!r}")
-    return {name: value for name, value in table.items() if name not in gone}
 
 
 def _convert(value: Any, kind: Any, key: str, root: type, complete: bool) -> Any:

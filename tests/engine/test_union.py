@@ -15,29 +15,25 @@ from pathformer.engine.engine import Engine
 from pathformer.engine.union import unite
 from pathformer.index import build as build_index
 from pathformer.kg.knowledge import KnowledgeGraph
-from pathformer.models import Combine, Model, build
+from pathformer.models import Model, build
 from pathformer.query.structures import STRUCTURES
 from pathformer.symbolic.answer import answer
 from pathformer.symbolic.refuted import refuted
 
-WEIGHED: tuple[Combine, ...] = ("probability", "membership")
 
-
-def likely(distances: np.ndarray, combine: Combine) -> list[float]:
+def likely(distances: np.ndarray) -> list[float]:
     """What one disjunct gives each entity."""
     odds = [math.exp(-float(d - distances.min())) for d in distances]
-    shares = [one / sum(odds) for one in odds]
-    return [one / (sum(s * s for s in shares) if combine == "membership" else 1.0) for one in shares]
+    return [one / sum(odds) for one in odds]
 
 
 @pytest.fixture
-def weighed(engine: Engine, request: pytest.FixtureRequest) -> Iterator[Engine]:
-    engine.model.combine = request.param
+def weighed(engine: Engine) -> Iterator[Engine]:
+    engine.model.combine = "probability"
     yield engine
     engine.model.combine = "smallest"
 
 
-@pytest.mark.parametrize("weighed", ["probability"], indirect=True)
 @pytest.mark.parametrize("whole", [1 << 22, 0])
 def test_what_was_removed_from_the_index_is_found_by_no_union(
     weighed: Engine, whole: int, monkeypatch: pytest.MonkeyPatch
@@ -53,7 +49,6 @@ def test_what_was_removed_from_the_index_is_found_by_no_union(
     assert found[:2].tolist() == first[1:].tolist()
 
 
-@pytest.mark.parametrize("weighed", WEIGHED, indirect=True)
 @pytest.mark.parametrize("read", ["whole", "estimated from all"])
 def test_a_union_is_a_full_sort_by_the_sum_of_probabilities(
     weighed: Engine, read: str, monkeypatch: pytest.MonkeyPatch
@@ -74,7 +69,7 @@ def test_a_union_is_a_full_sort_by_the_sum_of_probabilities(
             if len(points) == 1:
                 loop = apart[0]
             else:
-                shares = [likely(row, model.combine) for row in apart]
+                shares = [likely(row) for row in apart]
                 loop = np.array([-math.log(sum(row[e] for row in shares)) for e in range(graph.entities)])
                 changed += loop.argmin() != apart.min(axis=0).argmin()
             known, barred = answer(tree, graph), refuted(tree, graph)
@@ -85,7 +80,6 @@ def test_a_union_is_a_full_sort_by_the_sum_of_probabilities(
     assert changed, "no union was decided by the probabilities: the test shows nothing"
 
 
-@pytest.mark.parametrize("weighed", ["probability"], indirect=True)
 def test_known_answers_alone_can_be_asked_for(weighed: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
     question = "?x : stars(La_Strada, ?x) | stars(Leopard, ?x)"
     whole = weighed.ask(question, known=True, why=False)
@@ -106,13 +100,9 @@ def large() -> Model:
     return model.eval().requires_grad_(False)
 
 
-@pytest.mark.parametrize("combine", WEIGHED)
 @pytest.mark.parametrize("backend", ["exact", "lsh"])
-def test_a_large_table_is_estimated_closely(
-    large: Model, backend: str, combine: Combine, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_large_table_is_estimated_closely(large: Model, backend: str, monkeypatch: pytest.MonkeyPatch) -> None:
     index = build_index(backend, large.entities.weight, large.space)
-    monkeypatch.setattr(large, "combine", combine)
     common, read = 0, []
     for seed in range(5):
         drawn = torch.Generator().manual_seed(seed)

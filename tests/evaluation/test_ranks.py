@@ -28,7 +28,6 @@ from pathformer.evaluation.ranks import (
     rank_blocks,
     rank_points,
 )
-from pathformer.models import Combine
 from pathformer.nn.kernels.l1_rank import L1Table
 from pathformer.symbolic.queries import Ragged
 
@@ -193,16 +192,14 @@ def test_as_many_disjuncts_each_fold_at_once() -> None:
         ]
 
 
-@pytest.mark.parametrize("combine", ["probability", "membership"])
-def test_disjuncts_fold_to_the_sum_of_their_probabilities(combine: Combine) -> None:
+def test_disjuncts_fold_to_the_sum_of_their_probabilities() -> None:
     distances = torch.tensor([[3.0, 1.0, 2.0], [200.0, 203.0, 201.0], [7.0, 5.0, 6.0], [4.0, 4.0, 0.0]])
     kept = distances.clone()
-    folded = fold_disjuncts(distances, np.array([2, 1, 1]), combine)
+    folded = fold_disjuncts(distances, np.array([2, 1, 1]), "probability")
 
     def likely(row: int) -> list[float]:
         odds = [math.exp(-value) for value in (kept[row] - kept[row].min()).tolist()]
-        shares = [o / sum(odds) for o in odds]
-        return [s / (sum(t * t for t in shares) if combine == "membership" else 1.0) for s in shares]
+        return [o / sum(odds) for o in odds]
 
     for query, rows in enumerate(([0, 1], [2], [3])):
         loop = [-math.log(sum(likely(row)[entity] for row in rows)) for entity in range(3)]
@@ -212,13 +209,12 @@ def test_disjuncts_fold_to_the_sum_of_their_probabilities(combine: Combine) -> N
     assert torch.equal(distances, kept)
 
 
-@pytest.mark.parametrize("combine", ["probability", "membership"])
-def test_an_entity_can_stand_for_several(combine: Combine) -> None:
+def test_an_entity_can_stand_for_several() -> None:
     some = torch.tensor([[3.0, 1.0, 2.0], [2.0, 5.0, 1.0]])
     every = some[:, [0, 1, 1, 1, 2]]
     counts = torch.tensor([1.0, 3.0, 1.0])
-    folded = fold_disjuncts(every, np.array([2]), combine)[:, [0, 1, 4]]
-    assert fold_disjuncts(some, np.array([2]), combine, counts).flatten().tolist() == pytest.approx(
+    folded = fold_disjuncts(every, np.array([2]), "probability")[:, [0, 1, 4]]
+    assert fold_disjuncts(some, np.array([2]), "probability", counts).flatten().tolist() == pytest.approx(
         folded.flatten().tolist(), rel=1e-5
     )
 

@@ -6,12 +6,10 @@ import io
 import json
 import os
 import re
-import shutil
 import subprocess
 import sys
 import time
 from pathlib import Path
-from typing import Any
 
 import pytest
 import torch
@@ -23,7 +21,6 @@ from pathformer.cli import app
 from pathformer.errors import CheckpointError, ConfigError, InputError
 from pathformer.evaluation.report import Report
 from pathformer.experiments import run as run_module
-from pathformer.experiments.keep import changes_of, plain_settings
 from pathformer.experiments.measure import find_checkpoint, measure
 from pathformer.experiments.run import start_anew, train_run
 from pathformer.experiments.settings import Run, read_run
@@ -163,29 +160,6 @@ def test_other_settings_do_not_continue_a_run(trained: Path, run_path: Path) -> 
     assert "--fresh" in str(caught.value)
     noted = read_run(run_path, ["note=another remark"])
     assert train_run(noted, trained, device="cpu", test=False, display=toy.quiet()).result.step == 20
-
-
-def test_a_run_of_settings_that_were_taken_away_is_the_run_without_them(
-    trained: Path, run_path: Path, tmp_path: Path
-) -> None:
-    shutil.copytree(trained, tmp_path / "old")
-    last = checkpoint.read(trained / "last.safetensors")
-    settings = last.facts["settings"]
-
-    def stored(joined: str) -> dict[str, Any]:
-        """As an earlier version left it, which knew `joined` and did not know `exclude`."""
-        model = {name: value for name, value in settings["model"].items() if name != "exclude"}
-        return {**settings, "model": {**model, "joined": joined}}
-
-    checkpoint.write(tmp_path / "old/last.safetensors", {**last.facts, "settings": stored("added")}, last.tensors)
-    assert (
-        train_run(read_run(run_path), tmp_path / "old", device="cpu", test=False, display=toy.quiet()).result.step == 20
-    )
-    assert changes_of(str(run_path), plain_settings(stored("added"))) == {}
-    assert changes_of(str(run_path), plain_settings(stored("composed"))) == {"model.joined": "composed"}
-    checkpoint.write(tmp_path / "old/last.safetensors", {**last.facts, "settings": stored("composed")}, last.tensors)
-    with pytest.raises(ConfigError, match=r"setting 'model\.joined' was taken away: everything has 'added' now"):
-        train_run(read_run(run_path), tmp_path / "old", device="cpu", display=toy.quiet())
 
 
 def test_starting_anew_deletes_only_what_a_run_made(tmp_path: Path) -> None:

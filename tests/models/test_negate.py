@@ -61,7 +61,7 @@ def read(made: Pathformer, query: Path | Fork) -> Tensor:
     return found
 
 
-@pytest.mark.parametrize("fork", ["set", "sum", "mlp"])
+@pytest.mark.parametrize("fork", ["set", "both", "mlp"])
 def test_a_mixed_batch_is_the_loop(fork: str) -> None:
     made, rng = model(fork), np.random.default_rng(0)
     tables, trees = [], []

@@ -34,7 +34,7 @@ def member(settings: dict[str, Any], seed: int) -> Pathformer:
 
 
 def pair_of(*, denies: bool = True) -> tuple[Pathformer, Pathformer, Pair]:
-    one, other = member({**ONE, "fork": "sum", "gain": "small"}, 0), member(OTHER, 1)
+    one, other = member({**ONE, "fork": "weighed", "gain": "small"}, 0), member(OTHER, 1)
     return one, other, Pair.of(one, other, 0.7, denies=denies)
 
 
@@ -86,10 +86,9 @@ def test_it_is_silent_of_a_whole_union_and_of_no_neighbour() -> None:
     assert (said[silent] - said[silent][0, 0]).abs().max() < 1e-4
 
 
-def test_unions_and_what_is_denied_are_weighed_as_the_first_has_it() -> None:
-    one = member({**ONE, "combine": "membership", "exclude": 3.0}, 0)
-    pair = Pair.of(one, member({**OTHER, "combine": "probability", "exclude": 1.0}, 1), 0.7)
-    assert (pair.combine, pair.exclude) == ("membership", 3.0)
+def test_unions_are_weighed_as_the_first_has_it() -> None:
+    one = member({**ONE, "combine": "probability"}, 0)
+    assert Pair.of(one, member({**OTHER, "combine": "smallest"}, 1), 0.7).combine == "probability"
 
 
 def test_distances_of_pairs_of_all_and_of_products_are_one() -> None:
@@ -107,7 +106,7 @@ def test_distances_of_pairs_of_all_and_of_products_are_one() -> None:
 @pytest.mark.parametrize("space", ["point", "box", "beta"])
 def test_spaces_of_any_kind_stand_side_by_side(space: str) -> None:
     """Rows of an entity and of a query may differ in width: a point among boxes is one without an offset."""
-    one, other = member({**ONE, "fork": "sum"}, 0), member({**OTHER, "fork": "mlp", "space": space}, 1)
+    one, other = member({**ONE, "fork": "weighed"}, 0), member({**OTHER, "fork": "mlp", "space": space}, 1)
     pair = Pair.of(one, other, 0.7)
     names = ("2p", "3i", "2u")
     torch.testing.assert_close(distances(pair, *names), distances(one, *names) + 0.7 * distances(other, *names))
@@ -125,7 +124,7 @@ def test_it_is_one_point_whose_products_are_its_distances() -> None:
     assert (factors[0].shape[1], factors[1].shape) == (28, (ENTITIES, 28))
     summed = factors[0] @ factors[1].t() + pair.space.distance_to_all(queries, pair.entities.weight)
     assert (summed - summed[:, :1]).abs().max() < 1e-4  # a constant a query
-    l1 = Pair.of(member({**ONE, "fork": "sum", "gain": "small"}, 0), member({**OTHER, "space": "point"}, 1), 0.7)
+    l1 = Pair.of(member({**ONE, "fork": "weighed", "gain": "small"}, 0), member({**OTHER, "space": "point"}, 1), 0.7)
     assert l1.space.products(queries, l1.entities.weight) is None
 
 

@@ -38,17 +38,11 @@ def encode(made: Pathformer, query: Path | Fork, root: bool = True) -> Tensor:
         branches = [encode(made, branch, False)[None] for branch in query.branches]
         return made.forks(branches)[0]
     start = encode(made, query.start, False) if isinstance(query.start, Fork) else made.entities.weight[query.start]
-    own = made.config.tokens == "own"
-    table = made.token_operators if own else made.operators
-    rows = made.token_entities if own else made.entities
-    operators = [table.weight[RELATIONS if o == NEGATION else o] for o in query.operators]
-    seen = start if isinstance(query.start, Fork) else rows.weight[query.start]
+    operators = [made.operators.weight[RELATIONS if o == NEGATION else o] for o in query.operators]
     if isinstance(query.start, Fork) and made.variable == "expected":
-        seen = expected(made, start, rows.weight, query.operators[0])
-        start = expected(made, start, made.entities.weight, query.operators[0])
-    seen = torch.zeros_like(seen) if made.config.read == "operators" else seen
-    tokens = torch.stack([seen, *operators])  # E_in
-    read = made.widen(made.paths(made.narrow(tokens), Packing.of([len(tokens)])).mean(dim=0))  # E_pq
+        start = expected(made, start, query.operators[0])
+    tokens = torch.stack([start, *operators])  # E_in
+    read = made.paths(tokens, Packing.of([len(tokens)])).mean(dim=0)  # E_pq
     if made.product is None:
         return read
     base = product(made, start, query.operators)
@@ -56,13 +50,13 @@ def encode(made: Pathformer, query: Path | Fork, root: bool = True) -> Tensor:
     return base if silent else base + read
 
 
-def expected(made: Pathformer, value: Tensor, table: Tensor, following: int) -> Tensor:
+def expected(made: Pathformer, value: Tensor, following: int) -> Tensor:
     """The mean of all entities' rows, each as often as exp(-Dist), and having what follows, say, in a loop."""
     sizes = [torch.exp(-made.config.sharpness * made.space.distance(value, row)) for row in made.entities.weight]
     if made.domains is not None and following != NEGATION:
         domain = made.domains.weight[following]
         sizes = [size * torch.exp(domain @ row) for size, row in zip(sizes, made.entities.weight, strict=True)]
-    rows = [size * row for size, row in zip(sizes, table, strict=True)]
+    rows = [size * row for size, row in zip(sizes, made.entities.weight, strict=True)]
     return torch.stack(rows).sum(dim=0) / torch.stack(sizes).sum()
 
 
@@ -74,8 +68,8 @@ def product(made: Pathformer, value: Tensor, operators: Sequence[int]) -> Tensor
         if operator == NEGATION:
             value = value * made.product.complement
             continue
-        if place and made.config.base == "expected":
-            value = expected(made, value, made.entities.weight, operator)
+        if place:
+            value = expected(made, value, operator)
         value = times(value, made.operators.weight[operator])
     return value
 
@@ -91,25 +85,20 @@ RECURSIONS: list[dict[str, object]] = [
     {"fork": "mixer"},
     {"fork": "mlp2vector"},
     {"fork": "set"},
-    {"fork": "sum"},
     {"fork": "weighed"},
     {"fork": "weighed", "dim": 15, "heads": 5},
     {"fork": "both", "dim": 15, "heads": 5},
     {"fork": "both"},
-    {"fork": "both", "fork_width": 10},
     {"variable": "expected"},
     {"variable": "expected", "space": "sphere", "sharpness": 0.5},
-    {"base": "product", "space": "sphere"},
-    {"base": "product", "alone": 1, **HERMITIAN},
-    {"base": "product", "alone": 2, "fork": "sum", **HERMITIAN},
-    {"base": "product", "alone": 1, "adds": "roots", "tokens": "own", **HERMITIAN},
-    {"base": "product", "tokens": "own", "width": 12, "variable": "expected", **HERMITIAN},
-    {"base": "expected", "width": 12, "variable": "expected", **HERMITIAN},
+    {"base": "expected", "space": "sphere"},
+    {"base": "expected", "alone": 1, **HERMITIAN},
+    {"base": "expected", "alone": 2, "fork": "both", **HERMITIAN},
     {"base": "expected", "variable": "expected", **HERMITIAN},
     {"base": "expected", "alone": 9, "variable": "expected", **HERMITIAN},
-    {"base": "expected", "read": "operators", "sharpness": 3.0, **HERMITIAN},
+    {"base": "expected", "sharpness": 3.0, **HERMITIAN},
     {"base": "expected", "variable": "expected", "domains": True, "sharpness": 1.6, **HERMITIAN},
-    {"base": "expected", "domains": True, "alone": 1, "adds": "roots", "tokens": "own", **HERMITIAN},
+    {"base": "expected", "domains": True, "alone": 1, "adds": "roots", **HERMITIAN},
 ]
 
 
@@ -200,24 +189,14 @@ def test_settings_are_checked() -> None:
         from_mapping(Config, {"sharpness": 0.0})
     with pytest.raises(ConfigError, match=r"temperature -0.1 is not above 0"):
         from_mapping(Config, {"space": "sphere", "temperature": -0.1})
-    with pytest.raises(ConfigError, match="width 12 does not divide into 8 heads"):
-        from_mapping(Config, {"width": 12})
-    with pytest.raises(ConfigError, match="width 16: an encoder of its own width has a base and expected variables"):
-        from_mapping(Config, {"width": 16, "base": "product", "tokens": "own"})
-    with pytest.raises(ConfigError, match="width -8 is not above 0; 0 is that of dim"):
-        from_mapping(Config, {"width": -8, "base": "product", "variable": "expected"})
-    with pytest.raises(ConfigError, match="fork_width -8 is of"):
-        from_mapping(Config, {"fork_width": -8, "fork": "set"})
-    with pytest.raises(ConfigError, match="fork_width 8 is of the networks 'set', 'sum' and 'both', not 'mlp'"):
-        from_mapping(Config, {"fork_width": 8})
     with pytest.raises(ConfigError, match="dim 15 is odd: complex numbers have two parts"):
         from_mapping(Config, {"dim": 15, "heads": 5, "space": "hermitian"})
     with pytest.raises(ConfigError, match="alone, adds: of paths with a base, and base is 'none'"):
         from_mapping(Config, {"alone": 1, "adds": "roots"})
     with pytest.raises(ConfigError, match="domains are of the entities that a base of 'expected' ones reads"):
-        from_mapping(Config, {"space": "hermitian", "base": "product", "domains": True})
-    with pytest.raises(ConfigError, match="base 'product' and variable 'vector' are of points, not of 'box'"):
-        from_mapping(Config, {"space": "box", "base": "product"})
+        from_mapping(Config, {"space": "sphere", "base": "expected", "domains": True})
+    with pytest.raises(ConfigError, match="base 'expected' and variable 'vector' are of points, not of 'box'"):
+        from_mapping(Config, {"space": "box", "base": "expected"})
     made = build("pathformer", {**SMALL, "fork": "set"}, entities=5, relations=2)
     assert isinstance(made, find("pathformer"))
     assert made.config.fork == "set"
@@ -239,19 +218,6 @@ def test_domains_count_where_an_entity_is_read_before_a_relation(name: str, read
     assert torch.allclose(moved, without, atol=1e-4) != reads
 
 
-def test_settings_that_were_taken_away_are_read_where_they_say_what_holds_now() -> None:
-    stored = {**SMALL, "joined": "added", "start_dropout": 0.0, "query_dropout": 0.0}
-    assert build("pathformer", stored, entities=5, relations=2).config == Config(**SMALL)  # type: ignore[arg-type]
-    with pytest.raises(
-        ConfigError, match="setting 'joined' was taken away: everything has 'added' now, found 'composed'"
-    ):
-        build("pathformer", {**stored, "joined": "composed"}, entities=5, relations=2)
-    with pytest.raises(
-        ConfigError, match=r"setting 'query_dropout' was taken away: everything has 0\.0 now, found 0\.2"
-    ):
-        build("pathformer", {**stored, "query_dropout": 0.2}, entities=5, relations=2)
-
-
 def test_at_first_a_link_beside_its_product_has_the_score_of_the_link_predictor_it_starts_from() -> None:
     torch.manual_seed(0)
     source = build("complex", {"rank": 12}, entities=ENTITIES, relations=RELATIONS)
@@ -259,7 +225,7 @@ def test_at_first_a_link_beside_its_product_has_the_score_of_the_link_predictor_
     batch, ids = Batch.of(plan.layout), torch.from_numpy(plan.ids)
     exact = source.encode(batch, ids)
     for alone, tolerance in ((1, 0.0), (0, 0.05)):
-        made = model(space="hermitian", base="product", gain="small", alone=alone)
+        made = model(space="hermitian", base="expected", gain="small", alone=alone)
         assert not torch.allclose(made.encode(batch, ids), exact, rtol=0.1, atol=0.05)
         start_tables(made, source)
         torch.testing.assert_close(made.encode(batch, ids), exact, rtol=0, atol=tolerance)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pathformer.query.parts import negated_parts, positive_part
+from pathformer.query.parts import positive_part
 from pathformer.query.structures import STRUCTURES, structure
 
 
@@ -30,24 +30,9 @@ def test_the_positive_part_is_what_is_left_without_negated_branches(
     assert found == (None if part is None else (structure(part), columns))
 
 
-@pytest.mark.parametrize(
-    ("name", "parts"),
-    [
-        ("2in", [("1p", (2, 3))]),
-        ("3in", [("1p", (4, 5))]),
-        ("pni", [("2p", (0, 1, 2))]),
-        ("inp", []),  # its negation is not at the last fork
-        ("2i", []),
-        ("((e,(r,)),(e,(r,n)),(((e,(r,)),(e,(r,))),(n,)))", [("1p", (2, 3)), ("2i", (4, 5, 6, 7))]),
-    ],
-)
-def test_negated_parts_are_what_the_last_fork_denies(name: str, parts: list[tuple[str, tuple[int, ...]]]) -> None:
-    assert [(part, columns) for part, columns in negated_parts(structure(name))] == [
-        (structure(part), columns) for part, columns in parts
-    ]
-
-
 def test_a_part_of_a_query_is_columns_of_its_row() -> None:
-    part, columns = negated_parts(STRUCTURES["pni"])[0]
+    found = positive_part(STRUCTURES["pni"])
+    assert found is not None
+    part, columns = found
     row = (10, 20, 21, 11, 22)
-    assert part.instance([row[column] for column in columns]) == (10, (20, 21))
+    assert part.instance([row[column] for column in columns]) == (11, (22,))

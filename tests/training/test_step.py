@@ -156,7 +156,7 @@ def test_tables_have_their_own_rate(data: TrainingSet) -> None:
 
 @pytest.mark.parametrize("objective", ["margin", "softmax"])
 def test_tables_that_are_kept_cost_no_gradient_and_change_nothing_else(data: TrainingSet, objective: str) -> None:
-    config = Config(dim=16, layers=1, heads=2, space="hermitian", base="expected", fork="sum", variable="expected")
+    config = Config(dim=16, layers=1, heads=2, space="hermitian", base="expected", fork="both", variable="expected")
     kept, slow = (
         trainer(data, StepConfig(objective=objective, negatives=8, rate=1e-3, table_rate=rate), config)
         for rate in (0.0, 1e-30)
@@ -172,8 +172,8 @@ def test_tables_that_are_kept_cost_no_gradient_and_change_nothing_else(data: Tra
         torch.testing.assert_close(found[name], weight, rtol=1e-5, atol=1e-7)
 
 
-def test_tables_that_only_an_encoder_reads_have_a_rate_of_their_own(data: TrainingSet) -> None:
-    config = Config(dim=16, layers=1, heads=2, space="hermitian", base="product", tokens="own")
+def test_domains_have_a_rate_of_their_own(data: TrainingSet) -> None:
+    config = Config(dim=16, layers=1, heads=2, space="hermitian", base="expected", variable="expected", domains=True)
     for token_rate in (0.5, 0.0):
         step = StepConfig(objective="softmax", rate=1e-3, table_rate=0.0, token_rate=token_rate)
         made = trainer(data, step, config)
@@ -181,8 +181,8 @@ def test_tables_that_only_an_encoder_reads_have_a_rate_of_their_own(data: Traini
         made.run(2)
         for name in ("entities.weight", "operators.weight"):
             assert torch.equal(before[name], weights(made)[name])
-            moved = not torch.equal(before[f"token_{name}"], weights(made)[f"token_{name}"])
-            assert moved == (token_rate > 0)
+        moved = not torch.equal(before["domains.weight"], weights(made)["domains.weight"])
+        assert moved == (token_rate > 0)
 
 
 def test_rows_that_are_to_move_do_and_nothing_else(data: TrainingSet) -> None:
@@ -202,7 +202,7 @@ def test_rows_that_are_to_move_do_and_nothing_else(data: TrainingSet) -> None:
 
 def test_an_update_of_links_that_are_their_product_leaves_kept_tables_alone(data: TrainingSet) -> None:
     torch.manual_seed(0)
-    model = Pathformer(Config(dim=16, layers=1, heads=2, space="hermitian", base="product", alone=1), 40, 6)
+    model = Pathformer(Config(dim=16, layers=1, heads=2, space="hermitian", base="expected", alone=1), 40, 6)
     before = copy.deepcopy(model.state_dict())
     made = TrainingStep(model, data, {"1p": 4}, StepConfig(objective="softmax", table_rate=0.0))
     made.run(2)

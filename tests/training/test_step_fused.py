@@ -97,15 +97,13 @@ def test_the_same_weights_by_softmax_over_all_entities(data: TrainingSet) -> Non
 
 
 PRODUCTS = {
-    "product": {"base": "product", "fork": "sum", "gain": "small"},
+    "everywhere": {"base": "expected", "fork": "both", "gain": "small"},
     "hops": {"base": "expected", "variable": "expected", "alone": 1, "fork": "set"},
     "roots": {
         "base": "expected",
         "variable": "expected",
         "alone": 1,
         "adds": "roots",
-        "tokens": "own",
-        "width": 16,
         "fork": "both",
     },
     "domains": {
@@ -114,7 +112,7 @@ PRODUCTS = {
         "alone": 1,
         "adds": "roots",
         "domains": True,
-        "fork": "sum",
+        "fork": "both",
     },
 }
 
@@ -168,7 +166,7 @@ NEGATED = SoftmaxOptions(targets=4, removed=5, removed_weight=10.0)
 @pytest.mark.parametrize("space", ["sphere", "hermitian"])
 def test_the_same_weights_where_forks_are_told_what_is_denied(contested: TrainingSet, space: str) -> None:
     base = {"base": "expected", "variable": "expected", "alone": 1} if space == "hermitian" else {}
-    config = Config(**{**SMALL, "space": space, "fork": "sum", "negate": "fork", **base})
+    config = Config(**{**SMALL, "space": space, "fork": "both", "negate": "fork", **base})
     step = StepConfig(objective="softmax", softmax=NEGATED, precision="fp32", capture=False, rate=1e-3, epsilon=1e-3)
     fused, usual = train(contested, config, step, 3, True), train(contested, config, step, 3, False)
     assert fused.losses().mean == pytest.approx(usual.losses().mean, rel=1e-4)
@@ -177,7 +175,7 @@ def test_the_same_weights_where_forks_are_told_what_is_denied(contested: Trainin
 
 @pytest.mark.skipif(DEVICE == "cpu", reason="no CUDA device to capture on")
 def test_captured_updates_where_forks_are_told_what_is_denied(contested: TrainingSet) -> None:
-    config = Config(**{**SMALL, "space": "sphere", "fork": "sum", "negate": "fork"})
+    config = Config(**{**SMALL, "space": "sphere", "fork": "both", "negate": "fork"})
     found = [
         train(contested, config, StepConfig(objective="softmax", softmax=NEGATED, capture=capture), 12, True)
         for capture in (True, False)

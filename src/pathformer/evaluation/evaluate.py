@@ -11,7 +11,6 @@ import torch
 from torch import Tensor
 
 from pathformer.errors import DivergedError
-from pathformer.evaluation.exclude import exclude
 from pathformer.evaluation.filters import reference_filter, strict_filter
 from pathformer.evaluation.metrics import Ties, score
 from pathformer.evaluation.ranks import Filters, Ranks, block_rows, even_blocks, fold_disjuncts, rank_blocks
@@ -21,8 +20,7 @@ from pathformer.models import Batch, Model
 from pathformer.nn.memory import keep_freed_memory
 from pathformer.plan import Block, UnionWay, build_layout
 from pathformer.plan.build import decompose
-from pathformer.query.parts import Part, negated_parts
-from pathformer.query.structures import STRUCTURES, Structure
+from pathformer.query.structures import STRUCTURES
 from pathformer.symbolic.queries import Queries, Ragged
 
 __all__ = ["Answers", "ModelRanker", "Ranker", "evaluate"]
@@ -81,7 +79,7 @@ class ModelRanker:
 
     def rank(self, queries: Queries, targets: Ragged, filters: Filters) -> Ranks:
         """As `Ranker.rank`, in blocks that fit the memory."""
-        rows = len(decompose(queries.structure, self.union)) + len(self._denied(queries.structure))
+        rows = len(decompose(queries.structure, self.union))
         size = max(1, block_rows(self.entities, self.device, self.memory) // rows)
 
         def some(first: int, last: int) -> Tensor:
@@ -103,16 +101,7 @@ class ModelRanker:
         """Of every query to every entity, (Q, N)."""
         points, disjuncts = self.points(queries)
         distances = self.model.space.distance_to_all(points, self._table)
-        distances = fold_disjuncts(distances, disjuncts, self.model.combine)
-        for structure, columns in self._denied(queries.structure):
-            nothing = Ragged.empty(len(queries))
-            denied = self._distances(Queries(structure, queries.ids[:, list(columns)], nothing, nothing))
-            distances = exclude(distances, denied, self.model.exclude)
-        return distances
-
-    def _denied(self, structure: Structure) -> tuple[Part, ...]:
-        """The branches whose entities lose by probability, where the model asks for it."""
-        return () if not self.model.exclude or structure.united else negated_parts(structure)
+        return fold_disjuncts(distances, disjuncts, self.model.combine)
 
 
 def _place(name: str) -> tuple[int, str]:

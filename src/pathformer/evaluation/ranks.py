@@ -139,9 +139,7 @@ def fold_disjuncts(
 
     smallest: over the query's rows, as the reference code does. probability: -log sum_i p_i(e), where
     p_i = exp(-Dist_i) / sum_e exp(-Dist_i) is row i's probability over entities, so that disjuncts of one query are
-    measured by the same scale whatever their distances are. membership: -log sum_i n_i p_i(e), where
-    n_i = 1 / sum p_i^2 is over how many entities row i is spread: a disjunct of many answers gives each a small share,
-    and this makes up for it. A query of one row keeps its distances.
+    measured by the same scale whatever their distances are. A query of one row keeps its distances.
 
     counts (N,): where these entities are some of a larger number, how many each stands for in the sums.
     """
@@ -153,8 +151,6 @@ def fold_disjuncts(
     more = torch.zeros((), device=distances.device) if counts is None else counts.log()
     if combine != "smallest":
         distances = distances + torch.logsumexp(more - distances, dim=1, keepdim=True)  # -log p_i
-    if combine == "membership":
-        distances = distances + torch.logsumexp(more - 2.0 * distances, dim=1, keepdim=True)  # -log n_i p_i
     folded = distances[torch.from_numpy(starts).to(distances.device)]
     for place in range(1, int(disjuncts.max())):
         longer = np.flatnonzero(disjuncts > place)

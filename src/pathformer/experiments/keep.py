@@ -11,7 +11,6 @@ from typing import Any
 
 import torch
 
-from pathformer.config import dropped
 from pathformer.errors import ConfigError, InputError
 from pathformer.evaluation.metrics import HITS
 from pathformer.evaluation.report import Report
@@ -21,7 +20,7 @@ from pathformer.experiments.machine import commit as commit_here
 from pathformer.experiments.machine import device_facts
 from pathformer.experiments.records import Record
 from pathformer.experiments.settings import Run, flat, read_run, run_names
-from pathformer.models import build, find
+from pathformer.models import build
 from pathformer.training import checkpoint
 from pathformer.training.logs import LOG, read_log
 
@@ -198,13 +197,8 @@ def _step(report: Report) -> int:
 
 
 def changes_of(file: str, stored: Mapping[str, Any]) -> dict[str, Any]:
-    """What differs from the run file, which has what everything has of settings that were taken away.
-
-    Minutes are the budget, and not among it.
-    """
-    run = read_run(file)
-    gone = {f"model.{name}": value for name, value in dropped(find(run.method).config_type).items()}
-    before = {**gone, **checkpoint.as_stored(plain_settings(run.plain()))}
+    """What differs from the run file; minutes are the budget, and not among it."""
+    before = checkpoint.as_stored(plain_settings(read_run(file).plain()))
     return {key: value for key, value in stored.items() if value != before.get(key) and key != _MINUTES}
 
 

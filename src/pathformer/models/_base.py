@@ -27,7 +27,7 @@ from pathformer.spaces import Space
 
 __all__ = ["Combine", "Model", "build", "find"]
 
-Combine = Literal["smallest", "probability", "membership"]  # see evaluation.ranks.fold_disjuncts
+Combine = Literal["smallest", "probability"]  # see evaluation.ranks.fold_disjuncts
 
 _PACKAGE = "pathformer.models"
 
@@ -44,7 +44,6 @@ class Model(nn.Module, ABC):
     negation: bool = True  # whether it can take one
     union: UnionWay = "dnf"  # what is done to unions before `encode`; where a method offers several, a setting
     combine: Combine = "smallest"  # what becomes of an entity's distances to the disjuncts; a setting where offered
-    exclude: float = 0.0  # how much what negated branches hold loses when ranking, see evaluation.exclude; likewise
 
     space: Space
     entities: Table  # (N, e)

@@ -5,7 +5,7 @@ P paths, n rows that meet an operator, q numbers of a query: q / 2 real and then
     x <- x r        a relation: in the space `hermitian`, a single link is then scored as by ComplEx
     x <- c x        [Negation]; c is learned and below 0 at first, so that at a sum of branches the answers lose
 
-With hops of "expected" entities the value before each further relation is first read as an entity:
+The value before each further relation is first read as an entity that is expected there:
 
     x <- E[v_e],  e with probability softmax(-Dist(e, x))
 
@@ -36,7 +36,7 @@ class Composition(nn.Module):
         self.complement = nn.Parameter(torch.tensor([_COMPLEMENT])) if negation else None  # c
 
     def forward(
-        self, walk: Walk, starts: Tensor, chain: Tensor, expect: Expect | None = None, domains: Tensor | None = None
+        self, walk: Walk, starts: Tensor, chain: Tensor, expect: Expect, domains: Tensor | None = None
     ) -> Tensor:
         """Starts (P, q), relations of all hops (., q) -> (P, q); expect: rows (n, q) as entities (n, q).
 
@@ -48,9 +48,7 @@ class Composition(nn.Module):
             return multiply(rows, relations[:, :width])
 
         def onward(rows: Tensor, relations: Tensor) -> Tensor:
-            if expect is not None:
-                rows = expect(rows, None if domains is None else relations[:, width:])
-            return first(rows, relations)
+            return first(expect(rows, None if domains is None else relations[:, width:]), relations)
 
         links = chain if domains is None else torch.cat([chain, domains], dim=1)
         return follow(walk, starts, links, (first, self.negate), (onward, self.negate))

@@ -39,8 +39,8 @@ def space_of(config: Config) -> Space:
 
 
 def encoder_of(config: Config, beside: float) -> TransformerEncoder:
-    """TrmE_k1 of one parameter, as wide as the points or of its own width; beside: see `Space.beside_margin`."""
-    c, d = config, config.width or config.dim
+    """TrmE_k1 of one parameter; beside: see `Space.beside_margin`."""
+    c, d = config, config.dim
     return TransformerEncoder(
         d,
         c.layers,
@@ -68,10 +68,8 @@ def fork_of(config: Config) -> nn.Module:
         case "mixer":
             return LeftFold(Mixer(d))
         case "set":
-            return SetFold(d, config.fork_width)
-        case "sum":
-            return SumFold(d, config.fork_dropout, width=config.fork_width)
+            return SetFold(d)
         case "weighed":
             return WeighedFold(d)
         case "both":
-            return SumFold(d, config.fork_dropout, weighed=True, width=config.fork_width)
+            return SumFold(d, config.fork_dropout)

@@ -11,9 +11,8 @@ their unions; longer queries are refused by name. Its tables can start those of 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from torch import Tensor
 
@@ -33,8 +32,6 @@ class Config:
     rank: int = 1000  # r, Lacroix et al.'s for FB15k-237 (recalled)
     n3: float = 0.05  # weight of the cubes, likewise (recalled)
     relation: float = 4.0  # weight of the softmax over relations, Chen et al.'s for FB15k-237 (recalled); 0: none
-
-    dropped: ClassVar[Mapping[str, Any]] = {"members": 1}  # several link predictors as one lost (docs/recipe.md)
 
     def __post_init__(self) -> None:
         if self.rank < 1:

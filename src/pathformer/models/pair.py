@@ -67,7 +67,7 @@ class Pair(Model):
         self.row_parts = {"entities.weight": (self.one.space.entity_width, self.other.space.entity_width)}
         del self.one.entities, self.other.entities  # theirs are columns of that one
         self.negation = self.one.negation and (self.other.negation or not config.denies)
-        self.combine, self.exclude = self.one.combine, self.one.exclude
+        self.combine = self.one.combine
 
     @classmethod
     @torch.no_grad()

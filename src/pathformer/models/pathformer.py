@@ -28,10 +28,9 @@ relation's domain.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, ClassVar, Literal
+from typing import ClassVar, Literal
 
 import torch
 from torch import Tensor, nn
@@ -64,7 +63,6 @@ class Config:
     temperature: float = 0.05  # of the sphere at first; ours
     learn_temperature: bool = True  # or keep it; ours
     combine: Combine = "smallest"  # of a union's disjuncts, as the reference code; the others are ours
-    exclude: float = 0.0  # k of evaluation.exclude: what a negated branch holds loses, by a point of its own; ours
     layers: int = 6  # k_1, App. B
     heads: int = 8  # silent; the sister model's
     hidden: int = 4  # d_ffn / d, App. B
@@ -78,41 +76,25 @@ class Config:
     bias: bool = True  # of the attention maps; silent, Table 7's sizes allow both
     scale: bool = True  # tokens times sqrt(d); silent, without it the positions drown the tokens (1p MRR 3.3 / 13.9)
     gain: Literal["margin", "one", "small"] = "margin"  # initial gain of the last LayerNorm, see `Pathformer`
-    fork: Literal["mlp", "mixer", "mlp2vector", "set", "sum", "weighed", "both"] = "mlp"  # section IV-C and Table 4;
-    # the last four are ours, free of order
+    fork: Literal["mlp", "mixer", "mlp2vector", "set", "weighed", "both"] = "mlp"  # section IV-C and Table 4;
+    # the last three are ours, free of order
     negate: Literal["token", "fork"] = (
         "token"  # [Negation] ends the path; or the fork reads the path without it, denied
     )
     fork_hidden: tuple[int, ...] = (2, 1)  # hidden sizes / d of MLP_k2 (k_2 = 3): silent, fits Table 7 to 0.1 M
-    fork_dropout: float = 0.0  # of what the network of "sum" and "both" reads
-    fork_width: int = 0  # of the network of "set", "sum" and "both", where not d
-    base: Literal["none", "product", "expected"] = "none"  # what the encoder adds to, see `_compose`; ours
+    fork_dropout: float = 0.0  # of what the network of "both" reads
+    base: Literal["none", "expected"] = "none"  # what the encoder adds to, see `_compose`; ours
     alone: int = 0  # paths of so many operators at most are their base alone; ours
-    read: Literal["path", "operators"] = "path"  # what the encoder sees of a path with a base; ours
-    tokens: Literal["shared", "own"] = (
-        "shared"  # the tables whose rows it reads: own ones are no part of the base; ours
-    )
-    width: int = 0  # of the encoder, and of own tables, where not d: shared rows are mapped to it; ours
     adds: Literal["everywhere", "roots"] = "everywhere"  # whether to branches of forks too, or only to answers; ours
     variable: Variable = "vector"  # what starts a path from a variable: E_v, or a mean of entities
     sharpness: float = 1.0  # factor of -Dist where an entity is expected; ours, above 1 unlikely ones count less
     domains: bool = False  # whether it is expected to have the relation that comes next, by a row of its own; ours
 
-    # Taken away: the first two lost (docs/recipe.md), the last was never measured.
-    dropped: ClassVar[Mapping[str, Any]] = {"joined": "added", "start_dropout": 0.0, "query_dropout": 0.0}
-
     def __post_init__(self) -> None:
-        if (self.width or self.dim) % self.heads:
-            name = "width" if self.width else "dim"
-            raise ValueError(f"{name} {self.width or self.dim} does not divide into {self.heads} heads")
+        if self.dim % self.heads:
+            raise ValueError(f"dim {self.dim} does not divide into {self.heads} heads")
         if min(self.layers, self.heads, self.hidden, self.dim) < 1:
             raise ValueError("dim, layers, heads and hidden are at least 1")
-        if self.width < 0:
-            raise ValueError(f"width {self.width} is not above 0; 0 is that of dim")
-        if self.fork_width < 0 or (self.fork_width and self.fork not in ("set", "sum", "both")):
-            raise ValueError(
-                f"fork_width {self.fork_width} is of the networks 'set', 'sum' and 'both', not {self.fork!r}"
-            )
         for name in ("dropout", "fork_dropout"):
             if not 0.0 <= getattr(self, name) < 1.0:
                 raise ValueError(f"{name} {getattr(self, name)} is not in [0, 1)")
@@ -120,11 +102,7 @@ class Config:
             raise ValueError(f"dim {self.dim} is odd: complex numbers have two parts")
         if SPACES[self.space].parts > 1 and self.negate != "token":
             raise ValueError(f"negate {self.negate!r} is of points: in {self.space!r} nothing is negated")
-        if self.exclude < 0.0:
-            raise ValueError(f"exclude {self.exclude} is a strength: 0 or more")
-        if self.width and (self.base == "none" or self.variable != "expected"):
-            raise ValueError(f"width {self.width}: an encoder of its own width has a base and expected variables")
-        ours = {"alone": 0, "read": "path", "tokens": "shared", "adds": "everywhere"}
+        ours = {"alone": 0, "adds": "everywhere"}
         changed = [name for name, usual in ours.items() if getattr(self, name) != usual]
         if self.base == "none" and changed:
             raise ValueError(f"{', '.join(changed)}: of paths with a base, and base is 'none'")
@@ -154,18 +132,12 @@ class Pathformer(Model):
     def __init__(self, config: Config, entities: int, relations: int) -> None:
         super().__init__(config, entities, relations)
         c = config
-        self.combine, self.exclude = c.combine, c.exclude
+        self.combine = c.combine
         self.space = space_of(c)
         self.entities = self.space.entity_table(entities)
         if self.space.parts > 1:
             self.negation = False  # the paper trains positive queries only
         self.operators = self.space.operator_table(relations + 1)  # the last row is the token [Negation]
-        if c.tokens == "own":
-            width, reach = c.width or c.dim, self.space.range
-            self.token_entities = Table(entities, width, -reach, reach)
-            self.token_operators = Table(relations + 1, width, -reach, reach)
-        self.narrow = nn.Linear(c.dim, c.width, bias=False) if c.width and c.tokens == "shared" else nn.Identity()
-        self.widen = nn.Linear(c.width, c.dim) if c.width else nn.Identity()
         encoders = [encoder_of(c, beside) for beside in self.space.beside_margin]
         self.paths: nn.Module = encoders[0] if len(encoders) == 1 else SideBySide(encoders)
         own = self.space.intersection()
@@ -178,9 +150,6 @@ class Pathformer(Model):
     def embed(self, batch: Batch, ids: Tensor, entities: Reading) -> Tensor:
         """Encode level by level: paths from anchors, forks, paths from variables, ... (I,) -> (D, q)."""
         operators, bank = self.operators.read(), Bank()
-        read = (entities, operators)  # what tokens are rows of
-        if self.config.tokens == "own":
-            read = self.token_entities.read(), self.token_operators.read()
         domains = None if self.domains is None else self.domains.read()
         batch = batch if self.complement is None else batch.lifted
         for place, step in enumerate(batch.steps):
@@ -191,7 +160,7 @@ class Pathformer(Model):
             if len(step.variable_values):
                 values = bank.take(step.variable_values).to(operators.weight.dtype)
             if self.product is None:
-                tokens = self._tokens(step, ids, *read, self._starting(values, entities, entities))  # E_in (T, q)
+                tokens = self._tokens(step, ids, entities, operators, self._starting(values, entities))  # E_in (T, q)
                 pooled = mean_pool(self.paths(tokens, step.packing), step.packing)  # E_pq (P, q)
             else:
                 walk = batch.walks[place]
@@ -201,7 +170,7 @@ class Pathformer(Model):
                 starts = self._starts(step, ids, values, entities)
                 pooled = self._base(walk, ids, starts, entities, operators, domains)
                 if len(long := step.packing.longer(1 + self.config.alone)):
-                    tokens = self._tokens(step, ids, *read, self._starting(values, entities, read[0]))
+                    tokens = self._tokens(step, ids, entities, operators, self._starting(values, entities))
                     heard = batch.at_roots[place] if self.config.adds == "roots" else None
                     pooled = self._joined(pooled, tokens, long, heard)
             bank.add(self.space.regularize(pooled))
@@ -217,12 +186,12 @@ class Pathformer(Model):
 
     def _starts(self, step: Paths, ids: Tensor, values: Tensor | None, entities: Reading) -> Tensor:
         """Where the base of each path begins: (P, q)."""
-        starts = self._starting(values, entities, entities)
+        starts = self._starting(values, entities)
         return entities.rows(ids.index_select(0, step.entity_sources)) if starts is None else starts
 
-    def _starting(self, values: Tensor | None, entities: Reading, table: Reading) -> Tensor | None:
-        """What variables of these values stand for at the start of a path: themselves, or rows of a table."""
-        return values if values is None or self.variable == "vector" else self._expected(values, entities, table)
+    def _starting(self, values: Tensor | None, entities: Reading) -> Tensor | None:
+        """What variables of these values stand for at the start of a path: themselves, or the entities expected."""
+        return values if values is None or self.variable == "vector" else self._expected(values, entities)
 
     def _ahead(self, walk: Walk, ids: Tensor, domains: Reading) -> Tensor:
         """What a variable is to have, by the relation that leaves it, beside its value: w_r / s (P, q)."""
@@ -234,15 +203,15 @@ class Pathformer(Model):
 
     def _read(self, rows: Tensor, ahead: Tensor | None, entities: Reading) -> Tensor:
         """Rows between two relations as the entities that are expected there: (n, q) -> (n, q)."""
-        return self._expected(rows if ahead is None else rows + ahead / self.config.sharpness, entities, entities)
+        return self._expected(rows if ahead is None else rows + ahead / self.config.sharpness, entities)
 
-    def _expected(self, values: Tensor, entities: Reading, table: Reading) -> Tensor:
-        """sum_e softmax(-s Dist(e, x)) row_e, s the sharpness: (n, q) -> (n, columns of the table)."""
+    def _expected(self, values: Tensor, entities: Reading) -> Tensor:
+        """sum_e softmax(-s Dist(e, x)) v_e, s the sharpness: (n, q) -> (n, q)."""
         products, sharpness = self.space.products(values, entities.weight), self.config.sharpness
         if products is not None:
-            return expected_rows(sharpness * products[0], products[1], table.weight)
+            return expected_rows(sharpness * products[0], products[1], entities.weight)
         distances = self.space.distance_to_all(values, entities.weight).float()
-        return torch.softmax(-sharpness * distances, dim=1).to(values.dtype) @ table.weight
+        return torch.softmax(-sharpness * distances, dim=1).to(values.dtype) @ entities.weight
 
     def _base(
         self,
@@ -257,7 +226,7 @@ class Pathformer(Model):
         assert self.product is not None
         named = ids.index_select(0, walk.relation_sources)
         chain = operators.rows(named)
-        expect = partial(self._read, entities=entities) if self.config.base == "expected" else None
+        expect = partial(self._read, entities=entities)
         ahead = domains.rows(named) if domains is not None and len(walk.hops) > 1 else None
         base: Tensor = self.product(walk, starts, chain, expect, ahead)
         return base
@@ -265,14 +234,11 @@ class Pathformer(Model):
     def _joined(self, base: Tensor, tokens: Tensor, packing: Packing, heard: Tensor | None) -> Tensor:
         """The base of all paths and, to those that are long enough, what the encoder says: (P, q).
 
-        An encoder that reads operators alone cannot learn by heart what follows from an entity. heard (P,): the paths
-        to which it adds; a fork that is trained on single links does not know what is added to longer branches.
+        heard (P,): the paths to which it adds; a fork that is trained on single links does not know what is added to
+        longer branches.
         """
         count = len(packing)
-        tokens = tokens[: len(packing.positions)]
-        if self.config.read == "operators":
-            tokens = tokens * (packing.positions > 0)[:, None]
-        said = self.widen(mean_pool(self.paths(self.narrow(tokens), packing), packing))
+        said = mean_pool(self.paths(tokens[: len(packing.positions)], packing), packing)
         if heard is not None:
             said = said * heard[:count, None]
         return torch.cat([base[:count] + said, base[count:]])

@@ -76,16 +76,13 @@ class MeanPair(nn.Module):
 class SetFold(nn.Module):
     """rho(mean_i phi(x_i) (+) max_i phi(x_i)): the same for every order of the branches, in one go for any number.
 
-    Ours; phi d > w with ReLU, rho 2w > 2w > d, which for w = d makes exactly as many weights as the paper's pairwise
-    fork.
+    Ours; phi d > d with ReLU, rho 2d > 2d > d, which makes exactly as many weights as the paper's pairwise fork.
     """
 
-    def __init__(self, dim: int, width: int = 0) -> None:
-        """Width: w, d where it is 0."""
+    def __init__(self, dim: int) -> None:
         super().__init__()
-        width = width or dim
-        self.each = MLP(dim, width)  # phi
-        self.all = MLP(2 * width, 2 * width, dim)  # rho
+        self.each = MLP(dim, dim)  # phi
+        self.all = MLP(2 * dim, 2 * dim, dim)  # rho
 
     def forward(self, branches: Sequence[Tensor]) -> Tensor:
         """(n_1, d), (n_2, d), ... -> (F, d)."""
@@ -123,18 +120,18 @@ class WeighedFold(nn.Module):
 
 
 class SumFold(nn.Module):
-    """sum_i x_i + g(LN x_1, LN x_2, ...), g a `SetFold` whose last map starts at a tenth of its usual size.
+    """The sum of a `WeighedFold` + g(LN x_1, LN x_2, ...), g a `SetFold` whose last map starts at a tenth of its size.
 
     Ours. Where scores are inner products, adding queries multiplies the probabilities of their answers, up to a
     constant: what the sum starts from is the product of independent branches. g sees directions, with dropout, so that
-    branches longer than those it was trained on are not strange to it. Weighed, the sum is that of a `WeighedFold`.
+    branches longer than those it was trained on are not strange to it.
     """
 
-    def __init__(self, dim: int, dropout: float = 0.0, weighed: bool = False, width: int = 0) -> None:
+    def __init__(self, dim: int, dropout: float = 0.0) -> None:
         super().__init__()
         self.dropout = dropout
-        self.sum = WeighedFold(dim) if weighed else None
-        self.more = SetFold(dim, width)  # g
+        self.sum = WeighedFold(dim)
+        self.more = SetFold(dim)  # g
         with torch.no_grad():
             for weight in self.more.all.linears[-1].parameters():
                 weight.mul_(0.1)
@@ -143,8 +140,7 @@ class SumFold(nn.Module):
         """(n_1, d), (n_2, d), ... -> (F, d)."""
         rows = torch.cat(list(branches))
         seen = F.dropout(F.layer_norm(rows, rows.shape[-1:]), self.dropout, self.training)
-        total = left_fold(branches, torch.add) if self.sum is None else self.sum(branches)
-        folded: Tensor = total + self.more(seen.split([len(branch) for branch in branches]))
+        folded: Tensor = self.sum(branches) + self.more(seen.split([len(branch) for branch in branches]))
         return folded
 
 

@@ -1,4 +1,4 @@
-"""A query without its negated branches, and those branches without their negation.
+"""A query without its negated branches.
 
 A structure is taken apart once, with column numbers in place of ids, so a part of n queries is some columns of their
 table.
@@ -11,7 +11,7 @@ from functools import lru_cache
 from pathformer.query.computation import Anchor, Intersection, Negation, Projection, Tree, Union, intersect, unite
 from pathformer.query.structures import Structure, instance_of_tree, structure_of
 
-__all__ = ["Part", "negated_parts", "positive_part"]
+__all__ = ["Part", "positive_part"]
 
 Part = tuple[Structure, tuple[int, ...]]  # and its columns in the table of the whole
 
@@ -28,20 +28,6 @@ def positive_part(whole: Structure) -> Part | None:
     tree = whole.tree(range(len(whole.columns)))
     left = _positive(tree)
     return None if left == tree else _part(left)
-
-
-@lru_cache(maxsize=256)
-def negated_parts(whole: Structure) -> tuple[Part, ...]:
-    """What the negated branches of the last fork deny, where a query ends with one.
-
-    >>> from pathformer.query.structures import STRUCTURES
-    >>> [(part.name, columns) for part, columns in negated_parts(STRUCTURES["pin"])]
-    [('1p', (3, 4))]
-    """
-    tree = whole.tree(range(len(whole.columns)))
-    if not isinstance(tree, Intersection):
-        return ()
-    return tuple(_part(branch.of) for branch in tree.branches if isinstance(branch, Negation))
 
 
 def _positive(tree: Tree) -> Tree:

@@ -46,7 +46,7 @@ class StepConfig:
     average: Literal["structure", "batch"] = "structure"  # over what the weighted mean goes; see losses.block_means
     rate: float = 1e-4  # learning rate, App. B
     table_rate: float = 1.0  # factor of the rate for entity and operator tables
-    token_rate: float = 1.0  # likewise for a model's other tables: those that only an encoder reads, domains
+    token_rate: float = 1.0  # likewise for a model's other tables: domains
     betas: tuple[float, float] = (0.9, 0.999)  # Adam's own, as in the reference code
     epsilon: float = 1e-8  # likewise
     decay: float = 0.0  # decoupled weight decay of matrices, tables apart; the reference code has none

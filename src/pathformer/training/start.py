@@ -30,8 +30,7 @@ __all__ = ["as_one", "mapped", "start_tables"]
 
 @torch.no_grad()
 def start_tables(model: Model, source: Model, seed: int = 0) -> None:
-    """Let the tables of a new model begin as those of `source`: entities, and relations where both have a table; and
-    likewise those that only an encoder reads.
+    """Let the tables of a new model begin as those of `source`: entities, and relations where both have a table.
 
     Rows that the source does not have, as a token for negation, stay as they are.
     """
@@ -42,8 +41,8 @@ def start_tables(model: Model, source: Model, seed: int = 0) -> None:
         )
     chance = torch.Generator().manual_seed(seed)
     alike = isinstance(model.space, Hermitian) and isinstance(source.space, Hermitian)
-    for name in ("entities", "operators", "token_entities", "token_operators"):
-        ours, theirs = getattr(model, name, None), getattr(source, name.removeprefix("token_"), None)
+    for name in ("entities", "operators"):
+        ours, theirs = getattr(model, name, None), getattr(source, name, None)
         if isinstance(ours, Table) and isinstance(theirs, Table):
             rows = theirs.weight[: min(len(ours), len(theirs))]
             if alike and rows.shape[1] == ours.weight.shape[1]:

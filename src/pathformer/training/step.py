@@ -218,5 +218,5 @@ def _table_weights(model: Model) -> list[str]:
 
 
 def _own(name: str) -> bool:
-    """Whether a table is none of the two that make up a base: an encoder's own tokens, or domains."""
-    return name.startswith(("token_", "domains"))
+    """Whether a table is none of the two that make up a base: domains."""
+    return name.startswith("domains")
