@@ -1,7 +1,7 @@
 """What fitting learns in minutes: held-out MRR a structure, beside counting and beside chained links of a ComplEx.
 
 Each graph is fitted with the settings of `pathformer fit`, and a ComplEx is trained on the same links for as long; its
-single hops are chained by beam search (`evaluation.chain`, width 64). All three are asked the same held-out questions.
+single hops are chained by beam search (`_chain`, width 64). All three are asked the same held-out questions.
 
 The time is processor time, so that other work on the machine does not decide the figures: a few steps are timed, and
 the run is given as many as make up the budget. On an idle machine that is the time on the clock, with one thread.
@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from _chain import Chain
 from _record import record
 from rich.console import Console
 
@@ -26,7 +27,6 @@ from pathformer.engine.heldout import Questions, draw_questions, hold_out
 from pathformer.engine.judge import all_but, find_predictions, fit_calibration, judge_calibration
 from pathformer.engine.lesson import Lesson, new_model, train_in
 from pathformer.engine.scale import Scale, scale_for
-from pathformer.evaluation.chain import Chain
 from pathformer.evaluation.evaluate import ModelRanker, evaluate
 from pathformer.evaluation.frequency import Frequency
 from pathformer.index import build as build_index

@@ -25,16 +25,16 @@ import time
 from contextlib import nullcontext
 from pathlib import Path
 
+import _speed
 import torch
 from _record import RESULTS, record
 
-from pathformer.experiments.speed import LARGE, SMALL, measure_speed
+from pathformer.experiments.speed import LARGE, SMALL, made_up, measure_speed, timed
 from pathformer.experiments.tables.catalogue import CASES
 from pathformer.experiments.tables.paper import RUNNING_TIME
 from pathformer.models.pathformer import Config, Pathformer
 from pathformer.nn.backend import plain
 from pathformer.query.structures import EFOL_TRAINED, EPFO_TRAINED
-from pathformer.training import bench
 from pathformer.training.step import StepConfig, TrainingStep
 
 ENTITIES, RELATIONS, QUERIES = 63_361, 400, 107_982  # NELL995's
@@ -55,7 +55,7 @@ def case(name, data, composition, rate, *, config=None, step=None, updates=500, 
     trainer.run(4)
     torch.cuda.synchronize()
     ready = time.perf_counter() - begun
-    figures = bench.speed(trainer, updates)
+    figures = _speed.speed(trainer, updates)
     losses = trainer.losses()
     held = torch.cuda.max_memory_reserved() / 2**30
     print(
@@ -68,8 +68,8 @@ def case(name, data, composition, rate, *, config=None, step=None, updates=500, 
     )
     found = {"ready_s": ready, **{slot: getattr(figures, slot) for slot in figures.__slots__}}
     if detail:
-        times = bench.breakdown(trainer)
-        groups = bench.kernel_groups(times)
+        times = _speed.breakdown(trainer)
+        groups = _speed.kernel_groups(times)
         print(f"  kernels {sum(groups.values()):.3f} ms of {figures.milliseconds:.3f} ms an update")
         for group, spent in sorted(groups.items(), key=lambda item: -item[1]):
             print(f"    {group:22s} {spent:7.3f} ms {spent / sum(groups.values()):6.1%}")
@@ -81,7 +81,7 @@ def case(name, data, composition, rate, *, config=None, step=None, updates=500, 
 
 def check():
     """Gradients of the kernels against plain float32 lines, at the paper's size: relative errors, largest first."""
-    data = bench.made_up(EPFO_TRAINED, 5000, 40, 500, "cuda")
+    data = made_up(EPFO_TRAINED, 5000, 40, 500, "cuda")
     torch.manual_seed(0)
     model = Pathformer(Config(dropout=0.0), 5000, 40).cuda()
     composition = dict.fromkeys(EPFO_TRAINED, 40)
@@ -140,7 +140,7 @@ def captured(trainer, work, replays=20):
     trainer.adam.settle()
     graph.replay()
     torch.cuda.synchronize()
-    spent = bench.timed(trainer.device, lambda: [graph.replay() for _ in range(replays)]) / replays
+    spent = timed(trainer.device, lambda: [graph.replay() for _ in range(replays)]) / replays
     trainer.adam.clear()
     return spent * 1e3
 
@@ -161,7 +161,7 @@ def products():
             a = torch.randn((k, m) if layout[0] == "t" else (m, k), device="cuda", dtype=torch.bfloat16)
             b = torch.randn((n, k) if layout[1] == "t" else (k, n), device="cuda", dtype=torch.bfloat16)
             left, right = (a.t() if layout[0] == "t" else a), (b.t() if layout[1] == "t" else b)
-            spent = bench.repeated(torch.device("cuda"), lambda left=left, right=right: left @ right)
+            spent = _speed.repeated(torch.device("cuda"), lambda left=left, right=right: left @ right)
             total += spent
             done = 2e-12 * m * n * k / spent
             print(f"  {tokens:6d} {name:11s} {m:5d} x {n:5d} x {k:5d}  {spent * 1e3:7.4f}  {done:4.0f}")
@@ -170,12 +170,12 @@ def products():
 
 def on_processor():
     """A small model, so that the figure exists everywhere."""
-    data = bench.made_up(EPFO_TRAINED, 135, 92, 2000, "cpu")
+    data = made_up(EPFO_TRAINED, 135, 92, 2000, "cpu")
     torch.manual_seed(0)
     trainer = TrainingStep(
         Pathformer(Config(dim=64, layers=2), 135, 92), data, dict.fromkeys(EPFO_TRAINED, 128), StepConfig()
     )
-    figures = bench.speed(trainer, updates=30, warmup=3)
+    figures = _speed.speed(trainer, updates=30, warmup=3)
     print(f"processor, d = 64, 2 layers, 5 x 128: {figures.queries_per_second:,.0f} q/s, {figures.milliseconds:.1f} ms")
     return {slot: getattr(figures, slot) for slot in figures.__slots__}
 
@@ -200,7 +200,7 @@ def others(data, rate, every):
         yield name, case(name, data, EPFO_2560, rate, config=config)
     if every:
         yield "one structure, 512", case("one structure, 512", data, {"2i": 512}, rate)
-        more = bench.made_up(EFOL_TRAINED, ENTITIES, RELATIONS, 10_798, "cuda")
+        more = made_up(EFOL_TRAINED, ENTITIES, RELATIONS, 10_798, "cuda")
         yield "EFOL, 10 x 512", case("EFOL, 10 x 512", more, dict.fromkeys(EFOL_TRAINED, 512), rate)
 
 
@@ -246,13 +246,13 @@ def main():
         record("train-cpu", on_processor(), args.out)
         return
     check()
-    rate = bench.matrix_rate("cuda")
+    rate = _speed.matrix_rate("cuda")
     print(
         f"{torch.cuda.get_device_name()}, torch {torch.__version__}, Python {platform.python_version()}; "
         f"measured bf16 matrix rate {rate / 1e12:.0f} TFLOP/s",
         flush=True,
     )
-    data = bench.made_up(EPFO_TRAINED, ENTITIES, RELATIONS, QUERIES, "cuda")
+    data = made_up(EPFO_TRAINED, ENTITIES, RELATIONS, QUERIES, "cuda")
     found = {
         "device": torch.cuda.get_device_name(),
         "matrix rate": rate,

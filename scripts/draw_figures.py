@@ -4,9 +4,17 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from draw_plan import draw_plan
+from draw_structures import draw_structures
+
+from pathformer.plan import plan_trees
+from pathformer.query.bind import bind, own_vocabulary
 from pathformer.query.draw import draw_query
-from pathformer.query.gallery import draw_structures
+from pathformer.query.naming import Naming
+from pathformer.query.parse import parse
 from pathformer.query.structures import STRUCTURES
+from pathformer.query.text_tree import Labels
+from pathformer.query.tree import to_tree
 
 IMAGES = Path(__file__).parents[1] / "docs" / "images"
 ROWS = ("1p 2p 3p 2i 3i", "ip pi 2u up", "2in 3in inp pin pni")
@@ -20,7 +28,15 @@ def figures() -> dict[str, str]:
         "structures.svg": draw_structures([[STRUCTURES[name] for name in row.split()] for row in ROWS]),
         "fellini.svg": draw_query(EXAMPLE),
         "union.svg": draw_query(WITH_UNION),
+        "architecture.svg": plan_picture(EXAMPLE),
     }
+
+
+def plan_picture(text: str) -> str:
+    """What a model reads of a question: the paper's Figure 2."""
+    query = parse(text, None, Naming())
+    vocabulary = own_vocabulary(query)
+    return draw_plan(plan_trees([to_tree(bind(query, vocabulary), vocabulary)]), Labels(vocabulary))
 
 
 def main() -> None:

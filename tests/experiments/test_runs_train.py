@@ -9,8 +9,8 @@ import pytest
 import training_toy as toy
 
 from pathformer.experiments.settings import read_run, run_names
+from pathformer.experiments.speed import made_up
 from pathformer.models import build
-from pathformer.training.bench import made_up
 from pathformer.training.data import TrainingSet
 from pathformer.training.turns import Turns
 

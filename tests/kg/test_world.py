@@ -129,11 +129,10 @@ def test_facts(facts: dict[str, dict[str, set[str]]], head: str, relation: str, 
     assert facts[relation][head] == tails
 
 
-def test_licences_and_script_stand_beside_it() -> None:
+def test_licences_stand_beside_it() -> None:
     licences = (FOLDER / "LICENSES.md").read_text(encoding="utf-8")
     for words in ("GeoNames", "Creative Commons Attribution 4.0", "UNICODE LICENSE V3", "The MIT License"):
         assert words in licences
-    assert (FOLDER / "make_world.py").is_file()
 
 
 def test_geonames_is_named_with_all_that_its_licence_asks_for() -> None:

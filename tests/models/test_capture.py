@@ -8,8 +8,8 @@ import pytest
 import torch
 from contract_cases import CASES, IDS, SMALL
 
+from pathformer.experiments.speed import made_up
 from pathformer.models import build
-from pathformer.training import bench
 from pathformer.training.data import TrainingSet
 from pathformer.training.step import StepConfig, TrainingStep
 
@@ -24,7 +24,7 @@ every_variant = pytest.mark.parametrize(("name", "variant"), CASES, ids=IDS)
 def data() -> TrainingSet:
     if DEVICE == "cpu":
         pytest.skip("no CUDA device to capture on")
-    return bench.made_up(STRUCTURES, 60, 8, 50, DEVICE)
+    return made_up(STRUCTURES, 60, 8, 50, DEVICE)
 
 
 def train(data: TrainingSet, name: str, variant: dict[str, Any], config: StepConfig, updates: int) -> TrainingStep:

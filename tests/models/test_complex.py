@@ -10,11 +10,11 @@ import torch
 from torch import Tensor
 
 from pathformer.errors import ConfigError, UnsupportedQueryError
+from pathformer.experiments.speed import made_up
 from pathformer.models import Batch, build
 from pathformer.models.complex import ComplEx, Config
 from pathformer.plan import build_plan
 from pathformer.query.structures import STRUCTURES
-from pathformer.training import bench
 from pathformer.training.options import SoftmaxOptions, StepConfig
 from pathformer.training.step import TrainingStep
 
@@ -61,7 +61,7 @@ def test_what_is_more_than_a_link_is_refused_by_name() -> None:
 
 
 def test_its_objective_as_loops() -> None:
-    made, data = model(), bench.made_up(("1p",), ENTITIES, RELATIONS, 40, "cpu")
+    made, data = model(), made_up(("1p",), ENTITIES, RELATIONS, 40, "cpu")
     step = StepConfig(softmax=SoftmaxOptions(targets=3, smoothing=0.2), weighted=False)
     trainer = TrainingStep(made, data, {"1p": 6}, step)
     drawn = trainer.drawer.draw()
@@ -90,7 +90,7 @@ def test_its_objective_as_loops() -> None:
 
 def test_it_learns_links() -> None:
     made = build("complex", {"rank": 8, "n3": 0.0}, entities=ENTITIES, relations=RELATIONS)
-    data = bench.made_up(("1p",), ENTITIES, RELATIONS, 30, "cpu")
+    data = made_up(("1p",), ENTITIES, RELATIONS, 30, "cpu")
     trainer = TrainingStep(made, data, {"1p": 30}, StepConfig(rate=3e-2))
     trainer.run(5)
     early = trainer.losses().mean["1p"]
@@ -102,7 +102,7 @@ def test_it_learns_links() -> None:
 
 def test_no_other_method_is_trained_by_links() -> None:
     made = build("pathformer", {"dim": 16, "layers": 1, "heads": 2}, entities=ENTITIES, relations=RELATIONS)
-    data = bench.made_up(("1p",), ENTITIES, RELATIONS, 30, "cpu")
+    data = made_up(("1p",), ENTITIES, RELATIONS, 30, "cpu")
     trainer = TrainingStep(made, data, {"1p": 4}, StepConfig(objective="links"))
     with pytest.raises(ConfigError, match="'links' is complex's own; pathformer can be trained by softmax"):
         trainer.run(1)
@@ -113,10 +113,3 @@ def test_settings_are_checked() -> None:
         Config(rank=0)
     with pytest.raises(ValueError, match="0 or more"):
         Config(n3=-1.0)
-
-
-def test_a_checkpoint_that_names_one_member_is_read() -> None:
-    stored = {"rank": RANK, "n3": 0.3, "relation": 0.7, "members": 1}
-    assert build("complex", stored, entities=ENTITIES, relations=RELATIONS).config == model().config
-    with pytest.raises(ConfigError, match="'members' was taken away: everything has 1 now, found 2"):
-        build("complex", {**stored, "members": 2}, entities=ENTITIES, relations=RELATIONS)

@@ -12,9 +12,9 @@ import pytest
 import torch
 from contract_cases import SMALL
 
+from pathformer.experiments.speed import made_up
 from pathformer.models import build
 from pathformer.nn.backend import plain
-from pathformer.training import bench
 from pathformer.training.data import TrainingSet
 from pathformer.training.step import StepConfig, TrainingStep
 
@@ -42,7 +42,7 @@ pytestmark = [pytest.mark.gpu, pytest.mark.usefixtures("kernels_everywhere")]
 
 @pytest.fixture(scope="module")
 def data() -> TrainingSet:
-    return bench.made_up(STRUCTURES, 20, 8, 30, DEVICE)
+    return made_up(STRUCTURES, 20, 8, 30, DEVICE)
 
 
 def train(

@@ -7,6 +7,7 @@ from xml.etree import ElementTree
 
 import numpy as np
 import pytest
+from draw_plan import draw_plan
 from hypothesis import given
 from hypothesis import strategies as st
 from query_strategies import ENTITIES, Edges, evaluate, graphs, trees
@@ -14,7 +15,6 @@ from query_strategies import ENTITIES, Edges, evaluate, graphs, trees
 from pathformer.kg.vocab import Vocabulary
 from pathformer.plan import Block, Layout, PathStep, Plan, Token, UnionWay, build_layout, build_plan, plan_trees
 from pathformer.plan import explain as explain_layout
-from pathformer.plan.draw import draw_plan
 from pathformer.query.computation import Tree
 from pathformer.query.paths import Fork, Path, forks, from_paths, to_paths
 from pathformer.query.structures import STRUCTURES, structure, structure_of

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-import runpy
 import sys
 from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
+from draw_figures import figures
+from draw_structures import draw_structures
 from formula_strategies import NAMES
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -17,7 +18,6 @@ from query_strategies import ENTITIES, RELATIONS, trees
 from pathformer.errors import MissingExtraError, QuerySizeError
 from pathformer.kg.vocab import Vocabulary
 from pathformer.query.draw import draw, draw_query, to_png
-from pathformer.query.gallery import draw_structures
 from pathformer.query.structures import STRUCTURES
 from pathformer.query.svg import shorten
 from pathformer.query.text_tree import Labels
@@ -122,7 +122,7 @@ def test_without_the_library_the_extra_is_named(monkeypatch):
 
 
 def test_the_pictures_of_the_documentation_are_current():
-    drawn = runpy.run_path(str(ROOT / "scripts" / "draw_figures.py"))["figures"]()
+    drawn = figures()
     images = ROOT / "docs" / "images"
     assert set(drawn) <= {path.name for path in images.glob("*.svg")}, "run: python scripts/draw_figures.py"
     for name, text in drawn.items():

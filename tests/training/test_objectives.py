@@ -12,8 +12,8 @@ import training_toy as toy
 
 from pathformer import plugins
 from pathformer.errors import ConfigError, UnknownPluginError
+from pathformer.experiments.speed import made_up
 from pathformer.models.pathformer import Config, Pathformer
-from pathformer.training import bench
 from pathformer.training.data import Drawn, TrainingSet
 from pathformer.training.options import SoftmaxOptions, StepConfig
 from pathformer.training.step import TrainingStep
@@ -25,7 +25,7 @@ ALL = SoftmaxOptions(targets=5, smoothing=0.1)
 
 @pytest.fixture(scope="module")
 def data() -> TrainingSet:
-    return bench.made_up(tuple(COMPOSITION), ENTITIES, 6, 30, "cpu")
+    return made_up(tuple(COMPOSITION), ENTITIES, 6, 30, "cpu")
 
 
 def trainer(data: TrainingSet, objective: str, space: str = "point", **settings: Any) -> TrainingStep:

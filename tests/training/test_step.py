@@ -12,9 +12,9 @@ import torch
 import training_toy as toy
 
 from pathformer.errors import UnsupportedQueryError
+from pathformer.experiments.speed import made_up
 from pathformer.models.pathformer import Config, Pathformer
-from pathformer.training import bench
-from pathformer.training.data import Drawer, TrainingSet
+from pathformer.training.data import TrainingSet
 from pathformer.training.losses import margin_loss, query_weights
 from pathformer.training.step import StepConfig, TrainingStep
 
@@ -25,7 +25,7 @@ CONFIG = Config(dim=16, layers=1, heads=2)
 
 @pytest.fixture(scope="module")
 def data() -> TrainingSet:
-    return bench.made_up(STRUCTURES, 40, 6, 30, "cpu")
+    return made_up(STRUCTURES, 40, 6, 30, "cpu")
 
 
 def trainer(data: TrainingSet, step: StepConfig | None = None, config: Config = CONFIG) -> TrainingStep:
@@ -228,7 +228,7 @@ def test_a_model_that_cannot_take_a_structure_refuses_it(data: TrainingSet) -> N
 
 
 def test_made_up_queries_have_hubs_and_whole_answers() -> None:
-    made = bench.made_up(("1p", "3p"), 500, 10, 300, "cpu")
+    made = made_up(("1p", "3p"), 500, 10, 300, "cpu")
     assert (made.counts, made.entities) == ((300, 300), 500)
     counts = made.bounds.diff()
     assert counts.min() >= 1
@@ -238,28 +238,6 @@ def test_made_up_queries_have_hubs_and_whole_answers() -> None:
         assert (row.diff() > 0).all()
     uses = made.answers.bincount(minlength=500).sort().values
     assert uses[-1] > 10 * uses.float().median()
-
-
-def test_matrix_flops_count_every_token_and_pair() -> None:
-    with torch.device("meta"):
-        model = Pathformer(Config(), 10, 2)
-    data = bench.made_up(("1p", "2p", "3p", "2i", "3i"), 20, 2, 5, "cpu")
-    layout = Drawer(data, dict.fromkeys(("1p", "2p", "3p", "2i", "3i"), 512)).layout
-    encoder, fork = 6 * 12 * 800**2, 2 * 800 * 1600 + 1600 * 800 + 800 * 800
-    assert bench.matrix_flops(model, layout) == 6.0 * (encoder * 19 * 512 + fork * 3 * 512)
-
-
-def test_speed_and_groups_on_the_processor(data: TrainingSet) -> None:
-    made = trainer(data)
-    figures = bench.speed(made, updates=2, warmup=1)
-    assert figures.queries == 16
-    assert figures.tokens == 8 * 2 + 4 * 4 + 4 * (2 + 3 + 2)
-    assert figures.queries_per_second == pytest.approx(16e3 / figures.milliseconds)
-    groups = bench.kernel_groups(
-        {"nvjet_tst_128": 2.0, "_norm_forward": 1.0, "vectorized_elementwise": 0.5, "_adam": 3}
-    )
-    assert (groups["matrix products"], groups["residual and norm"]) == (2.0, 1.0)
-    assert (groups["optimiser"], groups["other"]) == (3.0, 0.5)
 
 
 def test_a_copy_of_the_model_is_not_touched(data: TrainingSet) -> None:

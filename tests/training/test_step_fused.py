@@ -14,6 +14,7 @@ import pytest
 import torch
 from torch import Tensor
 
+from pathformer.experiments.speed import made_up
 from pathformer.kg.graph import Graph
 from pathformer.models.complex import ComplEx
 from pathformer.models.complex import Config as LinkConfig
@@ -23,7 +24,6 @@ from pathformer.query.structures import structure
 from pathformer.symbolic.pairs import GraphPair
 from pathformer.symbolic.queries import Queries
 from pathformer.symbolic.sample import sample
-from pathformer.training import bench
 from pathformer.training.data import TrainingSet
 from pathformer.training.options import SoftmaxOptions, StepConfig
 from pathformer.training.step import TrainingStep
@@ -37,7 +37,7 @@ pytestmark = [pytest.mark.gpu, pytest.mark.usefixtures("kernels_everywhere")]
 
 @pytest.fixture(scope="module")
 def data() -> TrainingSet:
-    return bench.made_up(STRUCTURES, 60, 8, 50, DEVICE)
+    return made_up(STRUCTURES, 60, 8, 50, DEVICE)
 
 
 def train(data: TrainingSet, config: Config, step: StepConfig, updates: int, fused: bool) -> TrainingStep:
@@ -280,7 +280,7 @@ def test_gradients_at_the_papers_size() -> None:
     bf16 itself is off by up to 7 % in the tables' gradients at the start: a thousandth of the signs in the L1 norm's
     gradient belong to differences smaller than a rounding, and a wrong sign counts twice.
     """
-    data = bench.made_up(("1p", "2p", "3p", "2i", "3i"), 5000, 40, 500, DEVICE)
+    data = made_up(("1p", "2p", "3p", "2i", "3i"), 5000, 40, 500, DEVICE)
     composition = dict.fromkeys(("1p", "2p", "3p", "2i", "3i"), 40)
     torch.manual_seed(0)
     model = Pathformer(Config(dropout=0.0), 5000, 40).to(DEVICE)

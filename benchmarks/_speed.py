@@ -1,42 +1,23 @@
 """How fast an update is, and where its time goes.
 
 Everything an update does is counted: drawing, filtered negatives, dropout, weights, dense Adam on all tables. The
-queries are made up, with the sizes of a benchmark graph and its uneven use of entities, so that no data are needed; ids
-are drawn with a share of about 1 / rank, which gives hubs.
+queries are made up (`experiments.speed.made_up`).
 """
 
 from __future__ import annotations
 
 import statistics
-import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
 import torch
 
+from pathformer.experiments.speed import timed
 from pathformer.models import Model
 from pathformer.nn.transformer import TransformerEncoder
 from pathformer.plan import Layout, PathStep
-from pathformer.query.structures import structure
-from pathformer.symbolic.queries import Queries, Ragged
-from pathformer.training.data import TrainingSet
 from pathformer.training.step import TrainingStep
-
-__all__ = [
-    "Figures",
-    "breakdown",
-    "kernel_groups",
-    "made_up",
-    "matrix_flops",
-    "matrix_rate",
-    "repeated",
-    "speed",
-    "timed",
-]
-
-MEAN_ANSWERS = {"1p": 2.1, "2p": 20.1, "3p": 28.6, "2i": 3.0, "3i": 2.2}  # NELL995's; 20 for others
 
 GROUPS: Mapping[str, tuple[str, ...]] = {
     "drawing": ("_draw_", "distribution_elementwise", "random"),
@@ -62,32 +43,6 @@ class Figures:
     queries_per_second: float
     teraflops: float  # of matrix products, a second
     peak_bytes: int  # of device memory held by tensors
-
-
-def made_up(structures: Sequence[str], entities: int, relations: int, queries: int, device: str) -> TrainingSet:
-    """Training queries of these structures, `queries` of each, with seed 0."""
-    rng = np.random.default_rng(0)
-    share = 1.0 / (5.0 + np.arange(entities))
-    reach = np.cumsum(share / share.sum())
-    names = rng.permutation(entities)
-
-    def some(count: int) -> np.ndarray:
-        return names[np.minimum(np.searchsorted(reach, rng.random(count)), entities - 1)]
-
-    parts = []
-    for name in structures:
-        shape = structure(name)
-        columns = [
-            some(queries) if letter == "e" else rng.integers(relations, size=queries) for letter in shape.columns
-        ]
-        sizes = rng.geometric(1.0 / MEAN_ANSWERS.get(name, 20.0), size=queries)
-        owners = np.repeat(np.arange(queries), sizes)
-        keys = np.unique(owners * entities + some(len(owners)))
-        ptr = np.searchsorted(keys, np.arange(queries + 1) * entities)
-        answers = Ragged(ptr.astype(np.int64), (keys % entities).astype(np.int32))
-        nothing = Ragged(np.zeros(queries + 1, np.int64), np.empty(0, np.int32))
-        parts.append(Queries(shape, np.stack(columns, axis=1).astype(np.int32), answers, nothing))
-    return TrainingSet.of(parts, entities, device)
 
 
 def speed(step: TrainingStep, updates: int = 500, warmup: int = 20) -> Figures:
@@ -161,17 +116,3 @@ def repeated(device: torch.device, work: Callable[[], Any], times: int = 20) -> 
 def _wait(device: torch.device) -> None:
     if device.type == "cuda":
         torch.cuda.synchronize(device)
-
-
-def timed(device: torch.device, work: Callable[[], Any]) -> float:
-    """Seconds of device time where there are events for it, of the clock elsewhere."""
-    if device.type == "cuda":
-        before, after = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
-        before.record()
-        work()
-        after.record()
-        after.synchronize()
-        return float(before.elapsed_time(after)) / 1e3
-    start = time.perf_counter()
-    work()
-    return time.perf_counter() - start

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from _chain import Chain
 
-from pathformer.evaluation.chain import Chain
 from pathformer.evaluation.evaluate import ModelRanker, evaluate
 from pathformer.kg.knowledge import KnowledgeGraph
 from pathformer.models import Model, build
@@ -90,5 +90,5 @@ def test_single_links_rank_as_the_model_itself_does(kg: KnowledgeGraph, model: M
 def test_blocks_change_nothing(kg: KnowledgeGraph, model: Model, monkeypatch: pytest.MonkeyPatch) -> None:
     asked = {name: sample(STRUCTURES[name], graph_pair(kg, "test"), 9) for name in ("2p", "inp")}
     whole = evaluate(Chain(model), asked).scores
-    monkeypatch.setattr("pathformer.evaluation.chain._NUMBERS", 2 * 50 * 50)
+    monkeypatch.setattr("_chain._NUMBERS", 2 * 50 * 50)
     assert evaluate(Chain(model), asked).scores == whole
