@@ -1,89 +1,83 @@
 """Draw the learning curves of recorded runs into docs/images: `python scripts/draw_results.py`. A test compares them.
 
-`RUN.svg`: the longest record of a run below, a panel a structure. `recipe-race*.svg`: on each dataset the paper's
-recipe and ours, with and without negation, where there are records of both. A picture that is no longer made is
-deleted; new records need nothing but this command.
+A picture for each dataset, with and without negation: mean MRR of validation over the time of training, of the paper's
+recipe and of ours, seconds by the logarithm, so that a minute and a day both have room.
 """
 
 from __future__ import annotations
 
-import json
+import math
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from html import escape
 from pathlib import Path
 
-from pathformer.experiments.cards import paper_figures
-from pathformer.experiments.curves import Curve, curve_of_record, group_of, panels, race
 from pathformer.experiments.records import Record, read_records
 from pathformer.experiments.settings import read_run
-from pathformer.query.structures import EPFO
+from pathformer.query.structures import EPFO, NEGATION_STRUCTURES
 
-ROOT = Path(__file__).parents[1]
-IMAGES = ROOT / "docs" / "images"
-LOGS = ROOT / "benchmarks" / "runs"
-WHOSE = ("the paper's recipe", "ours", "ours without a link predictor", "ours, two side by side")
+IMAGES = Path(__file__).parents[1] / "docs" / "images"
+WHOSE = ("the paper's recipe", "ours", "ours, two side by side")
 RACES = {  # picture -> the runs of those recipes
-    "recipe-race.svg": ("fb15k-237-epfo", "fast-fb15k-237", "scratch-fb15k-237"),
-    "recipe-race-negation.svg": ("fb15k-237-efol", "fast-fb15k-237-efol", "scratch-fb15k-237-efol"),
-    "recipe-race-nell995.svg": ("nell995-epfo", "fast-nell995", "scratch-nell995", "fast-nell995-pair"),
-    "recipe-race-nell995-negation.svg": ("nell995-efol", "fast-nell995-efol", "scratch-nell995-efol"),
+    "recipe-race.svg": ("fb15k-237-epfo", "fast-fb15k-237"),
+    "recipe-race-negation.svg": ("fb15k-237-efol", "fast-fb15k-237-efol"),
+    "recipe-race-nell995.svg": ("nell995-epfo", "fast-nell995", "fast-nell995-pair"),
+    "recipe-race-nell995-negation.svg": ("nell995-efol", "fast-nell995-efol"),
 }
-# For a run without a record: what `bench levers` kept, which lever, seconds of its start, others on the card.
-STAND_INS = {
-    "fast-fb15k-237": (LOGS / "fb15k-237-base-2" / "levers.json", "roots-wide", 60.0, 0),
-    "scratch-fb15k-237": (LOGS / "fb15k-237-base-1" / "levers.json", "recipe", 0.0, 0),
-    "scratch-nell995": (LOGS / "nell995-scratch-6min" / "levers.json", "recipe", 0.0, 10),
-}
-DRAWN = {run for runs in RACES.values() for run in runs}
+_INK, _OURS, _PAPER, _FAINT = "#333333", "#1f6fb2", "#c4472f", "#d9d9d9"
+_COLOURS = (_PAPER, _OURS, "#3a923a")
+_AXES = "mean MRR of validation in percent, over the time of training by its logarithm"
+_LETTER = 6.2  # width of one at this size, in the mean
+_TICKS = (1, 2, 5, 10, 20, 30, 60, 120, 300, 600, 1200, 1800, 3600, 7200, 18_000, 36_000, 86_400)
+
+
+@dataclass(frozen=True)
+class Curve:
+    """Mean MRR of a recipe over time."""
+
+    label: str
+    points: Sequence[tuple[float, float]]  # seconds, MRR in percent
+    test: float | None = None  # mean test MRR of its best weights, where those were ranked
 
 
 def figures() -> dict[str, str]:
     """The text of every picture by the name of its file."""
     longest = _longest()
-    pictures = {f"{run}.svg": panels(record, paper_figures(read_run(run))) for run, record in longest.items()}
-    races = {name: _racers(name, longest) for name in RACES}
-    return pictures | {name: _race(name, curves) for name, curves in races.items() if len(curves) > 1}
+    return {name: _race(name, longest) for name in RACES}
 
 
 def _longest() -> dict[str, Record]:
     """By run the longest record of its own settings that keeps a curve over the structures it is judged by."""
     found: dict[str, Record] = {}
     for record in read_records():
-        whole = record.curve and all(set(group_of(record)[1]) <= look.keys() for look in record.curve)
+        whole = record.curve and all(set(_group(record)[1]) <= look.keys() for look in record.curve)
         longer = record.run not in found or record.seconds > found[record.run].seconds
-        if whole and longer and not record.variant and record.run in DRAWN:
+        if whole and longer and not record.variant:
             found[record.run] = record
     return found
 
 
-def _racers(name: str, longest: dict[str, Record]) -> list[Curve]:
-    """The paper's recipe first; where a recipe of ours has no record yet, the lever that it came from stands in."""
-    curves = []
-    for run, whose in zip(RACES[name], WHOSE[: len(RACES[name])], strict=True):
-        if run in longest:
-            curves.append(curve_of_record(longest[run], f"{whose}, {_looks(longest[run])}"))
-        elif run in STAND_INS:
-            curves.append(_stand_in(run, whose))
-    return curves
-
-
-def _race(name: str, curves: list[Curve]) -> str:
+def _race(name: str, longest: Mapping[str, Record]) -> str:
     run = read_run(RACES[name][0])
-    return race(curves, paper_figures(run).get("avg negation" if run.trained == "efol" else "avg"))
+    pairs = zip(RACES[name], WHOSE, strict=False)
+    curves = [_curve(longest[one], f"{whose}, {_looks(longest[one])}") for one, whose in pairs]
+    return race(curves, run.paper.mrr.get("avg negation" if run.trained == "efol" else "avg"))
 
 
-def _stand_in(run: str, whose: str) -> Curve:
-    file, lever, before, others = STAND_INS[run]
-    kept = json.loads(file.read_text(encoding="utf-8"))["figures"]
-    points = [(before + seconds, mrr) for seconds, mrr in map(_look, kept["levers"][lever]["curve"])]
-    queries, crowd = read_run(run).valid_queries, f"{'up to ' if others else ''}{kept['jobs'] + others}"
-    return Curve(f"{whose}, {queries:,} validation queries a structure, {crowd} runs on the card", points)
+def _group(record: Record) -> tuple[str, tuple[str, ...]]:
+    """The average that a run is judged by, and its structures: negation where it was trained, else the nine others.
+
+    A run with another beside it is judged by the nine, which it is there for.
+    """
+    negated = record.settings.get("trained") == "efol" and not record.settings.get("beside")
+    return ("avg negation", NEGATION_STRUCTURES) if negated else ("avg", EPFO)
 
 
-def _look(look: Sequence[float] | Mapping[str, float]) -> tuple[float, float]:
-    """Seconds and the mean, which older ones kept instead of the structures."""
-    if isinstance(look, Mapping):
-        return look["seconds"], sum(look[name] for name in EPFO) / len(EPFO)
-    return look[0], look[1]
+def _curve(record: Record, label: str) -> Curve:
+    """The mean over the structures of its group; what its tables started from is part of the time."""
+    (average, structures), before = _group(record), record.before or 0.0
+    points = [(before + look["seconds"], _mean(look, structures)) for look in record.curve]
+    return Curve(label, points, record.figures(record.kind("best")).get(average))
 
 
 def _looks(record: Record) -> str:
@@ -93,15 +87,74 @@ def _looks(record: Record) -> str:
     return f"{queries}{other}" + (f", up to {record.beside} runs on the card" if record.beside > 1 else "")
 
 
+def race(curves: Sequence[Curve], paper: float | None = None) -> str:
+    """Several recipes in one picture; paper: its test figure, as a line."""
+    left, top, wide, high = 44, 20, 560, 240
+    least, end = (f(s for curve in curves for s, _ in curve.points) for f in (min, max))
+    most = 1.15 * max([value for curve in curves for _, value in curve.points] + ([paper] if paper else []))
+
+    def x(seconds: float) -> float:
+        return round(left + wide * math.log(seconds / least) / math.log(max(end / least, 1.001)), 1)
+
+    def y(value: float) -> float:
+        return round(top + high * (1 - value / most), 1)
+
+    parts = [
+        f'<text x="{left}" y="{top - 8}" fill="{_INK}">{_AXES}</text>',
+        f'<path d="M{left},{top} V{top + high} H{left + wide}" fill="none" stroke="{_INK}"/>',
+    ]
+    for second in (tick for tick in _TICKS if least <= tick <= end):
+        parts.append(f'<path d="M{x(second)},{top} V{top + high}" stroke="{_FAINT}"/>')
+        parts.append(f'<text x="{x(second)}" y="{top + high + 14}" text-anchor="middle">{_time(second)}</text>')
+    for value in _marks(most):
+        parts.append(f'<text x="{left - 6}" y="{y(value) + 4}" text-anchor="end">{value:g}</text>')
+    if paper:
+        parts.append(f'<path d="M{left},{y(paper)} H{left + wide}" stroke="{_INK}" stroke-dasharray="5 4"/>')
+        words = f"the paper, test: {paper:.1f}"
+        parts.append(f'<text x="{left + 8}" y="{y(paper) - 5}">{words}</text>')
+    widest = left + wide + 20
+    for place, curve in enumerate(curves):
+        colour = _COLOURS[place % len(_COLOURS)]
+        line = " ".join(f"{x(s)},{y(v)}" for s, v in curve.points)
+        parts.append(f'<polyline points="{line}" fill="none" stroke="{colour}" stroke-width="1.8"/>')
+        parts.extend(f'<circle cx="{x(s)}" cy="{y(v)}" r="2.5" fill="{colour}"/>' for s, v in curve.points)
+        below = top + high + 34 + 16 * place  # under the picture, where no curve passes
+        tested = "" if curve.test is None else f", its best weights on the test {curve.test:.1f}"
+        words = f"— {escape(curve.label)}: {curve.points[-1][1]:.1f} at the end{tested}"
+        parts.append(f'<text x="{left}" y="{below}" fill="{colour}">{words}</text>')
+        widest = max(widest, left + math.ceil(_LETTER * len(words)))
+    return _svg(widest, top + high + 30 + 16 * len(curves), parts)
+
+
+def _mean(look: Mapping[str, float], structures: Sequence[str]) -> float:
+    return sum(look[name] for name in structures) / len(structures)
+
+
+def _time(seconds: int) -> str:
+    if seconds < 60:
+        return f"{seconds} s"
+    return f"{seconds // 60} min" if seconds < 3600 else f"{seconds // 3600} h"
+
+
+def _marks(most: float) -> list[float]:
+    """Round figures below `most`, at least three."""
+    step = next(step for step in (5.0, 2.0, 1.0, 0.5, 0.1) if most / step >= 3 or step == 0.1)
+    return [step * n for n in range(1, int(most / step) + 1)]
+
+
+def _svg(width: int, height: int, parts: Sequence[str]) -> str:
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" height="{height}" '
+        f'font-family="sans-serif" font-size="11">\n<rect width="100%" height="100%" fill="white"/>\n'
+        + "\n".join(parts)
+        + "\n</svg>\n"
+    )
+
+
 def main() -> None:
     """Write them all."""
-    made = figures()
     IMAGES.mkdir(exist_ok=True)
-    ours = {f"{run}.svg" for run in DRAWN} | RACES.keys()
-    for path in IMAGES.glob("*.svg"):
-        if path.name in ours and path.name not in made:
-            path.unlink()
-    for name, text in made.items():
+    for name, text in figures().items():
         (IMAGES / name).write_text(text, encoding="utf-8")
 
 

@@ -14,7 +14,6 @@ from rich.console import Console
 
 from pathformer.errors import ConfigError, UnsupportedQueryError
 from pathformer.experiments.beside import BESIDE, PAIR, second_run, whole_minutes
-from pathformer.experiments.box import Box
 from pathformer.experiments.keep import record_of
 from pathformer.experiments.measure import find_checkpoint, measure
 from pathformer.experiments.run import Outcome, start_anew, train_run
@@ -154,8 +153,6 @@ def test_its_time_is_that_of_both(folder: Path) -> None:
     assert whole_minutes(read_run(folder / "first.toml", words[:1])) is None
     assert whole_minutes(read_run(folder / "second.toml", words[:1])) == 0.5
     assert second_run(read_run(folder / "second.toml")) is None
-    box = Box(run=str(folder / "first.toml"), minutes=0.5, settings=(words[1],))
-    assert box.file_name == "first@2min.json"
     for weight in ("0.0", "-1.0", "nan", "inf"):
         with pytest.raises(ConfigError, match=rf"beside_weight {weight} is not above 0, or has no end"):
             read_run(folder / "first.toml", [f"beside_weight={weight}"])

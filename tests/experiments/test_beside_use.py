@@ -7,23 +7,18 @@ import json
 import shlex
 import shutil
 import weakref
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
-import training_toy as toy
 from beside_toy import save_runs, train
 
 from pathformer.errors import CheckpointError, ConfigError, InputError
 from pathformer.experiments.beside import BESIDE, PAIR, figures_file, kinds, note_pair, whole_minutes
-from pathformer.experiments.box import _trained
-from pathformer.experiments.boxes import Box, fill
-from pathformer.experiments.cards import card_of_record, card_of_run, run_facts
+from pathformer.experiments.cards import card_of_run, run_facts
 from pathformer.experiments.deploy import engine_of_run
 from pathformer.experiments.keep import before_all, record_of
-from pathformer.experiments.records import Record, read_records
 from pathformer.experiments.run import new_model, start_anew
 from pathformer.experiments.settings import read_run
 from pathformer.kg.knowledge import KnowledgeGraph
@@ -153,13 +148,6 @@ def test_the_last_weights_of_both_are_ranked_and_the_best(folder: Path, run: Pat
     assert [report.about["weights"] for report in reports.values()] == ["last, step 6", "best, step 3"]
     kept = {kind: json.loads((run / f"test-{kind}.json").read_text())["scores"] for kind in reports}
     assert kept["last"] == known != kept["best"]
-    assert all(_trained(run, kind, CPU).entities.weight.equal(_weights(run, kind)) for kind in reports)
-
-
-def _weights(run: Path, kind: str) -> torch.Tensor:
-    """The tables of both, one beside the other."""
-    parts = [checkpoint.read(place / f"{kind}.safetensors").weights() for place in (run, run / BESIDE)]
-    return torch.cat([part["entities.weight"] for part in parts], dim=1)
 
 
 def test_neither_met_a_negation_and_any_space_will_do(folder: Path, tmp_path: Path) -> None:
@@ -291,27 +279,6 @@ def test_the_most_memory_is_that_of_either(folder: Path, run: Path) -> None:
     assert record_of(run, run=str(folder / "first.toml")).memory_gb == 3.5
 
 
-def test_the_card_of_a_record_counts_the_second_by_what_the_record_says() -> None:
-    [file] = (ROOT / "src/pathformer/experiments/results").glob("fast-nell995-pair@*.json")
-    record = replace(Record.read(file), changes={})
-    card = card_of_record(record)
-    narrow = [*record.settings["beside_settings"], "model.dim=32"]
-    small = card_of_record(replace(record, settings={**record.settings, "beside_settings": narrow}))
-    alone = card_of_record(replace(record, settings={**record.settings, "beside": ""}))
-    second = read_run("scratch-nell995")
-    wide = second.model_settings["dim"]
-    assert card.tables is not None
-    assert small.tables is not None
-    assert alone.tables is not None
-    assert (card.tables - alone.tables) * 32 == (small.tables - alone.tables) * wide
-    assert (card.method, alone.method) == ("pair", "pathformer")
-    assert card.commands == ["pathformer train fast-nell995-pair"]
-    changed = {**record.settings, "training.minutes": 2.0}
-    assert card_of_record(replace(record, settings=changed, minutes=7.5)).commands == [
-        "pathformer train fast-nell995-pair training.minutes=2.0"
-    ]
-
-
 def test_the_command_of_a_runs_card_has_the_time_of_the_first(folder: Path, run: Path) -> None:
     [told] = run_facts(run / PAIR)["commands"]
     assert told == "pathformer train run/settings.toml"  # no run file of the package
@@ -327,40 +294,3 @@ def test_the_command_of_a_runs_card_has_the_time_of_the_first(folder: Path, run:
     again = read_run(words[2], words[3:])
     assert again.training.minutes == 2.0
     assert whole_minutes(again) == whole_minutes(pair)
-
-
-def test_weights_of_both_serve_another_query_set(folder: Path, tmp_path: Path) -> None:
-    again, other = tmp_path / "again.toml", tmp_path / "other.toml"
-    again.write_text((folder / "first.toml").read_text())
-    other.write_text("beside_weight = 0.3\n" + again.read_text())
-    row = Box(run=str(folder / "first.toml"), minutes=5.0, also=(str(again),))
-    filled = fill([row], tmp_path / "out", tmp_path / "work", device="cpu", display=toy.quiet())
-    assert filled.failed == {}
-    also, own = read_records([tmp_path / "out"])
-    assert (also.run, own.run) == ("again", "first")
-    assert also.mrr == own.mrr
-    longer = tmp_path / "longer.toml"
-    longer.write_text("beside_settings = ['training.steps=7']\n" + again.read_text())
-    for file in (other, longer):
-        with pytest.raises(ConfigError, match=r"\.toml does not train as .*first\.toml does: its weights are others"):
-            replace(row, also=(str(file),)).runs()
-
-
-def test_the_record_of_a_box_has_the_name_of_the_box(folder: Path, tmp_path: Path) -> None:
-    """Where the second goes by steps, too: by this name those that are done are known."""
-    row = Box(run=str(folder / "first.toml"), minutes=0.005)
-    for jobs in (1, 2):
-        out = tmp_path / f"out-{jobs}"
-        filled = fill([row], out, tmp_path / f"work-{jobs}", device="cpu", display=toy.quiet(), jobs=jobs)
-        assert filled.failed == {}
-        assert [file.name for file in out.iterdir()] == [row.file_name]
-
-
-def test_a_box_that_would_be_cut_in_the_second_run_is_not_begun(folder: Path, tmp_path: Path) -> None:
-    row = Box(run=str(folder / "first.toml"), minutes=0.5, settings=("beside_settings=['training.minutes=9']",))
-    assert (row.whole, replace(row, settings=()).whole) == (9.5, 0.5)
-    filled = fill(
-        [row], tmp_path / "out", tmp_path / "work", seconds=120.0, whole=True, device="cpu", display=toy.quiet()
-    )
-    assert filled.left == [row]
-    assert not (tmp_path / "work").exists()

@@ -11,8 +11,6 @@ from typing import Any
 import pytest
 import torch
 
-from pathformer.experiments.records import read_records
-from pathformer.experiments.tables.tries import read_tries
 from pathformer.models import build, find
 from pathformer.query.structures import EPFO
 
@@ -104,53 +102,3 @@ def test_the_comparison_on_codex_is_the_one_that_is_stored() -> None:
     told = {(name, *rest) for name, _, *rest in rows(page("index"), "processor time")}
     assert told - made == {("BetaE", "3,136", "25.2", "9.1", "9.5")}, "but for the one that was not stored"
     assert made <= told
-
-
-def test_what_was_tried_on_a_card_is_what_was_recorded() -> None:
-    folder = ROOT / "benchmarks" / "runs"
-    tried = [*read_records(), *read_tries(folder / "rows-not-kept"), *read_records([folder / "fb15k-237-rows-75s"])]
-    records = {(one.updates, one.budget, one.beside): one for one in tried}
-    count = 0
-    for name in ("betae", "mlp-mixer", "gammae"):
-        for line in rows(page(name), "time, runs on the card"):
-            graph = line.pop(0) if name == "mlp-mixer" else ""
-            _, box, updates, *figures = line
-            time, runs = box.split(", ")
-            record = records[int(updates.replace(",", "")), time, int(runs)]
-            assert record.settings["method"] == name
-            assert graph in {"", "FB15k-237" if record.run.startswith("fb") else "NELL995"}
-            ours = record.figures("last")
-            assert figures[:3] == [f"{ours[column]:.1f}" for column in ("1p", "2i", "avg")]
-            count += 1
-    assert count == 12
-    seen = {one.updates: one.figures("last") for one in records.values()}
-    for name, updates, *figures in rows(page("index"), "FB15k-237, test |"):
-        ours = seen[int(updates.replace(",", ""))] if updates else {"1p": 30.6, "2i": 7.2, "3i": 7.1, "pi": 7.2}
-        assert figures == [f"{ours[column]:.1f}" for column in ("1p", "2i", "3i", "pi")], name
-
-
-def test_what_other_settings_changed_is_what_was_recorded() -> None:
-    """Averages of the first try and of the last one, both with ten runs on the card."""
-    tried = [*read_records(), *read_tries(ROOT / "benchmarks" / "runs" / "rows-not-kept")]
-    records = {(one.run, one.commit): one for one in tried if one.minutes in (2.0, 5.0)}
-
-    def both(run: str, column: str = "avg") -> list[str]:
-        return [f"{records[run, commit].figures('last')[column]:.1f}" for commit in ("d016f64", "a4945f4")]
-
-    told = {
-        "with negation from {} to {}, and on NELL995": ("betae", "fb15k-237-efol-betae", "avg negation"),
-        "on NELL995 from {} to {}, with negation": ("betae", "nell995-epfo-betae", "avg"),
-        "NELL995 from 1.7 to 7.6, with negation from {} to {} ([": ("betae", "nell995-efol-betae", "avg negation"),
-        "that rate NELL995 went from {} to {};": ("gammae", "nell995-epfo-gammae", "avg"),
-        "averages went from {} to {} and from": ("pathformer-spaces", "fb15k-237-box", "avg"),
-        "and from {} to {} on FB15k-237": ("pathformer-spaces", "fb15k-237-beta", "avg"),
-        "a fifth more updates, and from {} to {} and": ("pathformer-spaces", "nell995-box", "avg"),
-        "and from {} to {} on NELL995": ("pathformer-spaces", "nell995-beta", "avg"),
-    }
-    for words, (name, run, column) in told.items():
-        assert words.format(*both(run, column)) in " ".join(page(name).split()), (words, both(run, column))
-    for run in ("fb15k-237-box", "fb15k-237-beta"):
-        old, new = (records[run, commit].updates or 0 for commit in ("d016f64", "a4945f4"))
-        assert 1.15 < new / old < 1.25
-    last = page("gammae").split("5e-4, tables 10 times that")[1].splitlines()[0]
-    assert last.split("|")[-2].strip() == both("fb15k-237-efol-gammae", "avg negation")[1]

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import dataclasses
 import json
-import re
 from pathlib import Path
 
 import pytest
 
 from pathformer.errors import InputError
-from pathformer.evaluation.report import Report
 from pathformer.experiments.keep import curve_of
-from pathformer.experiments.records import PACKAGED, Record, read_records
+from pathformer.experiments.records import RECORDS, Record, read_records
 from pathformer.experiments.settings import run_names
 from pathformer.experiments.tables.captions import QUERY_SETS
 from pathformer.query.structures import EPFO, NEGATION_STRUCTURES
@@ -97,23 +95,22 @@ def test_the_queries_of_the_package_fit_the_speed_that_was_measured() -> None:
 def test_what_is_no_record_is_refused(tmp_path: Path) -> None:
     (tmp_path / "a@5min.json").write_text("[]")
     with pytest.raises(InputError, match=r"a@5min\.json: not the record of a run"):
-        read_records([tmp_path])
+        read_records(tmp_path)
     entry = dataclasses.asdict(a_record()) | {"extra": 1}
     (tmp_path / "a@5min.json").write_text(json.dumps(entry))
     with pytest.raises(InputError, match="no field 'extra'"):
-        read_records([tmp_path])
+        read_records(tmp_path)
 
 
-def test_a_later_folder_counts_and_a_missing_one_is_none(tmp_path: Path) -> None:
-    a_record(steps=1).write(tmp_path / "a")
-    a_record(steps=2).write(tmp_path / "b")
-    a_record(minutes=1.25).write(tmp_path / "a")
-    found = read_records([tmp_path / "a", tmp_path / "b", tmp_path / "none"])
-    assert [(record.minutes, record.steps) for record in found] == [(5.0, 2), (1.25, 9)]
+def test_a_folder_is_read_in_the_order_of_names_and_a_missing_one_is_empty(tmp_path: Path) -> None:
+    a_record(steps=2).write(tmp_path)
+    a_record(minutes=1.25).write(tmp_path)
+    assert [(record.minutes, record.steps) for record in read_records(tmp_path)] == [(5.0, 2), (1.25, 9)]
+    assert read_records(tmp_path / "none") == []
 
 
-@pytest.mark.parametrize("path", sorted(PACKAGED.glob("*@*.json")), ids=lambda path: path.stem)
-def test_the_records_of_the_package_are_whole(path: Path) -> None:
+@pytest.mark.parametrize("path", sorted(RECORDS.glob("*@*.json")), ids=lambda path: path.stem)
+def test_the_records_of_this_project_are_whole(path: Path) -> None:
     record = Record.read(path)
     assert record.file_name == path.name
     assert record.run in run_names()
@@ -123,31 +120,3 @@ def test_the_records_of_the_package_are_whole(path: Path) -> None:
     assert record.settings["dataset"]
     assert all(0.0 <= value <= 100.0 for scores in record.mrr.values() for value in scores.values())
     assert path.stat().st_size < 20_000
-
-
-def test_a_record_is_the_run_that_was_recorded() -> None:
-    record = Record.read(PACKAGED / "nell995-epfo@9min.json")
-    folder = ROOT / "benchmarks" / "runs" / "nell995-epfo-9min"
-    for kind in ("last", "best"):
-        report = Report.from_json((folder / f"test-{kind}.json").read_text(encoding="utf-8"))
-        assert record.mrr[kind] == {name: round(100 * scores.mrr, 3) for name, scores in report.scores.items()}
-    log = (folder / "log.jsonl").read_text(encoding="utf-8").splitlines()
-    assert record.curve == curve_of([json.loads(line) for line in log])
-
-
-def test_the_record_of_twenty_minutes_is_what_the_console_said() -> None:
-    record = Record.read(PACKAGED / "fb15k-237-epfo@20min.json")
-    folder = ROOT / "benchmarks" / "runs" / "fb15k-237-epfo-20min"
-    console = " ".join((folder / "console.txt").read_text(encoding="utf-8").split())
-    said = re.findall(r"step ([\d,]+) after (\d+):(\d\d) min: validation MRR ([\d.]+)(, the best)?", console)
-    log = [json.loads(line) for line in (folder / "log.jsonl").read_text(encoding="utf-8").splitlines()]
-    assert record.curve == curve_of(log)
-    assert len(said) == len(record.curve) == 20
-    for (step, minutes, seconds, mrr, _), look, line in zip(said, record.curve, log, strict=True):
-        assert line["step"] == int(step.replace(",", ""))
-        assert 60 * int(minutes) + int(seconds) == pytest.approx(look["seconds"], abs=1.0)
-        assert float(mrr) == pytest.approx(sum(look[name] for name in EPFO) / len(EPFO), abs=0.0051)
-    best = [int(step.replace(",", "")) for step, *_, first in said if first]
-    assert record.weights == {"last": log[-1]["step"], "best": best[-1]}
-    average = record.figures("last")["avg"]
-    assert f"1p {record.mrr['last']['1p']:.1f}, avg {average:.1f} after {record.steps:,} steps" in console

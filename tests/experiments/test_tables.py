@@ -6,7 +6,6 @@ import csv
 import io
 import json
 import re
-import xml.etree.ElementTree as ET
 from dataclasses import replace
 from pathlib import Path
 
@@ -16,11 +15,10 @@ from pathformer.errors import InputError
 from pathformer.experiments.records import Record
 from pathformer.experiments.tables import paper, render
 from pathformer.experiments.tables.catalogue import COUNTED, EXTRAS, MEASURED, TIMED, TITLES
-from pathformer.experiments.tables.chart import chart
 from pathformer.experiments.tables.choice import Choice, chosen
 from pathformer.experiments.tables.data import printed_only
-from pathformer.experiments.tables.measured import check_variant, grid, printed, rows_to_run
-from pathformer.experiments.tables.timed import running_time, speeds, speeds_of_runs
+from pathformer.experiments.tables.measured import check_variant, grid, printed
+from pathformer.experiments.tables.timed import running_time, speeds
 from pathformer.experiments.tables.view import Line, Row
 from pathformer.query.structures import EPFO
 
@@ -74,19 +72,6 @@ def test_rows_with_less_of_the_card_are_named_in_the_one_sentence_on_the_budget(
     fewer = [made("fb15k-237-epfo-gqe", 5.0, beside=9), *records[1:2], made("fb15k-237-epfo-cone", 5.0, beside=10)]
     assert "that up to 10 runs shared (GQE: up to 9, and so more of it); last" in grid(1, fewer).notes[0]
     assert f"that up to 10 runs shared (MLP: up to 11, {less}); last" in grid(1, [records[3], records[0]]).notes[0]
-
-
-def test_the_caption_says_how_unequal_updates_are() -> None:
-    def one(name: str, steps: int) -> Record:
-        settings = {"training.turns": False, "trained": "epfo"}
-        return made(f"fb15k-237-epfo-{name}", 5.0, steps=steps, settings=settings)
-
-    note = grid(1, [one("gqe", 23_532), one("mlp-mixer", 3951), one("mlp", 18_691)]).notes[0]
-    assert note.endswith(" Time is equal, updates are not: 3,951 (MLP-Mixer) to 23,532 (GQE).")
-    assert grid(1, [one("gqe", 7), one("mlp", 9)]).notes[0].endswith(" are not: 7 (GQE) to 9 (MLP).")
-    assert "Time is equal" not in grid(1, [one("gqe", 7), one("mlp", 7)]).notes[0]
-    by_steps = replace(one("gqe", 900), minutes=None)
-    assert grid(1, [by_steps]).notes[0].startswith("Ours, FB15k-237: 900 steps of training each, each alone on card;")
 
 
 def test_changed_settings_are_told_once_where_all_rows_have_them() -> None:
@@ -242,7 +227,7 @@ def test_notes_in_text_are_wrapped_and_words_stay_whole() -> None:
     text = render.to_text(table)
     figures, *notes = text.split("\n\n")
     assert [" ".join(note.split()) for note in notes] == [" ".join(note.split()) for note in table.notes]
-    assert max(map(len, text.splitlines())) == 100
+    assert 90 < max(map(len, text.splitlines())) <= 100
     assert len(figures.splitlines()) == 2 + 20 + 2
     address = "Not counted here: " + "a" * 200
     assert address.split()[-1] in render.to_text(printed_only(9, "nell995", address)).split()
@@ -259,36 +244,13 @@ def test_a_difference_that_rounds_to_nothing_has_no_sign() -> None:
     assert str(record["difference"]) == "0.0"
 
 
-def test_a_picture_holds_every_model_and_both_figures() -> None:
-    table = grid(1, [made("fb15k-237-epfo", 5.0), made("nell995-epfo-gqe", 1.25)])
-    root = ET.fromstring(chart(table))
-    circles = [node for node in root.iter() if node.tag.endswith("circle")]
-    hollow = [node for node in circles if node.get("fill") == "none"]
-    assert (len(hollow), len(circles) - len(hollow)) == (200, 20)
-    words = {node.text for node in root.iter() if node.tag.endswith("text")}
-    assert {"FB15k-237", "NELL995", "MLP-Mixer", "2u", "avg"} <= words
-    width = float(root.get("width", "0"))
-    assert all(0 < float(node.get("cx", "0")) < width for node in circles)
-
-
-def test_rows_are_run_in_the_order_of_the_tables_each_once() -> None:
-    assert rows_to_run([7, 1], [], 5.0, only=["MLP", "pathformer(6)"]) == [
-        "fb15k-237-epfo-mlp", "fb15k-237-epfo", "nell995-epfo-mlp",
-    ]  # fmt: skip
-    there = [made("fb15k-237-epfo-mlp", 5.0), made("nell995-epfo-mlp", 1.0)]
-    assert rows_to_run([1], there, 5.0, only=["MLP"]) == ["nell995-epfo-mlp"]
-    assert len(rows_to_run(list(MEASURED), [], 5.0)) == 53
-    with pytest.raises(InputError, match="no table of 9, 15 is made of runs"):
-        rows_to_run([9, 15], [], 5.0)
-
-
 def test_speeds_stand_beside_the_papers(tmp_path: Path) -> None:
     entry = {
         "about": "made up", "commit": "abc", "machine": {"device": "card"}, "of_the_papers_size": True,
         "methods": {"MLP": {"epfo": {"seconds_per_100_steps": 0.5}}, "GQE": {"epfo": {"seconds_per_100_steps": 0.25}}},
     }  # fmt: skip
     (tmp_path / "speed-card.json").write_text(json.dumps(entry))
-    table = running_time(speeds([tmp_path]))
+    table = running_time(speeds(tmp_path))
     text = render.to_text(table)
     assert "MLP         paper         20.00        60.00" in text
     assert "card                MLP         ours           0.50\n" in text
@@ -302,38 +264,13 @@ def test_speeds_stand_beside_the_papers(tmp_path: Path) -> None:
     tenth = entry | {"methods": {"MLP": {"epfo": {"seconds_per_100_steps": 2.0}}}}
     assert "card, share of the paper's seconds: MLP 10.0 %; above a tenth: none." in running_time([tenth]).notes
     (tmp_path / "speed-small.json").write_text(json.dumps(entry | {"of_the_papers_size": False}))
-    assert [line.against for line in running_time(speeds([tmp_path])).lines[-2:]] == [{}, {}]
+    assert [line.against for line in running_time(speeds(tmp_path)).lines[-2:]] == [{}, {}]
     alone = running_time([])
     assert [line.model for line in alone.lines] == list(paper.RUNNING_TIME)
     assert "No benchmark at the paper's sizes yet" in alone.notes[0]
     (tmp_path / "speed-card.json").write_text("{")
     with pytest.raises(InputError, match="not the figures of a benchmark"):
-        speeds([tmp_path])
-
-
-def test_speeds_come_from_runs_where_no_benchmark_was_made() -> None:
-    usual = {"training.batch": 512, "training.share": "structure", "training.turns": True}
-    records = [
-        made("fb15k-237-epfo-betae", 5.0, queries_per_second=2560.0, settings=usual, commit="a"),
-        made("fb15k-237-efol-betae", 5.0, queries_per_second=2560.0, settings=usual, commit="b"),
-        made("fb15k-237-layers-1", 5.0, queries_per_second=5120.0, settings=usual | {"training.turns": False}),
-        made("fb15k-237-epfo-q2p", 5.0, queries_per_second=9.0, settings=usual | {"training.share": "step"}),
-        made("fb15k-237-epfo-mlp", 5.0, settings=usual),
-        made("fb15k-237-epfo-gqe", 5.0, queries_per_second=9.0, settings=usual, beside=2),
-    ]
-    (found,) = speeds_of_runs(records)
-    assert found["methods"] == {
-        "BetaE": {"epfo": {"seconds_per_100_steps": 100.0}, "efol": {"seconds_per_100_steps": 200.0}},
-        "Pathformer, all in one update": {"epfo": {"seconds_per_100_steps": 50.0}},
-    }
-    assert found["commit"].startswith("a b")
-    table = running_time([found])
-    rows = {line.model: line for line in table.lines if line.ours is not None}
-    assert rows["BetaE"].difference("FOL Queries") == pytest.approx(16.0)
-    assert rows["Pathformer, all in one update"].difference("EPFO Queries") is None
-    assert "whole training runs, as there is no benchmark yet (pathformer bench train --model all)" in table.notes[0]
-    assert table.notes[-1] == "A step all in one update is not in the paper, so no difference is shown there."
-    assert "its Pathformer has one layer" in table.notes[-2]
+        speeds(tmp_path)
 
 
 def test_the_papers_speeds_are_of_its_own_device_and_of_no_commit() -> None:
@@ -365,33 +302,6 @@ def test_a_run_of_our_own_recipe_stands_below_the_table_it_is_compared_with() ->
     assert {like for number in EXTRAS for _, like in EXTRAS[number]} <= {
         p.run for t in (1, 2, 3) for p in MEASURED[t].places
     }
-
-
-def test_below_a_table_stands_whose_recipe_it_is_and_what_other_seeds_gave() -> None:
-    seeds = [
-        made("fast-fb15k-237", 8.0, value, variant=word, before=59.8, settings={"training.seed": seed},
-             changes={"training.seed": seed} if seed else {}, seconds=480.0 + seed)
-        for seed, word, value in ((0, "", 27.0), (1, "seed1", 26.5), (2, "seed2", 26.9))
-    ]  # fmt: skip
-    other = made("fast-fb15k-237", 8.0, 9.0, variant="wide", settings={"training.seed": 3}, changes={"model.dim": 4})
-    table = grid(1, [*seeds, other])
-    assert table.lines[-1].ours is not None
-    assert table.lines[-1].ours["avg"] == pytest.approx(27.0)
-    theirs = "Rows of the paper have its recipe but for settings named above"
-    whose = f"{theirs}; 'Pathformer, recipe fast' is our own (docs/recipe.md)"
-    assert f"{whose}; no result of it here for NELL995." in table.notes
-    assert "FB15k-237, Pathformer, recipe fast, avg: 27.0 (seed 0), 26.5 (seed 1), 26.9 (seed 2)." in table.notes
-    told = "8 min of training each by the clock after 60 s of a link predictor, each alone on card"
-    assert any(told in note for note in table.notes)
-    for settings in ({"start_members": 2}, {"start": "runs/one,runs/other"}):
-        two = replace(seeds[0], before=119.6, settings=settings)
-        assert any("by the clock after 120 s of 2 link predictors, each" in note for note in grid(1, [two]).notes)
-    timed = replace(seeds[0], changes={"start_minutes": 0.8, "model.dim": 4})  # its time is told as that of the start
-    assert "Settings changed, FB15k-237: model.dim=4." in grid(1, [timed]).notes
-    alone = grid(1, [seeds[0]]).notes
-    assert not any("(seed 0)" in note for note in alone)
-    assert f"{whose}; no result of it here for FB15k-237, NELL995." in grid(1, []).notes
-    assert not any("our own" in note for note in grid(8, seeds).notes)
 
 
 def test_without_data_the_papers_figures_stand_alone() -> None:

@@ -9,9 +9,8 @@ import pytest
 import training_toy as toy
 
 from pathformer import plugins
-from pathformer.errors import ConfigError, UnknownPluginError
+from pathformer.errors import UnknownPluginError
 from pathformer.evaluation.evaluate import ModelRanker, evaluate
-from pathformer.experiments.box import Box
 from pathformer.experiments.settings import read_run
 from pathformer.models import build
 from pathformer.query.structures import EFOL_TRAINED
@@ -49,14 +48,6 @@ def test_what_the_query2box_queries_judge_is_trained_on_walks_from_the_anchor(na
     assert asdict(run.training) == {**asdict(recipe.training), "backward": False}
     plain = asdict(build(recipe.method, dict(recipe.model), entities=3, relations=2).config)
     assert run.model_settings == plain
-
-
-def test_one_training_is_ranked_on_the_query2box_queries_too_where_it_is_the_same() -> None:
-    box = Box(run="fb15k-237-epfo", minutes=1.0, also=("fb15k-237-q2b",))
-    assert [run.queries for run in box.runs()] == ["betae", "q2b"]
-    for name in ("fast-fb15k-237", "fast-nell995"):
-        with pytest.raises(ConfigError, match=f"{name}-q2b does not train as {name} does"):
-            Box(run=name, minutes=1.0, also=(f"{name}-q2b",)).runs()
 
 
 def test_a_small_graph_is_learned_by_the_small_recipe(tmp_path: Path) -> None:

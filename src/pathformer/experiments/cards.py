@@ -1,30 +1,26 @@
-"""Model cards of runs: from a run's folder, or from the record that was kept of it."""
+"""Model cards of runs, from their folders."""
 
 from __future__ import annotations
 
 import shlex
 from collections.abc import Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
-
-import torch
 
 from pathformer.engine.card import Card
 from pathformer.errors import InputError
 from pathformer.evaluation.report import Report
-from pathformer.experiments.beside import BESIDE, figures_file, second_run
+from pathformer.experiments.beside import BESIDE, figures_file
 from pathformer.experiments.keep import before_all, changes_of, plain_settings, run_of, seconds_before, trained_on
-from pathformer.experiments.records import Record
 from pathformer.experiments.settings import Run, read_run, run_names
 from pathformer.experiments.tables.captions import setting_words
 from pathformer.kg.datasets import datasets
-from pathformer.models import build, find
+from pathformer.models import find
 from pathformer.models.pair import Pair
 from pathformer.training import checkpoint
 from pathformer.training.logs import LOG, read_log
 
-__all__ = ["card_of_record", "card_of_run", "paper_figures", "run_facts"]
+__all__ = ["card_of_run", "paper_figures", "run_facts"]
 
 _NO_PROBABILITIES = "The weights alone give distances, no probabilities: those come with `pathformer release`."
 
@@ -67,39 +63,6 @@ def run_facts(file: Path) -> dict[str, Any]:
     }
 
 
-def card_of_record(record: Record) -> Card:
-    """The card of a run that is known by its record alone; the best weights' figures, where those were ranked."""
-    run, kind = read_run(record.run), record.kind("best")
-    words = f"{record.budget}{f', {record.variant}' if record.variant else ''}"
-    known = _graph(run.dataset)
-    return Card(
-        name=f"{record.run}, {words}",
-        **known,
-        method="pair" if record.settings.get("beside") else run.method,
-        negation=find(run.method).negation,
-        **_parameters(run, record.settings, known),
-        settings=record.settings,
-        trained=run.trained_structures,
-        trained_on=f"{record.trained_on}{_renewed(record.settings, record.steps)}",
-        judged_on=record.queries,
-        weights=f"{kind}{f', step {record.weights[kind]:,}' if kind in record.weights else ''}",
-        figures=record.mrr[kind],
-        beside={"paper": paper_figures(run)},
-        seed=record.settings.get("training.seed"),
-        steps=record.steps,
-        seconds=record.seconds,
-        before=record.before,
-        together=record.beside,
-        memory_gb=record.memory_gb,
-        machine=_machine(record.machine),
-        commit=record.commit,
-        date=record.date[:10],  # the hour tells records apart, and is for nobody else
-        probabilities=_NO_PROBABILITIES,
-        remark=record.note or _beside(record.settings),
-        commands=[_train(record.run, record.settings.get("training.minutes", record.minutes), record.changes)],
-    )
-
-
 def _beside(settings: Mapping[str, Any]) -> str:
     """What was trained after it, where its points stand beside those of another."""
     name, weight = settings.get("beside"), settings.get("beside_weight")
@@ -135,27 +98,6 @@ def _graph(dataset: str) -> dict[str, Any]:
         "triples": dict(parts),
         "licence": known.licence,
     }
-
-
-def _parameters(run: Run, settings: Mapping[str, Any], graph: Mapping[str, Any]) -> dict[str, Any]:
-    """Numbers of a model that is not at hand, and of the one beside it, counted on ones without memory."""
-    own = {name.removeprefix("model."): value for name, value in settings.items() if name.startswith("model.")}
-    models = [(run.method, own)]
-    if (other := second_run(_as_kept(run, settings))) is not None:
-        models.append((other.method, other.model_settings))
-    with torch.device("meta"):
-        sizes = [
-            build(method, model, entities=graph["entities"], relations=2 * graph["relations"]).sizes()
-            for method, model in models
-        ]
-    return {name: sum(size[name] for size in sizes) for name in sizes[0]}
-
-
-def _as_kept(run: Run, settings: Mapping[str, Any]) -> Run:
-    """A run file with what its record says of data and of the run beside it."""
-    names = ("dataset", "queries", "trained", "beside")
-    told = {name: settings[name] for name in names if name in settings}
-    return replace(run, **{"beside": "", **told}, beside_settings=tuple(settings.get("beside_settings", ())))
 
 
 def _figures(file: Path, run: Run) -> dict[str, Any]:

@@ -1,15 +1,15 @@
-"""What a finished run leaves for the tables: one small JSON file, with all that its figures depend on.
+"""The record of a finished run: one small JSON file, with all that its figures depend on.
 
-`results/` holds those that come with the package, so the tables print on any machine; a folder of somebody's own runs
-is read beside it. A file is named after its run and its budget: `fb15k-237-epfo@5min.json`. A run may be there with
-several budgets, and under a `variant` name with other settings than its file has.
+The records of this project lie in `benchmarks/records` of a checkout and are no part of the package. A file is named
+after its run and its budget: `fb15k-237-epfo@5min.json`. A run may be there with several budgets, and under a `variant`
+name with other settings than its file has.
 """
 
 from __future__ import annotations
 
 import dataclasses
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -17,9 +17,13 @@ from typing import Any
 from pathformer.errors import InputError
 from pathformer.query.structures import EFOL_TRAINED, EPFO, EPFO_TRAINED, NEGATION_STRUCTURES
 
-__all__ = ["PACKAGED", "Record", "budget_words", "read_records", "record_name"]
+__all__ = ["NO_RECORDS", "RECORDS", "Record", "budget_words", "read_records", "record_name"]
 
-PACKAGED = Path(__file__).parent / "results"
+RECORDS = Path(__file__).parents[3] / "benchmarks" / "records"  # of a checkout; an installed package has none
+NO_RECORDS = (
+    "There are no figures of ours here: records of runs are not part of the package. They lie in benchmarks/records of "
+    "the repository; --records DIR reads them from any folder."
+)
 _GROUPS = {"avg": EPFO, "avg negation": NEGATION_STRUCTURES}
 _TRAINED = {"links": 1, "epfo": len(EPFO_TRAINED), "efol": len(EFOL_TRAINED)}  # structures that a run is trained on
 
@@ -135,10 +139,9 @@ def record_name(run: str, minutes: float | None, steps: int, variant: str = "") 
     return f"{run}@{box}{f'-{variant}' if variant else ''}.json"
 
 
-def read_records(folders: Iterable[Path] = (PACKAGED,)) -> list[Record]:
-    """All records of some folders; where two are of one name, the later folder's counts. A folder may be missing."""
-    paths = {path.name: path for folder in folders for path in sorted(folder.glob("*@*.json"))}
-    return [Record.read(path) for _, path in sorted(paths.items())]
+def read_records(folder: Path = RECORDS) -> list[Record]:
+    """All records of a folder, which may be missing, in the order of their names."""
+    return [Record.read(path) for path in sorted(folder.glob("*@*.json"))]
 
 
 def _dump(value: Any, depth: int = 0) -> str:

@@ -1,8 +1,7 @@
 """What is said below a table of MRR of how its rows came about.
 
-For each dataset one sentence on the budget: how long rows were trained, on what device, how many runs shared it, which
-weights were ranked on which queries, and how unequal the numbers of updates are that equal time gave. Then one on the
-settings that are not those of the run files.
+For each dataset one sentence on the budget: how long rows were trained, on what device, how many runs shared it, and
+which weights were ranked on which queries. Then one on the settings that are not those of the run files.
 """
 
 from __future__ import annotations
@@ -43,7 +42,7 @@ def budget_notes(rows: Rows, choice: Choice, *, named: bool = False) -> list[str
     several = Counter(dataset for dataset, _ in groups)
     return [
         f"Ours, {dataset}{f' ({_listed(members)})' if named or several[dataset] > 1 else ''}: {trained}, "
-        f"{_shared(members)}; {ranked}.{_unequal(members)}"
+        f"{_shared(members)}; {ranked}."
         for (dataset, (trained, _, _, ranked)), members in groups.items()
     ]
 
@@ -133,15 +132,6 @@ def _ranked(record: Record, choice: Choice) -> str:
     kind = record.kind(choice.weights)
     place = "" if kind == choice.weights else f" in place of the {choice.weights} ones, which were not ranked"
     return f"{kind} weights{place}; ranked on: {QUERY_SETS.get(record.queries, record.queries)}"
-
-
-def _unequal(members: Mapping[str, Record]) -> str:
-    """How many updates equal time gave: the fewest and the most."""
-    updates = {model: record.updates for model, record in members.items() if record.updates is not None}
-    if len(set(updates.values())) < 2 or any(record.minutes is None for record in members.values()):
-        return ""
-    least, most = (extreme(updates, key=lambda model: updates[model] or 0) for extreme in (min, max))
-    return f" Time is equal, updates are not: {updates[least]:,} ({least}) to {updates[most]:,} ({most})."
 
 
 def _listed(models: Iterable[str]) -> str:

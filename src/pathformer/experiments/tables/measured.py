@@ -1,7 +1,7 @@
 """Tables of MRR (1 to 8, 12 to 14): the paper's figures from the run files, ours from the records of runs.
 
 `choice` says which record a row shows. A row without any has no run yet, and where it has one of another variant that
-is said.
+is said. Rows of our own recipe stand below the paper's.
 """
 
 from __future__ import annotations
@@ -12,27 +12,16 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from pathformer.errors import InputError, closest
-from pathformer.experiments.records import Record
+from pathformer.errors import InputError
+from pathformer.experiments.records import NO_RECORDS, Record
 from pathformer.experiments.tables.captions import budget_notes, settings_notes
-from pathformer.experiments.tables.catalogue import MEASURED, TITLES, Place
+from pathformer.experiments.tables.catalogue import EXTRAS, MEASURED, TITLES, Place
 from pathformer.experiments.tables.choice import Choice, chosen
-from pathformer.experiments.tables.order import order_notes
-from pathformer.experiments.tables.recipes import recipe_notes, recipe_rows
-from pathformer.experiments.tables.shares import share_notes
 from pathformer.experiments.tables.view import Grid, Line
 
-__all__ = [
-    "check_variant",
-    "grid",
-    "one_hop",
-    "printed",
-    "rows_to_run",
-]
+__all__ = ["check_variant", "grid", "printed"]
 
 _RUNS = Path(__file__).parents[1] / "runs"
-
-_SHARED = (1, 2, 8)  # tables below which stands the share of the paper's 1p that was reached
 
 
 @cache
@@ -51,7 +40,7 @@ def grid(number: int, records: Sequence[Record], choice: Choice | None = None) -
     table, choice = MEASURED[number], choice or Choice()
     found = chosen(number, records, choice)
     lines = tuple(_line(place, table.columns, record, choice) for place, record in found.items())
-    extra, average = recipe_rows(number, records, choice.variant), _average(table.columns)
+    extra = _recipe_rows(number, records, choice.variant)
     ours = {place: record for place, record in found.items() if record is not None}
     own = {place: record for place, (record, _) in extra.items()}
     notes = [
@@ -59,25 +48,24 @@ def grid(number: int, records: Sequence[Record], choice: Choice | None = None) -
         *settings_notes(ours),
         *budget_notes(own, choice, named=True),
         *settings_notes(own),
-        *_gaps(found, records, choice),
-        *recipe_notes(number, records, extra, average, choice.weights),
-        *order_notes(lines, average),
-        *(share_notes(one_hop(number, records, choice)) if number in _SHARED else ()),
+        *(_gaps(found, records, choice) if records else [NO_RECORDS]),
     ]
     lines += tuple(_line(place, table.columns, record, choice, like) for place, (record, like) in extra.items())
     title = TITLES[number] + (f"; variant {choice.variant}" if choice.variant else "")
     return Grid(number=number, title=title, columns=table.columns, lines=lines, notes=tuple(notes))
 
 
-def one_hop(
-    number: int, records: Sequence[Record], choice: Choice
-) -> list[tuple[str, str, Mapping[str, float], Mapping[str, float]]]:
-    """A table's rows for `shares`: dataset, model, all figures of the paper and of ours, 1p among them."""
-    return [
-        (place.dataset, place.model, printed(place.run), record.figures(choice.weights))
-        for place, record in chosen(number, records, choice).items()
-        if record is not None
-    ]
+def _recipe_rows(number: int, records: Sequence[Record], variant: str) -> dict[Place, tuple[Record, str]]:
+    """The rows of a table that are no row of the paper: a record, and the run whose figures it is compared with.
+
+    Of several the longest; seeds are kept as variants of their own, so the run file's own seed is the one shown.
+    """
+    found = {}
+    for place, like in EXTRAS.get(number, ()):
+        own = [record for record in records if (record.run, record.variant) == (place.run, variant)]
+        if own:
+            found[place] = max(own, key=lambda record: record.seconds), like
+    return found
 
 
 def check_variant(variant: str, records: Sequence[Record]) -> None:
@@ -85,31 +73,6 @@ def check_variant(variant: str, records: Sequence[Record]) -> None:
     known = sorted({record.variant for record in records} - {""})
     if variant and variant not in known:
         raise InputError(f"no result of variant {variant!r}; there are: {', '.join(known) or 'none'}")
-
-
-def rows_to_run(
-    numbers: Sequence[int],
-    records: Sequence[Record],
-    minutes: float,
-    variant: str = "",
-    only: Sequence[str] | None = None,
-) -> list[str]:
-    """The run files of these tables that have no record of this budget, in the order of the tables, each once.
-
-    only: names of models as a table writes them, or of run files.
-    """
-    places = [place for number in numbers if number in MEASURED for place in MEASURED[number].places]
-    if not places:
-        raise InputError(f"no table of {', '.join(map(str, numbers))} is made of runs; those are 1 to 8 and 12 to 14")
-    names = {name.casefold() for place in places for name in (place.model, place.run)}
-    for name in only or ():
-        if name.casefold() not in names:
-            near = closest(name, {place.model for place in places} | {place.run for place in places})
-            raise InputError(f"no row {name!r} in these tables; closest: {', '.join(map(repr, near)) or 'none'}")
-    wanted = {name.casefold() for name in only or names}
-    there = {record.run for record in records if record.minutes == minutes and record.variant == variant}
-    asked = (place.run for place in places if {place.model.casefold(), place.run.casefold()} & wanted)
-    return [run for run in dict.fromkeys(asked) if run not in there]
 
 
 def _line(place: Place, columns: Sequence[str], record: Record | None, choice: Choice, like: str | None = None) -> Line:
@@ -149,7 +112,3 @@ def _gap(others: Sequence[str], rows: Mapping[str, Sequence[str]], choice: Choic
     here = f"of variant {choice.variant}" if choice.variant else "with the settings of the run file"
     there = " or ".join(f"with --variant {other}" if other else "without --variant" for other in others)
     return f"No run yet {here}, but {there}: {words}."
-
-
-def _average(columns: Sequence[str]) -> str:
-    return next(column for column in columns if column.startswith("avg"))

@@ -1,7 +1,6 @@
 """Table 15: seconds for 100 training steps, the paper's beside those of a benchmark of speed.
 
-`pathformer bench train --model all` leaves a file for a machine; the newest of each device that is there is shown.
-Where there is no such file at all, the speed of whole training runs stands in.
+`pathformer bench train --model all` leaves a file for each device among the records.
 """
 
 from __future__ import annotations
@@ -12,52 +11,27 @@ from pathlib import Path
 from typing import Any
 
 from pathformer.errors import InputError
-from pathformer.experiments.records import PACKAGED, Record
-from pathformer.experiments.tables.catalogue import CASES, TITLES
+from pathformer.experiments.records import RECORDS
+from pathformer.experiments.tables.catalogue import TITLES
 from pathformer.experiments.tables.paper import RUNNING_TIME, TIMED_ON
 from pathformer.experiments.tables.view import Grid, Line
-from pathformer.query.structures import EFOL_TRAINED, EPFO_TRAINED
 
-__all__ = ["running_time", "speeds", "speeds_of_runs"]
+__all__ = ["running_time", "speeds"]
 
 _AT_ONCE = ", all in one update"
 _BENCH = "pathformer bench train --model all"
-_OF_RUNS = f"from whole training runs, as there is no benchmark yet ({_BENCH})"
 _COLUMNS = {"EPFO Queries": "epfo", "FOL Queries": "efol"}
 
 
-def speeds(folders: Iterable[Path] = (PACKAGED,)) -> list[dict[str, Any]]:
-    """What `speed` left in some folders: `speed-DEVICE.json`; of one name the later folder's counts."""
-    paths = {path.name: path for folder in folders for path in sorted(folder.glob("speed-*.json"))}
+def speeds(folder: Path = RECORDS) -> list[dict[str, Any]]:
+    """What `pathformer bench train --model all` left in a folder: `speed-DEVICE.json`."""
     found = []
-    for _, path in sorted(paths.items()):
+    for path in sorted(folder.glob("speed-*.json")):
         try:
             found.append(json.loads(path.read_text(encoding="utf-8")))
         except ValueError as error:
             raise InputError(f"{path}: not the figures of a benchmark: {error}") from None
     return found
-
-
-def speeds_of_runs(records: Iterable[Record]) -> list[dict[str, Any]]:
-    """The same from runs that were trained with 512 queries of each structure a step: one entry a device."""
-    runs = {run: (name, "epfo") for name, run in CASES.items()}
-    runs |= {run.replace("-epfo", "-efol"): (name, "efol") for name, run in CASES.items() if "-epfo" in run}
-    found: dict[str, dict[str, Any]] = {}
-    for record in records:
-        settings, rate = record.settings, record.queries_per_second
-        usual = settings.get("training.batch") == 512 and settings.get("training.share") == "structure"
-        if record.run not in runs or rate is None or not usual or record.beside > 1:  # neighbours take of its speed
-            continue
-        name, kind = runs[record.run]
-        label = name if settings["training.turns"] else f"{name}{_AT_ONCE}"
-        queries = 512 * len(EPFO_TRAINED if kind == "epfo" else EFOL_TRAINED)
-        device = str(record.machine["device"])
-        new: dict[str, Any] = {"about": _OF_RUNS, "machine": record.machine, "commit": ""}
-        entry = found.setdefault(device, {**new, "of_the_papers_size": True, "methods": {}})
-        if record.commit not in entry["commit"]:
-            entry["commit"] = f"{entry['commit']} {record.commit}".strip()
-        entry["methods"].setdefault(label, {})[kind] = {"seconds_per_100_steps": 100 * queries / rate}
-    return list(found.values())
 
 
 def running_time(measured: Iterable[Mapping[str, Any]]) -> Grid:
