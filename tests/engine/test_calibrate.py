@@ -176,16 +176,6 @@ def test_a_relation_of_many_ends_is_told_from_one_of_one() -> None:
         assert given_.mean() == pytest.approx(0.1 + 0.5 * n, abs=0.04)
 
 
-def test_a_curve_of_an_older_engine_is_read() -> None:
-    found, right, _ = material(50, seed=5)
-    whole = Calibration.fit(found, right).curves["all"]
-    table = json.loads(json.dumps(whole.to_json()))
-    assert table["features"].pop("ends")["weight"] == 0.0  # all had the same
-    old = Calibration.from_json(table)
-    assert old.probabilities(found[0]).tolist() == whole.probabilities(found[0]).tolist()
-    assert old.predictions == whole.predictions
-
-
 @pytest.mark.parametrize(
     ("table", "message"),
     [

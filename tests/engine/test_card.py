@@ -228,9 +228,9 @@ def test_a_fitted_engine_says_how_to_fit_it_again(split_engine: Engine) -> None:
         made = Engine(kg, model, build_index("exact", model.entities.weight.detach(), model.space), about=about)
         return [line for line in card_of(made.parts).markdown().splitlines() if line.startswith("pathformer fit")]
 
-    small = split_engine.kg
+    small, passed = split_engine.kg, {"triples": 5, "steps": 3, "seconds": 1.0, "date": "2026-11-16"}
     assert commands(small, minutes=2.5, seed=7) == ["pathformer fit TRIPLES --minutes 2.5 --seed 7 --out FOLDER"]
-    assert commands(small, minutes=0.5, seed=0, updates=[{"triples": 1234}, {"triples": 5}])[1:] == [
+    assert commands(small, minutes=0.5, seed=0, updates=[{**passed, "triples": 1234}, passed])[1:] == [
         "pathformer fit --update FOLDER NEW  # 1,234 triples",
         "pathformer fit --update FOLDER NEW  # 5 triples",
     ]
@@ -246,7 +246,7 @@ def test_a_fitted_engine_says_how_to_fit_it_again(split_engine: Engine) -> None:
     [
         ({"commit": "abc1234+"}, "- commit: abc1234+\n"),
         ({"commit": "unknown", "version": "0.3"}, "- commit: none: not made from a checkout\n- version: 0.3\n"),
-        ({}, "- commit: not known\n"),  # of an engine from before it was written down
+        ({}, "- commit: not known\n"),
     ],
 )
 def test_a_fitted_engine_says_what_program_made_it(split_engine: Engine, about: dict[str, str], line: str) -> None:

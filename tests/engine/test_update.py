@@ -333,7 +333,7 @@ def test_in_other_spaces_all_of_a_model_is_trained_at_a_tenth_of_the_rate(
 
 
 def test_what_an_update_says_of_itself() -> None:
-    whole = Change(90, 16, 0, 0.237, 0.229, 0.667, 0.254, 22.2)
+    whole = Change(90, 16, 0, 0.237, 0.229, 0.667, 0.254, 22.2, 300, "2026-11-16")
     assert whole.sentence() == (
         "learned 90 new triples with 16 new entities in 22 s; old held-out questions: MRR 23.7 before, 22.9 now;"
         " links of new entities: 66.7, by counting 25.4"
@@ -458,7 +458,7 @@ def test_labels_that_another_command_added_meanwhile_stay(
 
 
 def test_where_old_questions_lost_it_says_what_helps() -> None:
-    lost = Change(90, 16, 0, 0.429, 0.403, None, None, 5.0)
+    lost = Change(90, 16, 0, 0.429, 0.403, None, None, 5.0, 300, "2026-11-16")
     assert "more --minutes, for the first fit and for the update, may lose less" in lost.advice()
     assert lost.advice().endswith("to keep an engine as it is, copy its folder first and update the copy")
     assert replace(lost, after=0.42).advice() == ""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import builtins
-import json
 from pathlib import Path
 from typing import Any
 
@@ -179,23 +178,6 @@ def test_options_that_were_asked_for_survive_growth(
     before = reopened.config
     reopened.add(vectors[100:])
     assert reopened.config != before
-
-
-def test_an_index_saved_before_options_were_noted_is_free_to_choose(vectors: Tensor, tmp_path: Path) -> None:
-    folder = build("lsh", vectors[:100], bits=64, recall=0.9).save(tmp_path / "index")
-    header = json.loads((folder / "index.json").read_text())
-    del header["given"]
-    (folder / "index.json").write_text(json.dumps(header))
-    given = load(folder).given
-    assert (given.recall, given.bits, given.rerank) == (0.9, 0, 0)
-
-
-def test_an_index_saved_before_tuning_was_noted_opens(vectors: Tensor, tmp_path: Path) -> None:
-    folder = build("lsh", vectors[:100], bits=64).save(tmp_path / "index")
-    header = json.loads((folder / "index.json").read_text())
-    assert header.pop("tuned") == 100
-    (folder / "index.json").write_text(json.dumps(header))
-    assert load(folder)._tuned == 100
 
 
 def test_without_points_a_sample_is_made_up(vectors: Tensor) -> None:

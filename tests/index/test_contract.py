@@ -237,7 +237,7 @@ def test_a_damaged_folder_is_told(backend: str, vectors: Tensor, tmp_path: Path)
     assert isinstance(load(folder), Index)
     header = json.loads((folder / "index.json").read_text())
     for changed, message in (
-        ({"version": 9}, "not the header of an index that this version reads"),
+        ({"version": 1}, "not the header of an index that this version reads"),
         ({"version": "x"}, "not the header of an index that this version reads"),
         ({"config": None}, r"index\.json is damaged \('config' is not an object\): build the index again"),
         ({"given": []}, r"index\.json is damaged \('given' is not an object\): build the index again"),

@@ -120,8 +120,7 @@ def test_kept_weights_have_no_moments_and_follow_their_masters_when_a_state_is_t
     assert set(state) == {"steps", "first.b", "second.b"}
     with torch.no_grad():
         masters["a"].mul_(2.0)
-    older = {**state, "first.a": torch.zeros(4, 3), "second.a": torch.zeros(4, 3)}  # as it was saved before
-    adam.twin().load(older)
+    adam.twin().load(state)
     assert torch.equal(working["a"], (2.0 * before).to(working["a"].dtype))
     adam.reset()
     adam.clear()

@@ -109,7 +109,7 @@ def test_what_a_kill_leaves_is_swept_by_the_next_write(tmp_path: Path) -> None:
     assert [p.name for p in tmp_path.iterdir()] == ["last.safetensors"]
 
 
-def test_what_an_older_version_left_is_swept_and_what_is_not_ours_stays(tmp_path: Path) -> None:
+def test_what_was_left_half_written_is_swept_and_what_is_not_ours_stays(tmp_path: Path) -> None:
     for name in (".last.safetensors.part", ".best.safetensors.x.part", ".last.safetensors.mine"):
         (tmp_path / name).mkdir()
     checkpoint.write(tmp_path / "last.safetensors", {}, {"a": torch.zeros(2)})
@@ -146,8 +146,8 @@ def test_what_is_no_checkpoint_is_refused(tmp_path: Path) -> None:
     save_file({"a": torch.zeros(2)}, tmp_path / "other.safetensors")
     with pytest.raises(CheckpointError, match="not one of `pathformer train`"):
         checkpoint.read(tmp_path / "other.safetensors")
-    checkpoint.write(tmp_path / "new.safetensors", {"format": 99}, {"a": torch.zeros(2)})
-    with pytest.raises(CheckpointError, match="format 99, this reads 1"):
+    checkpoint.write(tmp_path / "new.safetensors", {"format": 1}, {"a": torch.zeros(2)})
+    with pytest.raises(CheckpointError, match="format 1, this reads 2"):
         checkpoint.read(tmp_path / "new.safetensors")
 
 

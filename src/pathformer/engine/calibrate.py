@@ -82,9 +82,7 @@ class Calibration:
 
     @classmethod
     def from_json(cls, table: Mapping[str, Any]) -> Calibration:
-        """What `to_json` gave, or a curve alone, as older engines have it; ValueError for anything else."""
-        if "curves" not in table:
-            return cls({_ALL: Curve.from_json(table)})
+        """What `to_json` gave; ValueError for anything else."""
         if problem := wrong_field(table, {"curves": "an object"}):
             raise ValueError(problem)
         if problem := wrong_field(table["curves"], dict.fromkeys({_ALL, *table["curves"]}, "an object")):

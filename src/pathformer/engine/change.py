@@ -23,8 +23,8 @@ class Change:
     new: float | None  # MRR of held-out links of new entities, none where none could be held out
     counting: float | None  # what counting gives for them
     seconds: float
-    steps: int | None = None  # of training; an update from before they were counted has none
-    date: str = ""  # likewise
+    steps: int  # of training
+    date: str
 
     @property
     def is_worse(self) -> bool:

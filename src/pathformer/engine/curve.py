@@ -29,7 +29,6 @@ Floats = npt.NDArray[np.float64]
 _RIDGE = 1.0  # of the standardised weights: one pseudo-observation each
 _ROUNDS = 50  # of Newton's method; it needs about seven
 _POOL = 50  # predictions a step of the isotonic fit holds at least, so that one lucky answer makes no step
-_LATER, _NOTHING = "ends", {"mean": 0.0, "scale": 1.0, "weight": 0.0}  # a feature that older curves do not have
 _FIELDS = {
     "predictions": "a count",
     "bias": "a number",
@@ -114,8 +113,7 @@ class Curve:
         if problem := wrong_field(table, _FIELDS):
             raise ValueError(problem)
         try:
-            known = {_LATER: _NOTHING, **table["features"]}
-            rows = [[known[name][key] for name in FEATURES] for key in ("mean", "scale", "weight")]
+            rows = [[table["features"][name][key] for name in FEATURES] for key in ("mean", "scale", "weight")]
             mean, scale, weights = np.array(rows, np.float64)
             steps, levels = np.array(table["steps"], np.float64), np.array(table["levels"], np.float64)
         except (KeyError, TypeError, ValueError) as error:

@@ -1,11 +1,8 @@
-"""What an engine's header tells of its making, fit and updates apart: `about` of `storage.Parts`.
-
-An update used to overwrite the first fit's steps, machine, program and date; of such an engine they are not known.
-"""
+"""What an engine's header tells of its making, fit and updates apart: `about` of `storage.Parts`."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,8 +12,7 @@ from pathformer.words import counted
 
 __all__ = ["FirstFit", "first_facts", "last_update", "learned", "trained_of"]
 
-_ALWAYS = ("seconds", "minutes", "seed")  # an update has left these alone from the first
-_FIRST = (*_ALWAYS, "steps", "device", "version", "commit", "date")
+_FIRST = ("seconds", "minutes", "seed", "steps", "device", "version", "commit", "date")
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,33 +37,25 @@ class FirstFit:
 
 def first_facts(about: Mapping[str, Any]) -> dict[str, Any]:
     """What a header says of the first fit; None is not known."""
-    mixed = any("date" not in update for update in about.get("updates", ()))
     told = {**about.get("card", {}), **about}  # a run has its commit and date in its card alone
-    return {name: None if mixed and name not in _ALWAYS else told.get(name) for name in _FIRST}
+    return {name: told.get(name) for name in _FIRST}
 
 
 def last_update(about: Mapping[str, Any]) -> str:
     """How often an engine was updated, and what the last update had; nothing where there was none."""
-    updates: Sequence[Mapping[str, Any]] = about.get("updates", ())
+    updates = about.get("updates", ())
     if not updates:
         return ""
     last = updates[-1]
-    facts = (
-        counted(last["triples"], "new triple"),
-        "" if last.get("steps") is None else counted(last["steps"], "step"),
-        "" if last.get("seconds") is None else duration(last["seconds"]),
-    )
-    when = f" on {last['date']}" if last.get("date") else ""
-    return f"{_times(len(updates))}, the last{when}: {', '.join(filter(None, facts))}"
+    facts = (counted(last["triples"], "new triple"), counted(last["steps"], "step"), duration(last["seconds"]))
+    return f"{_times(len(updates))}, the last on {last['date']}: {', '.join(facts)}"
 
 
 def trained_of(about: Mapping[str, Any]) -> tuple[str, ...]:
     """The structures that a model was trained on; none where that is not known."""
     if "structures" in about:
         return tuple(about["structures"])
-    if "card" in about:  # of a run
-        return tuple(about["card"].get("trained", ()))
-    return EFOL_TRAINED if "minutes" in about else ()  # a fit from before they were written down asked for all of these
+    return tuple(about.get("card", {}).get("trained", ()))  # of a run
 
 
 def learned(asked: Collection[str], old: Mapping[str, Any] | None) -> dict[str, list[str]]:

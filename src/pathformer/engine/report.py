@@ -100,7 +100,7 @@ class FitReport:
         for name in ("calibration", "everyday"):
             table[name] = table[name] and Reliability.from_plain(table[name])
         table["reasons"] = table["reasons"] and AssumedShare(**table["reasons"])
-        table["first"] = table.get("first") and FirstFit(**table["first"])
+        table["first"] = table["first"] and FirstFit(**table["first"])
         table["by_relation"] = tuple(RelationScore(**row) for row in table["by_relation"])
         return cls(**{**table, "notes": tuple(table["notes"])})
 

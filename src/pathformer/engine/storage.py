@@ -57,7 +57,7 @@ __all__ = [
 CARD, RELEASE, NOTICES = "MODEL_CARD.md", "release.json", "LICENSES.md"
 EXTRAS = ("report.json", "report.md", "calibration.svg", CARD, RELEASE, NOTICES)
 
-HEADER, _FORMAT, _VERSION = "engine.json", "pathformer engine", 1
+HEADER, _FORMAT, _VERSION = "engine.json", "pathformer engine", 2
 _DRAWS = frozenset({"uniform_", "normal_", "trunc_normal_", "kaiming_uniform_", "kaiming_normal_"})  # fill at random
 _WEIGHTS, _GRAPH, _INDEX, _CALIBRATION = "model.safetensors", "graph", "index", "calibration.json"
 
@@ -252,19 +252,13 @@ def _open_model(path: Path, kg: KnowledgeGraph, device: torch.device | str) -> M
 
 
 def _check_weights(facts: Mapping[str, Any], kg: KnowledgeGraph, path: Path) -> None:
-    """Refuse weights of another engine, by what their own file says of them, which may be without a fingerprint."""
-    kinds = {"method": "text", "model": "an object", "entities": "a count", "relations": "a count"}
+    """Refuse weights of another engine, by what their own file says of them."""
+    kinds = {
+        "method": "text", "model": "an object", "entities": "a count", "relations": "a count", "fingerprint": "text",
+    }  # fmt: skip
     if problem := wrong_field(facts, kinds):
         raise EngineError(f"{path}: {problem}: the engine is damaged")
-    if "fingerprint" in facts:
-        check_graph(facts, kg.vocabulary.fingerprint(), path, kg.name)
-    counts = {"entities": kg.vocabulary.entity_count, "relations": kg.vocabulary.relation_count}
-    for what, count in counts.items():
-        if facts[what] != count:
-            raise EngineError(
-                f"{path} has weights for {facts[what]:,} {what} and {kg.name} has {count:,}: "
-                "they are those of another engine"
-            )
+    check_graph(facts, kg.vocabulary.fingerprint(), path, kg.name)
 
 
 class _NoDraws(TorchFunctionMode):

@@ -158,10 +158,9 @@ class Index(ABC):
         if (index.rows, index._width) != (header["rows"], header["width"]):
             found, saved = f"{index.rows:,} rows of {index._width:,}", f"{header['rows']:,} of {header['width']:,}"
             raise InputError(f"{path} is not a whole index: {found} where {saved} were saved")
-        index.about, index._tuned = header["about"], header.get("tuned", header["rows"])
+        index.about, index._tuned = header["about"], header["tuned"]
         index._asked = torch.from_numpy(np.array(arrays["asked"])) if "asked" in set(arrays) else None
-        unknown = header["config"] | dict.fromkeys(cls.chosen, 0)  # before they were written down
-        index.given = from_mapping(cls.config_type, header.get("given", unknown))
+        index.given = from_mapping(cls.config_type, header["given"])
         return index
 
     # --- what a backend gives -----------------------------------------------------------------------------------------

@@ -18,7 +18,7 @@ __all__ = ["HEADER", "Arrays", "Folder", "read_header", "write_folder"]
 Arrays = Mapping[str, npt.NDArray[Any]]
 
 HEADER = "index.json"
-_FORMAT, _VERSION = "pathformer index", 1
+_FORMAT, _VERSION = "pathformer index", 2
 _FIELDS = {
     "backend": "text",
     "rows": "a count",
@@ -31,7 +31,6 @@ _FIELDS = {
     "tuned": "a count",
     "about": "an object",
 }
-_LATER = {"given": {}, "tuned": 0}  # an index of before they were written down has none
 
 
 def write_folder(folder: Path, header: Mapping[str, Any], arrays: Arrays) -> None:
@@ -53,12 +52,12 @@ def read_header(folder: Path) -> dict[str, Any]:
         raise InputError(f"{file} is not JSON ({error}): build the index again") from error
     if not isinstance(header, dict):
         raise InputError(f"{file} holds no JSON object: build the index again")
-    if header.get("format") != _FORMAT or header.get("version", 0) not in range(_VERSION + 1):
+    if header.get("format") != _FORMAT or header.get("version") != _VERSION:
         raise InputError(
-            f"{file} is not the header of an index that this version reads: "
-            f"format {header.get('format')!r} {header.get('version')!r}, expected {_FORMAT!r} up to {_VERSION}"
+            f"{file} is not the header of an index that this version reads: format {header.get('format')!r} "
+            f"{header.get('version')!r}, expected {_FORMAT!r} {_VERSION}: build the index again"
         )
-    if problem := wrong_field(_LATER | header, _FIELDS):
+    if problem := wrong_field(header, _FIELDS):
         raise InputError(f"{file} is damaged ({problem}): build the index again")
     return header
 

@@ -28,7 +28,7 @@ from pathformer.models import Model, build
 
 __all__ = ["FORMAT", "Checkpoint", "as_stored", "check_graph", "load_model", "read", "read_facts", "write"]
 
-FORMAT = 1  # of the header; a reader refuses a newer one
+FORMAT = 2  # of the header; a reader refuses any other
 _KEY = "pathformer"
 
 
@@ -93,8 +93,8 @@ def read_facts(path: Path) -> dict[str, Any]:
             f"{path}: a safetensors file, but not one of `pathformer train`: no {_KEY!r} in its header"
         )
     facts: dict[str, Any] = json.loads(header)
-    if facts.get("format", 0) > FORMAT:
-        raise CheckpointError(f"{path}: written by a newer version (format {facts['format']}, this reads {FORMAT})")
+    if (found := facts.get("format")) != FORMAT:
+        raise CheckpointError(f"{path}: written by another version (format {found!r}, this reads {FORMAT}): train anew")
     return facts
 
 

@@ -107,8 +107,8 @@ class _Run:
             self.phase, self.factor = facts["phase"], facts["factor"]
             self.step.adam.set_rate(self.config.update.rate * self.factor)
             self.best, self.validated = facts["best"] and tuple(facts["best"]), facts["validated"]
-            self._ranked = facts.get("ranked", -1)  # a run from before it was written down has none
-            ranked = "ranked" not in facts or self._ranked == self.clock.step
+            self._ranked = facts["ranked"]
+            ranked = self._ranked == self.clock.step
             at = f"at step {self.clock.step:,}"
             done = f"{self.folder} had finished, {at}: nothing is left to train"
             self.display.say(done if self.over else f"continues {at} of {self.folder}")
