@@ -21,7 +21,6 @@ from pathformer.experiments.settings import read_run
 from pathformer.index import build as build_index
 from pathformer.kg.knowledge import KnowledgeGraph
 from pathformer.models import build
-from pathformer.query.structures import EPFO
 from pathformer.training.display import Display
 
 pytestmark = pytest.mark.usefixtures("one_thread")
@@ -103,26 +102,19 @@ def test_a_run_becomes_an_engine(trained: Path, tmp_path: Path) -> None:
     assert small.calibration.fitted
     assert small.ask(QUESTION, top=3)
     page = (tmp_path / "small" / "MODEL_CARD.md").read_text()
-    report = json.loads((trained / "test-best.json").read_text())
-    assert f"| 1p | yes | {100 * report['scores']['1p']['mrr']:.1f} |" in page
-    for fact in ("- seed: 4", "- steps: 6", "judged on: test queries: drawn by the protocol", "pathformer ask FOLDER",
-                 "It never saw a negation", "pathformer train mine/settings.toml", "training.batch = 16"):  # fmt: skip
+    for fact in (
+        "# mine",
+        "- seed: 4",
+        "- steps: 6",
+        "- machine: ",
+        "pathformer ask FOLDER",
+        "It never saw a negation",
+    ):
         assert fact in page, fact
-    assert "machine: not known" not in page
     report_page = (tmp_path / "small" / "report.md").read_text()
     assert report_page.startswith("# mine\n\nTest queries, in percent.\n\n| structure |")
     assert (trained / "test-best.md").read_text() in report_page
     assert "## In released form" in report_page
-
-
-def test_the_card_of_the_run_itself_says_the_same_of_it(trained: Path) -> None:
-    page = (trained / "MODEL_CARD.md").read_text()
-    assert page.startswith("# mine\n")
-    assert "The weights alone give distances, no probabilities" in page
-    assert "- weights: best, step" in page
-    assert [line.split(" | ")[0][2:] for line in page.splitlines() if " | yes | " in line or " | no | " in line] == [
-        *EPFO
-    ]
 
 
 def test_sizes_are_of_the_weights_that_are_taken(trained: Path, tmp_path: Path) -> None:

@@ -17,9 +17,9 @@ import pytest
 import torch
 
 import pathformer
-from pathformer.engine.card_facts import card_of
 from pathformer.engine.fit import fit
 from pathformer.engine.heldout import draw_again, draw_questions, hold_out
+from pathformer.engine.history import trained_of
 from pathformer.engine.report import FitReport
 from pathformer.engine.scale import Scale, scale_for
 from pathformer.errors import InputError
@@ -165,7 +165,7 @@ def test_what_can_spare_nothing_is_not_measured() -> None:
     assert any("The graph holds no questions of the shapes" in note for note in report.notes)
     assert not set(engine.about["structures"]) & set(engine.about["lacking"])
     assert set(engine.about["structures"]) | set(engine.about["lacking"]) == set(EFOL_TRAINED)
-    assert card_of(engine.parts).trained == tuple(engine.about["structures"])
+    assert trained_of(engine.about) == tuple(engine.about["structures"])
     assert "calibration.svg" not in engine.files
     answers = engine.ask("?x : r0(a0, ?x)", top=2)
     assert answers.known[0].entity == "a1"
@@ -248,7 +248,6 @@ PROGRAM = """
 import sys
 sys.path.insert(0, {tests!r})
 from test_fit import quick
-from pathformer.engine.card_facts import card_of
 from pathformer.engine.fit import fit
 from pathformer.kg.knowledge import KnowledgeGraph
 from dataclasses import replace

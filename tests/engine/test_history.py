@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 
 import pathformer
-from pathformer.engine.card_facts import card_of
 from pathformer.engine.engine import Engine
 from pathformer.engine.fit import fit
 from pathformer.engine.heldout import Questions
 from pathformer.engine.history import FirstFit, first_facts, last_update, learned, trained_of
 from pathformer.engine.notes import notes_on
+from pathformer.engine.release import released
 from pathformer.engine.report import FitReport
 from pathformer.engine.scale import scale_for
 from pathformer.engine.update import update_engine
@@ -94,14 +94,14 @@ def test_report_and_card_of_an_updated_engine_tell_both(folder: Path, tmp_path: 
     assert "; updated once since.\n" in page
     assert "\n## Time of the last update\n" in page
     assert "update" not in before.files["report.md"].decode()
-    card = card_of(once.parts)
-    assert (card.steps, card.seconds) == (1234, before.about["seconds"])
-    assert f"\n- updated: once, the last on {change['date']}: 1 new triple, 0 steps, " in card.markdown()
-    assert "- updated" not in card_of(before.parts).markdown()
+    small = released(once.parts, "int8").files["MODEL_CARD.md"].decode()
+    assert "\n- steps: 1,234\n" in small
+    assert f"\n- updated: once, the last on {change['date']}: 1 new triple, 0 steps, " in small
+    assert "- updated" not in released(before.parts, "int8").files["MODEL_CARD.md"].decode()
     again = update_engine(
         tmp_path / "once", KnowledgeGraph.from_triples([("s1", "r", "newer")]), minutes=1e-7, progress=False
     )
-    assert card_of(again.parts).updated.startswith("2 times, the last on ")
+    assert last_update(again.about).startswith("2 times, the last on ")
     assert "First fit: 1,234 steps, " in again.files["report.md"].decode()
 
 
@@ -112,9 +112,7 @@ def test_what_could_not_be_trained_stays_told(folder: Path, tmp_path: Path, monk
     assert engine.about["lacking"] == ["3p"]
     sentence = "The graph of the first fit held no questions of the shape 3p to learn from."
     assert sentence in FitReport.from_json(engine.files["report.json"].decode()).notes
-    card = card_of(engine.parts)
-    assert card.trained == tuple(name for name in EFOL_TRAINED if name != "3p")
-    assert f"- structures trained: {', '.join(card.trained)}\n" in card.markdown()
+    assert trained_of(engine.about) == tuple(name for name in EFOL_TRAINED if name != "3p")
 
 
 @pytest.mark.parametrize(("lacking", "words"), [(["3p"], "shape 3p to"), (["2p", "3p"], "shapes 2p, 3p to"), ([], "")])

@@ -76,7 +76,6 @@ def test_the_second_is_trained_after_the_first_and_both_are_judged_as_one(folder
     assert record.curve[-1]["2p"] == round(100 * log[-1]["valid/2p"], 3)
     assert record.parameters == pair.sizes()["network"]
     assert json.loads((out / "test-best.json").read_text())["about"]["weights"].startswith("best, step ")
-    assert "A pair that answers" in (out / "MODEL_CARD.md").read_text()
 
     train(folder, out)  # all is done
     assert read_log(out / LOG) == log

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gc
 import json
-import shlex
 import shutil
 import weakref
 from pathlib import Path
@@ -15,8 +14,7 @@ import torch
 from beside_toy import save_runs, train
 
 from pathformer.errors import CheckpointError, ConfigError, InputError
-from pathformer.experiments.beside import BESIDE, PAIR, figures_file, kinds, note_pair, whole_minutes
-from pathformer.experiments.cards import card_of_run, run_facts
+from pathformer.experiments.beside import BESIDE, PAIR, figures_file, kinds, note_pair
 from pathformer.experiments.deploy import engine_of_run
 from pathformer.experiments.keep import before_all, record_of
 from pathformer.experiments.run import new_model, start_anew
@@ -90,10 +88,8 @@ def test_without_the_test_both_are_kept_and_it_can_follow(folder: Path, tmp_path
     out = tmp_path / "run"
     assert train(folder, out, test=False).reports == {}
     assert not list(out.rglob("test-*"))
-    assert "Nothing was measured." in (out / "MODEL_CARD.md").read_text()
     assert engine_of_run(out, asked=0).files == {}
     assert set(train(folder, out).reports) == {"last", "best"}
-    assert "Nothing was measured." not in (out / "MODEL_CARD.md").read_text()
 
 
 def test_without_validation_queries_the_last_weights_are_joined(folder: Path, tmp_path: Path) -> None:
@@ -119,7 +115,6 @@ def test_best_weights_are_said_to_be_such_where_there_are_any(folder: Path, tmp_
     none = ("training.validations=0", "beside_settings=['training.validations=0']")
     assert set(train(folder, out, *none).reports) == {"last"}
     assert figures_file(out / PAIR, "json") == out / "test-last.json"
-    assert card_of_run(out / PAIR).figures
 
 
 @pytest.mark.parametrize("looked", ["first", "second"])
@@ -177,24 +172,23 @@ def test_a_folder_that_was_moved_needs_nothing_of_where_it_was_trained(
     saved = checkpoint.read(run / PAIR)
     facts = {**saved.facts, "settings": {**saved.facts["settings"], "beside": "second.toml"}}
     checkpoint.write(run / PAIR, facts, saved.tensors)
-    record, card = record_of(run, run=str(folder / "first.toml")), card_of_run(run / PAIR)
-    assert (record.minutes, record.before, card.before) == (None, 0.0, 0.0)
+    record = record_of(run, run=str(folder / "first.toml"))
+    assert (record.minutes, record.before) == (None, 0.0)
     assert engine_of_run(run, asked=0).model.name == "pair"
 
     monkeypatch.chdir(tmp_path)  # here is another file of that name
     Path("second.toml").write_text("dataset = 'lines'\nstart = 'complex-nell995'\n")
-    assert (record_of(run, run=str(folder / "first.toml")).before, card_of_run(run / PAIR).before) == (0.0, 0.0)
+    assert record_of(run, run=str(folder / "first.toml")).before == 0.0
 
 
 def test_weights_of_both_can_go_alone_and_by_another_name(run: Path, tmp_path: Path) -> None:
     saved = checkpoint.read(run / PAIR)
     facts = {**saved.facts, "settings": {**saved.facts["settings"], "beside": "gone.toml"}}
     checkpoint.write(file := tmp_path / "alone" / "nell.safetensors", facts, saved.tensors)
-    told, known = run_facts(file), run_facts(run / PAIR)
     parts = [checkpoint.read_facts(place / "best.safetensors")["seconds"] for place in (run, run / BESIDE)]
-    assert (told["seconds"], told["before"]) == (sum(parts), None)  # what came before is not told by the weights
-    assert told["remark"] == known["remark"].replace(known["settings"]["beside"], "gone.toml")
-    assert engine_of_run(file, asked=0).model.name == "pair"
+    engine = engine_of_run(file, asked=0)
+    assert engine.about["seconds"] == sum(parts)
+    assert engine.model.name == "pair"
 
 
 def test_the_outcome_names_the_weights_of_both(folder: Path, run: Path) -> None:
@@ -230,19 +224,16 @@ def test_logs_that_are_gone_cost_nothing_but_themselves(folder: Path, run: Path)
     assert (line["step"], line["seconds"], line[BESIDE]) == (6, sum(seconds), seconds[1])
 
 
-# --- its records and cards --------------------------------------------------------------------------------------------
+# --- its records --------------------------------------------------------------------------------------------
 
 
 def test_the_first_run_alone_is_not_given_the_figures_or_the_time_of_both(run: Path) -> None:
     log = read_log(run / LOG)
-    both, alone = run_facts(run / PAIR), run_facts(run / "best.safetensors")
-    assert (both["method"], alone["method"]) == ("pair", "pathformer")
-    assert (both["seconds"], alone["seconds"]) == (log[-1]["seconds"], log[-2]["seconds"])
-    assert both["figures"]
-    assert "figures" not in alone
-    assert both["remark"].endswith("second.toml, trained after it, stand beside its own; they count 0.6.")
-    assert alone["remark"] == ""
-    assert engine_of_run(run / "best.safetensors", asked=0).files == {}
+    both, alone = (engine_of_run(run / name, asked=0) for name in (PAIR, "best.safetensors"))
+    assert (both.model.name, alone.model.name) == ("pair", "pathformer")
+    assert (both.about["seconds"], alone.about["seconds"]) == (log[-1]["seconds"], log[-2]["seconds"])
+    assert set(both.files) == {"report.md"}
+    assert alone.files == {}
 
 
 def test_the_time_before_is_that_of_both(folder: Path, tmp_path: Path) -> None:
@@ -277,20 +268,3 @@ def test_the_most_memory_is_that_of_either(folder: Path, run: Path) -> None:
     note_pair(run, None)
     assert read_log(run / LOG)[-1]["memory_gb"] == 3.5
     assert record_of(run, run=str(folder / "first.toml")).memory_gb == 3.5
-
-
-def test_the_command_of_a_runs_card_has_the_time_of_the_first(folder: Path, run: Path) -> None:
-    [told] = run_facts(run / PAIR)["commands"]
-    assert told == "pathformer train run/settings.toml"  # no run file of the package
-    pair = read_run("fast-nell995-pair", ["training.minutes=2"])
-    facts = checkpoint.read_facts(run / PAIR)
-    settings = {**pair.plain(), "paper": facts["settings"]["paper"]}
-    checkpoint.write(
-        run / PAIR, {**facts, "settings": checkpoint.as_stored(settings)}, checkpoint.read(run / PAIR).tensors
-    )
-    [told] = run_facts(run / PAIR)["commands"]
-    words = shlex.split(told)
-    assert words[:3] == ["pathformer", "train", "fast-nell995-pair"]
-    again = read_run(words[2], words[3:])
-    assert again.training.minutes == 2.0
-    assert whole_minutes(again) == whole_minutes(pair)

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 import training_toy as toy
 
-from pathformer.engine.storage import CARD
 from pathformer.experiments.keep import trained_on
 from pathformer.experiments.run import gather, train_run
 from pathformer.experiments.settings import read_run
@@ -115,7 +114,6 @@ def test_a_checkpoint_says_what_a_run_has_drawn_in_its_own_way(
             folder = tmp_path / setting / str(told)
             sets_seen(graph, folder, monkeypatch, *([f"training.{setting}"] if told else []))
             assert (words in trained_on(checkpoint.read_facts(folder / "last.safetensors"))) is told
-            assert (words in (folder / CARD).read_text()) is told
 
 
 def test_nothing_is_looked_for_where_nothing_asks_for_it(

@@ -71,7 +71,7 @@ def trained(run_path: Path) -> Path:
 def test_a_run_leaves_weights_settings_and_figures(trained: Path, run_path: Path) -> None:
     assert {p.name for p in trained.iterdir() if p.is_file()} == {
         "settings.toml", "log.jsonl", "last.safetensors", "best.safetensors",
-        "test-last.json", "test-last.md", "test-best.json", "test-best.md", "MODEL_CARD.md",
+        "test-last.json", "test-last.md", "test-best.json", "test-best.md",
     }  # fmt: skip
     assert read_run(trained / "settings.toml").plain() == read_run(run_path).plain()
     facts = checkpoint.read_facts(trained / "best.safetensors")
@@ -163,7 +163,7 @@ def test_other_settings_do_not_continue_a_run(trained: Path, run_path: Path) -> 
 
 
 def test_starting_anew_deletes_only_what_a_run_made(tmp_path: Path) -> None:
-    for name in ("last.safetensors", "best.safetensors", "log.jsonl", "test-last.json", "MODEL_CARD.md", "mine.txt"):
+    for name in ("last.safetensors", "best.safetensors", "log.jsonl", "test-last.json", "mine.txt"):
         (tmp_path / name).touch()
     start_anew(tmp_path)
     assert [p.name for p in tmp_path.iterdir()] == ["mine.txt"]

@@ -14,8 +14,7 @@ import torch
 from torch import Tensor
 
 from pathformer import __version__
-from pathformer.engine.card import Kept
-from pathformer.engine.card_facts import card_of, notices_of
+from pathformer.engine.card import Kept, card_of, notices_of
 from pathformer.engine.cost import Cost
 from pathformer.engine.encode import Encoder
 from pathformer.engine.forms import FULL, check_form, packed, unpacked
@@ -77,7 +76,7 @@ def _described(release: Parts, cost: Cost | None) -> Parts:
     files = {
         **release.files,
         **notices_of(release.kg),
-        CARD: card_of(release, kept).markdown().encode(),
+        CARD: card_of(release, kept).encode(),
         RELEASE: (json.dumps(told, indent=2) + "\n").encode(),
     }
     return dataclasses.replace(release, files=files)

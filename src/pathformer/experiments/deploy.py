@@ -17,14 +17,16 @@ from pathformer.engine.heldout import draw_questions
 from pathformer.engine.judge import all_but, find_predictions, fit_calibration, judge_calibration
 from pathformer.engine.scale import scale_for
 from pathformer.errors import InputError
-from pathformer.experiments.beside import PAIR, figures_file
-from pathformer.experiments.cards import run_facts
+from pathformer.experiments.beside import BESIDE, PAIR, figures_file
+from pathformer.experiments.keep import trained_on
 from pathformer.experiments.measure import find_checkpoint
 from pathformer.index import build as build_index
 from pathformer.kg.datasets import load
 from pathformer.kg.graph import Graph
+from pathformer.models.pair import Pair
 from pathformer.symbolic.queries import Queries
 from pathformer.training import checkpoint
+from pathformer.training.logs import LOG, read_log
 
 __all__ = ["engine_of_run"]
 
@@ -42,24 +44,38 @@ def engine_of_run(
     model, facts = checkpoint.load_model(file, device)
     kg = load(facts["dataset"], data)
     checkpoint.check_graph(facts, kg.vocabulary.fingerprint(), file, kg.name)
-    told = run_facts(file)
-    about = {
-        **{name: told[name] for name in ("seed", "steps", "seconds", "version")},
-        "device": told["machine"],
-        "evaluated": facts["evaluated"],
-        "card": told,
-    }
+    about = {**_run_facts(file, facts), "evaluated": facts["evaluated"]}
     bare = Engine(kg, model, build_index("exact", model.entities.weight.detach().cpu(), model.space), about=about)
     calibration, error = _probabilities(bare, facts["evaluated"], asked)
-    return Engine(kg, model, bare.index, calibration, {**about, "ece": error}, _report(file, told["name"]))
+    return Engine(kg, model, bare.index, calibration, {**about, "ece": error}, _report(file))
 
 
-def _report(file: Path, name: str) -> dict[str, bytes]:
+def _run_facts(file: Path, facts: Mapping[str, Any]) -> dict[str, Any]:
+    """What a checkpoint and the log beside it say of the training, in plain values."""
+    both = facts["method"] == Pair.name  # under whatever name
+    log = [line for line in read_log(file.parent / LOG) if both or BESIDE not in line]
+    return {
+        "seed": facts["settings"]["training"]["seed"],
+        "steps": max((line["step"] for line in log), default=facts["step"]),
+        "seconds": max((line["seconds"] for line in log), default=facts["seconds"]),
+        "version": facts["version"],
+        "device": facts.get("machine", {}).get("device", ""),
+        "card": {
+            "name": file.parent.name,
+            "trained": facts["trained"],
+            "trained_on": trained_on(facts),
+            "weights": f"{file.stem}, step {facts['step']:,}",
+            "commit": facts.get("commit", ""),
+        },
+    }
+
+
+def _report(file: Path) -> dict[str, bytes]:
     """The test figures of a checkpoint as the report of its engine, where they were ranked."""
     found = figures_file(file, "md")
     if found is None:
         return {}
-    page = f"# {name}\n\nTest queries, in percent.\n\n{found.read_text(encoding='utf-8')}"
+    page = f"# {file.parent.name}\n\nTest queries, in percent.\n\n{found.read_text(encoding='utf-8')}"
     return {"report.md": page.encode()}
 
 

@@ -80,7 +80,6 @@ def find_checkpoint(path: Path) -> Path:
     if (path / "engine.json").is_file():
         raise CheckpointError(
             f"{path} is an engine, not a run of `pathformer train`: how well it answers stands in its report.md"
-            " or MODEL_CARD.md"
         )
     found = (path / name for name in (PAIR, "best.safetensors"))
     return next((file for file in found if file.is_file()), path / "last.safetensors")

@@ -11,11 +11,9 @@ from typing import Any
 import torch
 
 from pathformer import __version__
-from pathformer.engine.storage import CARD
 from pathformer.errors import ConfigError
 from pathformer.evaluation.report import Report
 from pathformer.experiments import beside, first
-from pathformer.experiments.cards import card_of_run
 from pathformer.experiments.drawn import first_set, fresh_set, with_origins
 from pathformer.experiments.judge import rank_and_keep, rank_test, validation
 from pathformer.experiments.keep import START, seconds_before, start_folders
@@ -142,8 +140,6 @@ def _train_alone(
     if test and result.finished and "test" in sets.splits:
         with display.ranking(_RANKED) as told:
             reports = rank_test(run, model, result, sets, folder, told)
-    if result.finished:
-        (folder / CARD).write_text(card_of_run(result.best or result.last).markdown(), encoding="utf-8")
     return Outcome(result=result, reports=reports)
 
 
@@ -179,7 +175,6 @@ def _train_beside(
             for kind in beside.kinds(folder):
                 ranked, its = (pair, facts) if kind == "best" else beside.joined(run, folder, kind, place)
                 reports[kind] = rank_and_keep(run, ranked, material.sets, folder, kind, int(its["step"]), told)
-    (folder / CARD).write_text(card_of_run(file).markdown(), encoding="utf-8")
     best = None if report is None else file
     both = replace(result, seconds=result.seconds + after.seconds, best=best, best_mrr=mrr)
     return Outcome(result=both, reports=reports)
@@ -244,7 +239,7 @@ def start_anew(folder: Path) -> None:
     if not folder.is_dir():
         return
     with alone(folder):
-        for name in ("last.safetensors", "best.safetensors", beside.PAIR, LOG, CARD):
+        for name in ("last.safetensors", "best.safetensors", beside.PAIR, LOG):
             (folder / name).unlink(missing_ok=True)
         for pattern in ("tensorboard/events.out.tfevents.*", "test-*.json", "test-*.md"):
             for file in folder.glob(pattern):
