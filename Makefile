@@ -7,7 +7,7 @@ WORKERS ?= 2
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint types unit docs format bench clean
+.PHONY: help demo test quick golden gpu lint types unit docs format bench clean
 
 help:  ## show this list
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "make %-8s %s\n", $$1, $$2}'
@@ -16,6 +16,15 @@ demo: $(READY)  ## learn the bundled graph and ask it three questions, in about 
 	@$(BIN)/pathformer demo
 
 test: lint types unit docs  ## lint, types, tests and docs: the whole truth
+
+quick: $(READY)  ## lint, types and the tests that a change can break, in about a minute
+	@$(BIN)/python scripts/quick.py
+
+golden: $(READY)  ## rewrite the golden files (messages, snapshots) as they are today; then read the diff
+	GOLDEN=rewrite OMP_NUM_THREADS=1 $(BIN)/pytest -q tests/test_golden.py tests/test_snapshots.py
+
+gpu:  ## every test for a card, with the Python that is found (PYTHON=...); nothing is installed
+	PYTHONPATH=src $(PYTHON) -m pytest -m gpu
 
 lint: $(READY)
 	$(BIN)/ruff check .

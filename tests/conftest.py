@@ -98,6 +98,26 @@ def small_graph_triples() -> dict[str, list[tuple[str, str, str]]]:
     return {"train": ring + rest[:330], "valid": rest[330:370], "test": rest[370:410]}
 
 
+@pytest.fixture(scope="session")
+def films_engine(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of an engine over films; its model has seen next to nothing and nothing was measured."""
+    from support.engines import FILMS, tiny_engine  # not above: many tests need none of it
+
+    folder = tmp_path_factory.mktemp("films") / "films"
+    tiny_engine(FILMS, "films", out=folder)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def small_engine(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of an engine over a random graph, after six updates, its probabilities measured."""
+    from support.engines import random_triples, tiny_engine
+
+    folder = tmp_path_factory.mktemp("small") / "small"
+    tiny_engine(random_triples(), "small", out=folder)
+    return folder
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(
     item: pytest.Item, call: pytest.CallInfo[None]

@@ -1,0 +1,1 @@
+"""What several tests share: small graphs, tiny engines, strategies, toys, and golden files."""
