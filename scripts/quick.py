@@ -1,0 +1,159 @@
+"""Lint, types and the tests that a change can break, nearest first, in about a minute; what did not fit is named.
+
+    python scripts/quick.py [--seconds 60] [--list] [FILE ...]
+
+A change is what differs from where this branch left `main` (on `main`: from the last commit), or the FILEs. A test is
+as near as the number of imports between it and the change; a test called like the changed file comes first.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import os
+import subprocess
+import sys
+import time
+from collections import defaultdict
+from collections.abc import Generator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+ALWAYS = ("tests/test_layers.py", "tests/test_public.py")  # of any change in the package: they read all of it
+BESIDE = {"docs": "tests/test_docs.py", "README.md": "tests/test_docs.py", "tests/golden": "tests/test_golden.py"}
+
+
+def git(*arguments: str) -> list[str]:
+    """Returns the lines that git prints."""
+    return subprocess.run(["git", *arguments], capture_output=True, text=True, cwd=ROOT, check=True).stdout.splitlines()
+
+
+def changed_files() -> list[str]:
+    """Returns what differs from `main`, files that git does not know yet among them."""
+    since = git("merge-base", "main", "HEAD")[0]
+    return [*git("diff", "--name-only", since), *git("ls-files", "--others", "--exclude-standard")]
+
+
+def module_of(file: Path) -> str:
+    """The name under which a file is imported: `pathformer.kg.vocab`, `support.golden`."""
+    parts = file.relative_to(ROOT).with_suffix("").parts[1:]  # without src, tests, scripts
+    return ".".join(part for part in parts if part != "__init__")
+
+
+def imported_names(file: Path) -> set[str]:
+    """Everything that a file imports, inside functions too, and names that stand in it as text."""
+    found: set[str] = set()
+    for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            found.update(alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            found.update(f"{node.module}.{alias.name}" for alias in node.names)
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str) and node.value.startswith("pathformer."):
+            found.add(node.value)  # where the package's lazy names live, a name that a test patches
+    return found
+
+
+def importers() -> dict[Path, set[Path]]:
+    """Returns for each file those that import it; a test imports the `conftest.py` of the folders above it."""
+    files = [*ROOT.glob("src/**/*.py"), *ROOT.glob("tests/**/*.py")]
+    by_name = {module_of(file): file for file in files}
+    found: defaultdict[Path, set[Path]] = defaultdict(set)
+    for file in files:
+        for name in imported_names(file):
+            while name and name not in by_name:  # a function, a class: the module around it
+                name = name.rpartition(".")[0]
+            if name:
+                found[by_name[name]].add(file)
+        for folder in file.parents if file.name.startswith("test_") else ():
+            found[folder / "conftest.py"].add(file)
+    return found
+
+
+def nearest_tests(changed: list[str]) -> list[str]:
+    """The test files that a change can break, nearest first."""
+    names = {Path(name).stem.lstrip("_") for name in changed}
+    reached = {ROOT / name: 0 for name in changed if (ROOT / name).is_file()}
+    for room in {Path(name).parts[2] for name in changed if name.startswith("src/") and len(Path(name).parts) > 3}:
+        reached |= dict.fromkeys((ROOT / "tests" / room).rglob("test_*.py"), 1)  # registries are not imported by name
+    graph, front = importers(), list(reached)
+    while front:
+        file = front.pop(0)
+        if file.name == "conftest.py" and reached[file]:
+            continue  # its fixtures may use the change, most tests below it do not
+        for other in sorted(graph[file] - reached.keys()):
+            reached[other] = reached[file] + 1
+            front.append(other)
+    tests = {file.relative_to(ROOT).as_posix(): near for file, near in reached.items() if file.stem.startswith("test_")}
+    if any(name.startswith("src/") for name in changed):
+        tests |= dict.fromkeys(ALWAYS, 0)
+    tests |= {test: 0 for start, test in BESIDE.items() if any(name.startswith(start) for name in changed)}
+    mirrored = {test for test in tests if Path(test).stem.removeprefix("test_") in names}
+    return sorted(tests, key=lambda test: (test not in mirrored, tests[test], test))
+
+
+class Deadline:
+    """Stops the tests when the time is over, and knows which files were not finished."""
+
+    def __init__(self, end: float) -> None:
+        self.end = end
+        self.waiting: dict[str, int] = {}
+
+    def pytest_collection_finish(self, session: pytest.Session) -> None:
+        """Count the tests of each file."""
+        for item in session.items:
+            file = item.nodeid.partition("::")[0]
+            self.waiting[file] = self.waiting.get(file, 0) + 1
+
+    def pytest_runtest_logfinish(self, nodeid: str) -> None:
+        """One test less is waiting."""
+        self.waiting[nodeid.partition("::")[0]] -= 1
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_protocol(self, item: pytest.Item) -> Generator[None, object, object]:
+        """No further test begins after the end."""
+        done = yield
+        if time.monotonic() > self.end:
+            item.session.shouldstop = "the minute is over"
+        return done
+
+
+def main() -> int:
+    """Check a change; the exit code is 0 where nothing is wrong."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("files", nargs="*")
+    parser.add_argument("--seconds", type=float, default=60.0)
+    parser.add_argument("--list", action="store_true", help="name the tests and stop")
+    options = parser.parse_args()
+    end = time.monotonic() + options.seconds
+    os.chdir(ROOT)
+    changed = options.files or changed_files()
+    tests = nearest_tests(changed)
+    if options.list:
+        print("\n".join(tests))
+        return 0
+    print(f"{len(changed)} files changed, {len(tests)} test files can see it", flush=True)
+    scripts = Path(sys.executable).parent
+    sources = [name for name in changed if name.startswith("src/") and name.endswith(".py") and Path(name).is_file()]
+    checks = [
+        ["ruff", "check", "."],
+        ["ruff", "format", "--check", "--quiet", "."],
+        *([["mypy", *sources]] if sources else []),
+    ]
+    for name, *rest in checks:
+        if subprocess.run([scripts / name, *rest], check=False).returncode:
+            return 1
+    if not tests:
+        return 0
+    os.environ.setdefault("OMP_NUM_THREADS", "1")
+    deadline = Deadline(end)
+    code = pytest.main(["-q", "-x", "-p", "no:cacheprovider", *tests], plugins=[deadline])
+    left = [file for file, count in deadline.waiting.items() if count > 0]
+    if left:
+        print(f"not finished, {len(left)} of {len(tests)} files; `make test` runs them:", *left, sep="\n  ")
+    return int(code) if code not in (0, 2) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
