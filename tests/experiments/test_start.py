@@ -16,7 +16,6 @@ from pathformer.experiments.keep import seconds_before
 from pathformer.experiments.run import Outcome, start_anew, train_run
 from pathformer.experiments.settings import read_run
 from pathformer.models.complex import ComplEx
-from pathformer.spaces.hermitian import side_by_side
 from pathformer.training import checkpoint
 from pathformer.training.display import Display
 
@@ -117,52 +116,6 @@ def test_how_long_it_took_is_known_where_it_is_not_to_be_found(
     assert checkpoint.read_facts(tmp_path / "plain/last.safetensors")["before"] == 0.0
 
 
-def test_several_of_other_seeds_may_be_trained_first_and_stand_side_by_side(folder: Path, tmp_path: Path) -> None:
-    base = ["model.dim=32", "model.space=hermitian", "model.base=expected", "training.update.table_rate=0.0"]
-    several = [*base, f"start={folder / 'links.toml'}", "start_members=2", "training.seed=3"]
-    shown = io.StringIO()
-    train(folder, tmp_path / "run", *several, display=Display(Console(file=shown, width=200)))
-    assert re.search(r"first .*links\.toml, 2 of 2: the tables start", shown.getvalue())
-    first = [tmp_path / "run" / name for name in ("start", "start-2")]
-    settings = [checkpoint.read_facts(place / "best.safetensors")["settings"] for place in first]
-    assert [each["training"]["seed"] for each in settings] == [6, 7]
-    ours = tables(tmp_path / "run/last.safetensors")
-    assert torch.equal(ours, side_by_side([tables(place / "last.safetensors") for place in first]))
-
-    named = f"start={first[0]},{first[1]}"
-    train(folder, tmp_path / "again", *base, named, "training.seed=3")
-    assert torch.equal(tables(tmp_path / "again/last.safetensors"), ours)
-    took = [seconds_before(tmp_path / run, start, members) for run, start, members in (
-        ("run", str(folder / "links.toml"), 2), ("again", named.removeprefix("start="), 1)
-    )]  # fmt: skip
-    assert took[0] == took[1]
-    assert took[0] is not None
-    with pytest.raises(ConfigError, match=r"start=.*: there is no .*start-3"):
-        train(folder, tmp_path / "none", *base, f"{named}-3".replace("start-2-3", "start-3"))
-    with pytest.raises(ConfigError, match="start_members is for a run that is trained first"):
-        train(folder, tmp_path / "none", *base, named, "start_members=2")
-    start_anew(tmp_path / "run")
-    assert not list((tmp_path / "run").rglob("*.safetensors"))
-
-
-def test_one_of_several_that_is_cut_is_continued_and_the_run_ends_with_the_same_bits(
-    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    several = ["model.dim=32", "model.space=hermitian", f"start={folder / 'links.toml'}", "start_members=2"]
-    train(folder, tmp_path / "whole", *several)
-    cut, ended = toy.interrupt(monkeypatch, {20}), []
-    for after in (7, 5, None):  # Ctrl-C in the first one, then in the second, then in the run itself
-        ended.append(train(folder, tmp_path / "cut", *several).result)
-        assert [(tmp_path / "cut" / name).exists() for name in ("start-2", "last.safetensors")] == [
-            len(ended) > 1,
-            len(ended) > 2,
-        ]
-        cut |= set() if after is None else {after}
-    ended.append(train(folder, tmp_path / "cut", *several).result)
-    assert [(result.finished, result.step) for result in ended] == [(False, 20), (False, 7), (False, 5), (True, 12)]
-    assert torch.equal(*(tables(tmp_path / name / "last.safetensors") for name in ("whole", "cut")))
-
-
 def test_one_whose_rows_are_to_be_kept_is_as_wide_as_the_model(folder: Path, tmp_path: Path) -> None:
     kept = ["model.dim=8", "model.space=hermitian", "training.update.table_rate=0.0"]
     links, told = (
@@ -175,22 +128,6 @@ def test_one_whose_rows_are_to_be_kept_is_as_wide_as_the_model(folder: Path, tmp
     assert train(folder, tmp_path / "moved", links, *kept[:2]).result.finished  # tables that move learn again
     with pytest.raises(ConfigError, match=told):
         train(folder, tmp_path / "again", f"start={tmp_path / 'moved/start'}", *kept)
-
-
-def test_several_that_do_not_fit_are_refused_before_any_is_trained(folder: Path, tmp_path: Path) -> None:
-    links = [f"start={folder / 'links.toml'}", "start_members=2"]
-    for settings in (["model.dim=32"], ["model.dim=16", "model.space=hermitian"]):
-        with pytest.raises(
-            ConfigError, match=r"they are 32 numbers wide; set model\.space=hermitian and model\.dim=32"
-        ):
-            train(folder, tmp_path / "run", *links, *settings)
-    other = LINKS.format(graph=folder / "graph").replace('"complex"', '"gqe"').replace("model.rank", "model.dim")
-    (tmp_path / "gqe.toml").write_text(other)
-    with pytest.raises(ConfigError, match="start_members 2 is for runs of the method complex, not gqe"):
-        train(folder, tmp_path / "run", f"start={tmp_path / 'gqe.toml'}", "start_members=2")
-    assert not (tmp_path / "run/start").exists()
-    with pytest.raises(ConfigError, match="start_members is at least 1"):
-        read_run("fast-fb15k-237", ["start_members=0"])
 
 
 def test_another_graph_is_no_start(folder: Path, tmp_path: Path) -> None:

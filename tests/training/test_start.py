@@ -8,14 +8,13 @@ import training_toy as toy
 
 from pathformer.errors import CheckpointError
 from pathformer.evaluation.evaluate import ModelRanker, evaluate
-from pathformer.models import Batch, Model, build
-from pathformer.plan import Block, build_layout
+from pathformer.models import Model, build
 from pathformer.query.structures import STRUCTURES
 from pathformer.symbolic.pairs import GraphPair
 from pathformer.symbolic.sample import sample
 from pathformer.training.data import TrainingSet
 from pathformer.training.options import StepConfig
-from pathformer.training.start import as_one, mapped, start_tables
+from pathformer.training.start import mapped, start_tables
 from pathformer.training.step import TrainingStep
 
 
@@ -109,22 +108,3 @@ def test_chains_of_a_link_predictor_answer_what_was_never_trained() -> None:
 def test_another_graph_is_refused() -> None:
     with pytest.raises(CheckpointError, match="30 entities and 6 relations cannot start from one of 31 and 6"):
         start_tables(pathformer(16), source(31))
-
-
-def test_several_link_predictors_as_one_have_the_mean_of_their_scores() -> None:
-    members = [source(), source(rank=5, seed=2), source(seed=3)]
-    joined = as_one(members)
-    assert joined.config.rank == 21
-    links = torch.tensor([[4, 1], [7, 5], [0, 0]])
-    batch = Batch.of(build_layout([Block(STRUCTURES["1p"], len(links))], "dnf"), torch.device("cpu"))
-    each = [scores(member, batch, links) for member in (joined, *members)]
-    torch.testing.assert_close(each[0], sum(each[1:]) / 3)
-    assert as_one(members[:1]) is members[0]
-    for others in ([source(), source(29)], [source(), pathformer(16)]):
-        with pytest.raises(CheckpointError, match="several models of `complex`, of one graph"):
-            as_one(others)
-
-
-def scores(model: Model, batch: Batch, links: torch.Tensor) -> torch.Tensor:
-    """Of every entity for every link: (3, N)."""
-    return -model.space.distance_to_all(model.encode(batch, links.flatten()), model.entities.weight).detach()

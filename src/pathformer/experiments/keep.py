@@ -34,7 +34,6 @@ __all__ = [
     "record_of",
     "run_of",
     "seconds_before",
-    "start_folders",
     "trained_on",
 ]
 
@@ -119,35 +118,29 @@ def curve_of(log: Sequence[Mapping[str, float]]) -> list[dict[str, float]]:
     ]
 
 
-def start_folders(folder: Path, members: int = 1) -> list[Path]:
-    """Where a run keeps those that it starts from: `start`, `start-2`, ..."""
-    return [folder / (START if number == 0 else f"{START}-{number + 1}") for number in range(members)]
-
-
-def seconds_before(folder: Path, start: str, members: int = 1) -> float | None:
-    """How long the runs were trained that this one's tables start from: in its own folder, or wherever `start` is."""
+def seconds_before(folder: Path, start: str) -> float | None:
+    """How long the run was trained that this one's tables start from: in its own folder, or wherever `start` is."""
     if not start:
         return 0.0
-    own = [place / "last.safetensors" for place in start_folders(folder, members)]
-    for files in (own, first.checkpoints(start)):
-        if files and all(file.is_file() for file in files):
-            return round(sum(float(checkpoint.read_facts(file)["seconds"]) for file in files), 1)
+    for file in (folder / START / "last.safetensors", first.checkpoint_of(start)):
+        if file is not None and file.is_file():
+            return round(float(checkpoint.read_facts(file)["seconds"]), 1)
     last = folder / "last.safetensors"  # noted when its training began: a path may be one from another folder, or gone
     return checkpoint.read_facts(last).get("before") if last.is_file() else None
 
 
 def before_all(folder: Path, run: Run) -> float | None:
     """The same of a run and of the one that is trained after it, whose points stand beside its own."""
-    own = seconds_before(folder, run.start, run.start_members)
+    own = seconds_before(folder, run.start)
     try:
         other = kept_second(run, folder)
     except ConfigError:  # its file and its folder are elsewhere
         return None
     if other is None or not other.start:
         return own
-    if other.start == run.start and first.checkpoints(run.start):
+    if other.start == run.start and first.checkpoint_of(run.start):
         return own  # trained once for both
-    theirs = seconds_before(folder / BESIDE, other.start, other.start_members)
+    theirs = seconds_before(folder / BESIDE, other.start)
     return None if own is None or theirs is None else round(own + theirs, 1)
 
 

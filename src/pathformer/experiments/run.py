@@ -16,7 +16,7 @@ from pathformer.evaluation.report import Report
 from pathformer.experiments import beside, first
 from pathformer.experiments.drawn import first_set, fresh_set, with_origins
 from pathformer.experiments.judge import rank_and_keep, rank_test, validation
-from pathformer.experiments.keep import START, seconds_before, start_folders
+from pathformer.experiments.keep import START, seconds_before
 from pathformer.experiments.machine import commit, device_facts
 from pathformer.experiments.queries import QuerySets, query_sets
 from pathformer.experiments.refuse import check_graph, check_method, check_settings
@@ -34,7 +34,7 @@ from pathformer.training.fresh import ROOM
 from pathformer.training.lock import alone
 from pathformer.training.logs import LOG
 from pathformer.training.loop import Result, Task, train
-from pathformer.training.start import as_one, start_tables
+from pathformer.training.start import start_tables
 from pathformer.words import counted
 
 __all__ = [
@@ -111,10 +111,10 @@ def _train_alone(
     (folder / "settings.toml").write_text(to_toml(run), encoding="utf-8")
     model = new_model(run, kg, place)
     if run.start and not (folder / "last.safetensors").is_file():
-        firsts = _firsts(run, folder, Material(kg, sets), str(place), display)
-        if not firsts[-1].finished:
-            return Outcome(result=firsts[-1], reports={})
-        start_tables(model, as_one([_source(before.last, kg, place) for before in firsts]), run.training.seed)
+        before = _first(run, folder, Material(kg, sets), str(place), display)
+        if not before.finished:
+            return Outcome(result=before, reports={})
+        start_tables(model, _source(before.last, kg, place), run.training.seed)
     task = Task(
         model=model,
         data=training_set(run, Material(kg, sets), place),
@@ -122,7 +122,7 @@ def _train_alone(
             **_facts(run, kg, sets),
             "machine": device_facts(place),
             "commit": commit(),
-            "before": seconds_before(folder, run.start, run.start_members),
+            "before": seconds_before(folder, run.start),
         },
         validate=validation(run, model, sets) if "valid" in sets.splits else None,
         draw=partial(fresh_set, run, kg, sets["train"]) if run.training.fresh else None,
@@ -180,22 +180,15 @@ def _train_beside(
     return Outcome(result=both, reports=reports)
 
 
-def _firsts(run: Run, folder: Path, material: Material, device: str, display: Display) -> list[Result]:
-    """What a run starts from: checkpoints that are there, or a run that is trained first in `folder`, once or with
-    several seeds; those after one that was cut are not begun.
-    """
+def _first(run: Run, folder: Path, material: Material, device: str, display: Display) -> Result:
+    """What a run starts from: a checkpoint that is there, or a run that is trained first in `folder`."""
     if found := first.there(run):
         return found
-    results: list[Result] = []
-    for before, place in zip(first.members(run), start_folders(folder, run.start_members), strict=True):
-        which = f", {len(results) + 1} of {run.start_members}" if run.start_members > 1 else ""
-        display.say(f"first {run.start}{which}: the tables start from what it learns")
-        sets = material.sets.only(train=before.trained_structures, other=before.evaluated_structures)
-        own = Material(material.kg, sets)
-        results.append(train_run(before, place, device=device, test=False, display=display, material=own).result)
-        if not results[-1].finished:
-            break
-    return results
+    before = first.first_run(run)
+    display.say(f"first {run.start}: the tables start from what it learns")
+    sets = material.sets.only(train=before.trained_structures, other=before.evaluated_structures)
+    own = Material(material.kg, sets)
+    return train_run(before, folder / START, device=device, test=False, display=display, material=own).result
 
 
 def _source(path: Path, kg: KnowledgeGraph, device: torch.device) -> Model:
@@ -244,7 +237,7 @@ def start_anew(folder: Path) -> None:
         for pattern in ("tensorboard/events.out.tfevents.*", "test-*.json", "test-*.md"):
             for file in folder.glob(pattern):
                 file.unlink()
-        for another in (folder / START, *folder.glob(f"{START}-*"), folder / beside.BESIDE):
+        for another in (folder / START, folder / beside.BESIDE):
             start_anew(another)
 
 

@@ -49,9 +49,8 @@ class Run:
     queries: str = "betae"
     trained: Literal["links", "epfo", "efol"] = "epfo"  # "EPFO figures come from the EPFO-trained model" (section V-A)
     method: str = "pathformer"
-    start: str = ""  # a checkpoint (several: a,b), or a run trained first, whose tables this one's start from; ours
+    start: str = ""  # a checkpoint, or a run trained first, whose tables this one's start from; ours
     start_minutes: float | None = None  # of a run that is trained first, in place of its own
-    start_members: int = 1  # so many of them, each of another seed, side by side as one
     beside: str = ""  # a run trained after this one, whose points stand beside its own: see `beside`; ours
     beside_settings: tuple[str, ...] = ()  # of that run, key=value
     beside_weight: float = 0.6  # what its distances count
@@ -61,8 +60,6 @@ class Run:
     paper: Paper = field(default_factory=Paper)
 
     def __post_init__(self) -> None:
-        if self.start_members < 1:
-            raise ValueError("start_members is at least 1")
         if not 0.0 < self.beside_weight < float("inf"):
             raise ValueError(f"beside_weight {self.beside_weight} is not above 0, or has no end")
 

@@ -8,14 +8,13 @@ A distance below zero is nothing special: what counts is which entity is nearer.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 
 import torch
 from torch import Tensor
 
 from pathformer.spaces._derived import Bilinear
 
-__all__ = ["SPACE", "Hermitian", "between", "conjugate", "cubes", "multiply", "side_by_side"]
+__all__ = ["SPACE", "Hermitian", "between", "conjugate", "cubes", "multiply"]
 
 
 class Hermitian(Bilinear):
@@ -57,12 +56,6 @@ def conjugate(rows: Tensor) -> Tensor:
     """(..., 2 r) -> (..., 2 r)."""
     real, imaginary = rows.chunk(2, dim=-1)
     return torch.cat([real, -imaginary], dim=-1)
-
-
-def side_by_side(rows: Sequence[Tensor]) -> Tensor:
-    """Several vectors as one, whose inner products are the sums of theirs: (..., 2 r_1), ... -> (..., 2 r)."""
-    halves = zip(*(row.chunk(2, dim=-1) for row in rows), strict=True)
-    return torch.cat([part for half in halves for part in half], dim=-1)
 
 
 def between(heads: Tensor, tails: Tensor) -> Tensor:

@@ -7,25 +7,20 @@ that inner products between rows stay as near as m numbers allow (Eckart and You
 at random, so that no column of the result means more than another. All is scaled to the size that the table had.
 
 Where both models measure by the same inner product of complex numbers and are as wide, rows are copied as they are: a
-query that is the product of its start and its relation then has the score that the source gives it. Several such
-sources stand side by side as one, whose scores are the mean of theirs.
+query that is the product of its start and its relation then has the score that the source gives it.
 """
 
 from __future__ import annotations
-
-from collections.abc import Sequence
 
 import torch
 from torch import Tensor
 
 from pathformer.errors import CheckpointError
 from pathformer.models import Model
-from pathformer.models.complex import ComplEx
-from pathformer.models.complex import Config as ComplExConfig
 from pathformer.nn.table import Table
-from pathformer.spaces.hermitian import Hermitian, side_by_side
+from pathformer.spaces.hermitian import Hermitian
 
-__all__ = ["as_one", "mapped", "start_tables"]
+__all__ = ["mapped", "start_tables"]
 
 
 @torch.no_grad()
@@ -50,26 +45,6 @@ def start_tables(model: Model, source: Model, seed: int = 0) -> None:
                 continue
             size = ours.weight.square().mean().sqrt()
             ours.weight[: len(rows)] = size * mapped(rows, ours.weight.shape[1], chance).to(ours.weight)
-
-
-@torch.no_grad()
-def as_one(sources: Sequence[Model]) -> Model:
-    """Link predictors of ranks r_1, r_2, ... as one of rank r_1 + r_2 + ..., whose scores are the mean of theirs.
-
-    Each errs in its own way, and the mean less: on NELL995 paths and forks of links alone have 29.5 with two seeds,
-    with either of them 29.2 and 29.4. What is learned on top gains 0.1 or nothing (docs/recipe.md).
-    """
-    if len(sources) == 1:
-        return sources[0]
-    sizes = {(source.entity_count, source.relation_count) for source in sources}
-    if len(sizes) > 1 or not all(isinstance(source, ComplEx) for source in sources):
-        raise CheckpointError("only several models of `complex`, of one graph, can be started from at once")
-    ours = [source for source in sources if isinstance(source, ComplEx)]
-    rank = sum(source.config.rank for source in ours)
-    joined = ComplEx(ComplExConfig(rank=rank), *sizes.pop()).to(ours[0].entities.weight.device)
-    joined.entities.weight.copy_(side_by_side([source.entities.weight for source in ours]))
-    joined.operators.weight.copy_(side_by_side([source.operators.weight for source in ours]) / len(ours))
-    return joined
 
 
 def mapped(rows: Tensor, columns: int, chance: torch.Generator) -> Tensor:

@@ -101,10 +101,7 @@ def setting_words(key: str, value: object) -> str:
 def _trained(record: Record) -> str:
     """How long, and what came before: `5 min of training each by the clock`."""
     clock = "" if record.minutes is None else " by the clock"
-    named = str(record.settings.get("start", "")).split(",")  # those that were trained already
-    members = max(record.settings.get("start_members", 1), len(named))
-    what = "a link predictor" if members == 1 else f"{members} link predictors"
-    first = f" after {record.before:.0f} s of {what}" if record.before else ""
+    first = f" after {record.before:.0f} s of a link predictor" if record.before else ""
     return f"{record.budget} of training each{clock}{first}"
 
 
