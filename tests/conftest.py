@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib.util
 import os
 import sys
@@ -12,14 +13,23 @@ from types import ModuleType
 
 import numpy as np
 import pytest
-from hypothesis import settings
 
 ROOT = Path(__file__).resolve().parents[1]
 
-# No deadline: the first example of a test may compile. `ci` repeats the same examples, so that a failure is a change's.
-settings.register_profile("default", deadline=None)
-settings.register_profile("ci", deadline=None, derandomize=True)
-settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
+with contextlib.suppress(ImportError):  # a machine that only trains may lack it
+    from hypothesis import settings
+
+    # No deadline: the first example of a test may compile. `ci` repeats the same examples: a failure is a change's.
+    settings.register_profile("default", deadline=None)
+    settings.register_profile("ci", deadline=None, derandomize=True)
+    settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """With `-m gpu` only files that have such tests are imported: the others may need what a training machine lacks."""
+    if config.option.markexpr == "gpu" and collection_path.suffix == ".py":
+        return "mark.gpu" not in collection_path.read_text(encoding="utf-8") or None
+    return None
 
 
 @pytest.fixture(scope="session")
