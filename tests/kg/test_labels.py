@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from pathformer.errors import GraphFileError, InputError
+from pathformer.errors import InputError
 from pathformer.kg.knowledge import KnowledgeGraph
 from pathformer.kg.names import Names
 
@@ -87,26 +87,3 @@ def test_labels_can_be_given_to_a_saved_graph(tmp_path: Path) -> None:
     again = KnowledgeGraph.read(tmp_path / "saved", names=tmp_path / "names.tsv")
     assert labels(again) == labels(graph)
     assert again.graph().edges == 4
-
-
-@pytest.mark.parametrize(
-    ("name", "content", "options", "message"),
-    [
-        ("names.tsv", "", {}, "names.tsv: the file is empty"),
-        ("names.tsv", "Q1\tone\nQ2\n", {}, "names.tsv:2: 1 column, expected 2"),
-        ("names.tsv", "name\nQ1\n", {}, "names.tsv:1: 1 column, expected a name and a label: choose two by name or"),
-        ("names.tsv", "Q1\tone\n\ttwo\n", {}, "names.tsv:2: the name or label is empty"),
-        ("names.tsv", b"Q1\tone\nQ2\t\xff\n", {}, "names.tsv:2: the name or label is not text in the file's encoding"),
-        ("names.tsv", "Q1\ta\tb\n", {}, "names.tsv:1: 3 columns, expected a name and a label: choose two by name or"),
-        ("names.tsv", "Q7\tone\n", {}, "names.tsv: it labels nothing of the graph, which has names such as 'Q1'"),
-        ("names.tsv", "a\tb\n", {"names_columns": ["a", "c"]}, "names.tsv:1: no column 'c'"),
-        ("names.tsv", "a\tb\n", {"names_columns": [1]}, "names.tsv: 1 columns are chosen, expected 2: name, label"),
-        ("names.json", "{", {}, "names.json:1: not JSON ("),
-        ("names.json", "[1]", {}, "names.json: expected a JSON object of names and labels"),
-        ("names.json", '{"Q1": 1}', {}, "names.json: the label of 'Q1' is 1, expected text"),
-    ],
-)
-def test_bad_files(name: str, content: str | bytes, options: dict[str, Any], message: str, tmp_path: Path) -> None:
-    with pytest.raises(GraphFileError) as caught:
-        read(tmp_path, content, name, **options)
-    assert str(caught.value).startswith(f"{tmp_path}/{message}")

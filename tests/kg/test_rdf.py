@@ -85,49 +85,6 @@ def test_more_than_one_batch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     assert graph.report.labels == 3
 
 
-@pytest.mark.parametrize(
-    ("name", "content", "message"),
-    [
-        (
-            "x.nt",
-            "<http://e/a> <http://e/r> <http://e/b> .\nbroken\n",
-            "x.nt:2: The subject of a triple must be an IRI",
-        ),
-        ("x.nt", b'<http://e/a> <http://e/r> "\xff" .\n', "x.nt:1: not UTF-8 text: say which encoding it is with "),
-        ("x.nt", f"{FACT}<http://e/a> <http://e/r>\n <http://e/b> .\n", f"x.nt:2: {CUT}"),
-        ("x.nt", '<http://e/a> <http://e/r> "two\nlines" .\n', f"x.nt:1: {CUT}"),
-        (
-            "x.nt",
-            "<http://e/a> <http://e/r> <http://e/b> .\n<http://e/a> <http://e/r> <http://e/b>\n# next\n"
-            "<http://e/b> <http://e/r> <http://e/b> .\n",
-            "x.nt:2: Triples must be followed by a dot",
-        ),
-        ("x.ttl", "@prefix : <http://e/> .\n:a :r :b .\n:a y:r :b .\n", "x.ttl:3: The prefix y: has not been declared"),
-        ("x.ttl", "@prefix : <http://e/> .\n:a :r", "x.ttl:2: Unexpected end"),
-        ("x.ttl", "<a> <b> <c> .", "x.ttl:1: No scheme found in an absolute IRI"),
-        ("x.ttl", "# nothing\n", "x.ttl: the file holds no triples"),
-        (
-            "x.nt",
-            '<http://e/a> <http://e/r> "1" .\n',
-            "x.nt: the file holds no triples: 1 RDF literal was left out; keep su",
-        ),
-        (
-            "x.ttl",
-            '<http://e/a> <http://e/r> 1, "b" .',
-            "x.ttl: the file holds no triples: 2 RDF literals were left out; keep such with --literals (literals=True)",
-        ),
-        ("x.nt", "", "x.nt: the file is empty"),
-    ],
-)
-def test_bad_rdf_is_one_sentence_with_file_and_line(
-    name: str, content: str | bytes, message: str, tmp_path: Path
-) -> None:
-    with pytest.raises(GraphFileError) as caught:
-        read(tmp_path, content, name)
-    assert str(caught.value).startswith(f"{tmp_path}/{message}")
-    assert "\n" not in str(caught.value)
-
-
 LABEL = '<http://e/a> <http://www.w3.org/2000/01/rdf-schema#label> "an A" .\n'
 
 

@@ -106,31 +106,6 @@ def test_we_read_what_an_engine_reads(pattern, edges):
     assert our_answers(text, edges) == engine_answers(text, edges)
 
 
-SCOPE = [
-    (":e0 :r0 ?x FILTER NOT EXISTS { :e1 :r1 ?y }", "FILTER NOT EXISTS shares no variable with the group"),
-    (":e0 :r0 ?v . ?v :r1 ?x { FILTER NOT EXISTS { :e1 :r1 ?v } }", "Move it into the group that binds them"),
-    (
-        "{ :e0 :r0 ?v . ?v :r1 ?x } UNION { :e1 :r1 ?x } FILTER NOT EXISTS { :e2 :r2 ?v . ?v :r0 ?x }",
-        "?v is bound by only one side of a UNION before FILTER NOT EXISTS",
-    ),
-    (
-        "{ :e0 :r0 ?v . ?v :r1 ?x } UNION { :e1 :r1 ?x } MINUS { :e2 :r2 ?v . ?v :r0 ?x }",
-        "?v is bound by only one side of a UNION before MINUS",
-    ),
-    (
-        ":e0 :r0 ?x MINUS { :e1 :r0 ?u { ?u :r1 ?x } UNION { ?u :r1 :e2 } }",
-        "?x is bound by only one side of a UNION inside MINUS: write two MINUS instead",
-    ),
-]
-
-
-@pytest.mark.parametrize(("pattern", "message"), SCOPE)
-def test_what_sparql_would_read_otherwise_is_refused(pattern, message):
-    with pytest.raises(ScopeError) as caught:
-        parse(f"SELECT ?x WHERE {{ {pattern} }}")
-    assert message in str(caught.value)
-
-
 @pytest.mark.parametrize("denied", [":b :s :c", ":b :s :c . :c :s|:r :b", "{ :b :s :c } UNION { :b :r :c }"])
 def test_not_exists_without_a_variable_is_told_so(denied):
     with pytest.raises(FreeVariableError, match=r"^FILTER NOT EXISTS holds no variable: .* leave it out$"):
@@ -146,54 +121,85 @@ def test_not_exists_and_minus_mean_the_same_where_they_share_a_variable():
     assert same(parse("SELECT ?x { :a :r ?x MINUS { :b :s ?y } }"), parse_any("?x : r(a, ?x)"))
 
 
+SCOPE = [
+    ":e0 :r0 ?x FILTER NOT EXISTS { :e1 :r1 ?y }",
+    ":e0 :r0 ?v . ?v :r1 ?x { FILTER NOT EXISTS { :e1 :r1 ?v } }",
+    "{ :e0 :r0 ?v . ?v :r1 ?x } UNION { :e1 :r1 ?x } FILTER NOT EXISTS { :e2 :r2 ?v . ?v :r0 ?x }",
+    "{ :e0 :r0 ?v . ?v :r1 ?x } UNION { :e1 :r1 ?x } MINUS { :e2 :r2 ?v . ?v :r0 ?x }",
+    ":e0 :r0 ?x MINUS { :e1 :r0 ?u { ?u :r1 ?x } UNION { ?u :r1 :e2 } }",
+]
+WRONG = [
+    ":O'Brien :in ?x",
+    ":a&b :in ?x",
+    ":a(b) :in ?x",
+    "Town :in ?x",
+    "?x :in Town",
+    "?x in :b . ?x near :b",
+    ":a near ?x",
+    "?x :in :b . :a near ?x ; :in :b",
+    ":New York :in/:of ?x",
+    ":b :in ?x ; :lies in ?x",
+    "?x :in :b FILTR NOT EXISTS { ?x :in :c }",
+    "?x :in 3 . :b :in ?x ! :c",
+    "?x :in :Town. ?x :in :b UNION",
+    "?x a :Town :b",
+    "?x :in :b FILTER(BOUND(?x) && STRLEN(?x) > 3",
+    '?x :in "Town"@en-GB . :b',
+    r'?x :in "the \"old\" town" . :b',
+    '?x :in """the old\n"town" """ . :b',
+    '?x :in "Town"@en . Town :in ?x',
+]
 REFUSED = [
-    ("ASK { :a :r ?x }", "ASK"),
-    ("CONSTRUCT { :a :r ?x } WHERE { :a :r ?x }", "CONSTRUCT"),
-    ("DESCRIBE ?x { :a :r ?x }", "DESCRIBE"),
-    ("INSERT DATA { :a :r :b }", "INSERT"),
-    ("SELECT * { :a :r ?x }", "SELECT *"),
-    ("SELECT ?x ?y { :a :r ?x }", "SELECT of 2 variables"),
-    ("SELECT (COUNT(?x) AS ?n) { :a :r ?x }", "an expression or aggregate in SELECT"),
-    ("SELECT REDUCED ?x { :a :r ?x }", "REDUCED"),
-    ("SELECT ?x FROM <urn:g> { :a :r ?x }", "FROM"),
-    ("SELECT ?x { :a :r ?x } GROUP BY ?x", "GROUP BY"),
-    ("SELECT ?x { :a :r ?x } HAVING (COUNT(?x) > 1)", "HAVING"),
-    ("SELECT ?x { :a :r ?x } ORDER BY ?x", "ORDER BY"),
-    ("SELECT ?x { :a :r ?x } OFFSET 3", "OFFSET"),
-    ("SELECT ?x { :a :r ?x } VALUES ?x { :b }", "VALUES"),
-    ("SELECT ?x { :a :r ?x VALUES ?x { :b } }", "VALUES"),
-    ("SELECT ?x { :a :r ?x OPTIONAL { :b :s ?x } }", "OPTIONAL"),
-    ("SELECT ?x { :a :r ?x BIND (1 AS ?y) }", "BIND"),
-    ("SELECT ?x { GRAPH :g { :a :r ?x } }", "GRAPH"),
-    ("SELECT ?x { SERVICE <urn:s> { :a :r ?x } }", "SERVICE"),
-    ("SELECT ?x { { SELECT ?x { :a :r ?x } } }", "a subquery"),
-    ("SELECT ?x { :a :r ?x FILTER EXISTS { :b :s ?x } }", "FILTER EXISTS"),
-    ("SELECT ?x { :a :r ?x FILTER (?x = :b) }", "FILTER with a comparison"),
-    ("SELECT ?x { :a :r ?x FILTER (!BOUND(?x)) }", "FILTER with '!'"),
-    ("SELECT ?x { :a :r ?x FILTER (?x = :b || ?x = :c) }", "FILTER with '||'"),
-    ("SELECT ?x { :a :r ?x FILTER REGEX(?x, 'b') }", "FILTER with REGEX"),
-    ("SELECT ?x { :a :r* ?x }", "the property path '*'"),
-    ("SELECT ?x { :a :r+ ?x }", "the property path '+'"),
-    ("SELECT ?x { :a :r? ?x }", "the property path '?'"),
-    ("SELECT ?x { :a !:r ?x }", "the property path '!'"),
-    ("SELECT ?x { :a ?p ?x }", "the variable ?p in place of a relation"),
-    ("SELECT ?x { ?x :r 5 }", 'the literal "5"'),
-    ("SELECT ?x { ?x :r 'b'@en }", 'the literal "b"@en'),
-    ("SELECT ?x { { :a :r ?x } UNION { } }", "an empty side of UNION"),
-    ("SELECT ?x { :a :r ?x FILTER NOT EXISTS { } }", "FILTER NOT EXISTS { }"),
-    (
-        "SELECT ?x { :a :r ?x FILTER NOT EXISTS { :b :s ?x MINUS { :c :t ?x } } }",
-        "MINUS over variables that come from outside the FILTER NOT EXISTS around it",
-    ),
+    "ASK { :a :r ?x }",
+    "CONSTRUCT { :a :r ?x } WHERE { :a :r ?x }",
+    "DESCRIBE ?x { :a :r ?x }",
+    "INSERT DATA { :a :r :b }",
+    "SELECT * { :a :r ?x }",
+    "SELECT ?x ?y { :a :r ?x }",
+    "SELECT (COUNT(?x) AS ?n) { :a :r ?x }",
+    "SELECT REDUCED ?x { :a :r ?x }",
+    "SELECT ?x FROM <urn:g> { :a :r ?x }",
+    "SELECT ?x { :a :r ?x } GROUP BY ?x",
+    "SELECT ?x { :a :r ?x } HAVING (COUNT(?x) > 1)",
+    "SELECT ?x { :a :r ?x } ORDER BY ?x",
+    "SELECT ?x { :a :r ?x } OFFSET 3",
+    "SELECT ?x { :a :r ?x } VALUES ?x { :b }",
+    "SELECT ?x { :a :r ?x VALUES ?x { :b } }",
+    "SELECT ?x { :a :r ?x OPTIONAL { :b :s ?x } }",
+    "SELECT ?x { :a :r ?x BIND (1 AS ?y) }",
+    "SELECT ?x { GRAPH :g { :a :r ?x } }",
+    "SELECT ?x { SERVICE <urn:s> { :a :r ?x } }",
+    "SELECT ?x { { SELECT ?x { :a :r ?x } } }",
+    "SELECT ?x { :a :r ?x FILTER EXISTS { :b :s ?x } }",
+    "SELECT ?x { :a :r ?x FILTER (?x = :b) }",
+    "SELECT ?x { :a :r ?x FILTER (!BOUND(?x)) }",
+    "SELECT ?x { :a :r ?x FILTER (?x = :b || ?x = :c) }",
+    "SELECT ?x { :a :r ?x FILTER REGEX(?x, 'b') }",
+    "SELECT ?x { :a :r* ?x }",
+    "SELECT ?x { :a :r+ ?x }",
+    "SELECT ?x { :a :r? ?x }",
+    "SELECT ?x { :a !:r ?x }",
+    "SELECT ?x { :a ?p ?x }",
+    "SELECT ?x { ?x :r 5 }",
+    "SELECT ?x { ?x :r 'b'@en }",
+    "SELECT ?x { { :a :r ?x } UNION { } }",
+    "SELECT ?x { :a :r ?x FILTER NOT EXISTS { } }",
+    "SELECT ?x { :a :r ?x FILTER NOT EXISTS { :b :s ?x MINUS { :c :t ?x } } }",
 ]
 
 
-@pytest.mark.parametrize(("text", "construct"), REFUSED)
-def test_everything_else_is_refused_by_name(text, construct):
-    with pytest.raises(UnsupportedQueryError) as caught:
+@pytest.mark.parametrize(
+    ("error", "text"),
+    [
+        *((ScopeError, f"SELECT ?x WHERE {{ {pattern} }}") for pattern in SCOPE),
+        *((QuerySyntaxError, f"SELECT ?x {{ {pattern} }}") for pattern in WRONG),
+        *((UnsupportedQueryError, text) for text in REFUSED),
+    ],
+)
+def test_what_cannot_be_asked_is_refused_by_kind(error, text):
+    """In words that stand in `golden/messages/sparql.txt`."""
+    with pytest.raises(error):
         parse(text)
-    assert str(caught.value).startswith(construct)
-    assert "is not in the SPARQL that can be asked here: SELECT of one variable" in str(caught.value)
 
 
 def test_an_empty_pattern_is_refused():
@@ -302,41 +308,6 @@ def test_a_blank_in_a_name_is_told_with_the_right_form(pattern, wrong, right, me
     assert str(caught.value).startswith(f"no blank may stand in a name: write {right}\n")
     assert caught.value.position == text.index("@")
     assert parse(text.replace("@", right)) == parse_any(meant)
-
-
-@pytest.mark.parametrize(
-    ("wrong", "message", "place"),
-    [
-        (":O'Brien :in ?x", "no such sign may stand in a name: write :O%27Brien", 0),
-        (":a&b :in ?x", "no such sign may stand in a name: write :a%26b", 0),
-        (":a(b) :in ?x", "no such sign may stand in a name: write :a%28b%29", 0),
-        ("Town :in ?x", "'Town' is no word of SPARQL: write :Town for a name, ?Town for a variable", 0),
-        ("?x :in Town", "'Town' is no word of SPARQL: write :Town for a name, ?Town for a variable", 7),
-        ("?x in :b . ?x near :b", "'near' is no word of SPARQL: write :near for a name, ?near for a variable", 14),
-        (":a near ?x", "'near' is no word of SPARQL: write :near for a name, ?near for a variable", 3),
-        ("?x :in :b . :a near ?x ; :in :b", "'near' is no word of SPARQL: write :near for a name", 15),
-        (":New York :in/:of ?x", "no blank may stand in a name: write :New%20York", 0),
-        (":b :in ?x ; :lies in ?x", "no blank may stand in a name: write :lies%20in", 12),
-        (
-            "?x :in :b FILTR NOT EXISTS { ?x :in :c }",
-            "'FILTR' is no word of SPARQL: FILTER? or write :FILTR for a name, ?FILTR for a variable",
-            10,
-        ),
-        ("?x :in 3 . :b :in ?x ! :c", "this is not SPARQL: it goes wrong at", None),
-        ("?x :in :Town. ?x :in :b UNION", "this is not SPARQL: it goes wrong at", None),
-        ("?x a :Town :b", "this is not SPARQL: it goes wrong at", None),
-        ("?x :in :b FILTER(BOUND(?x) && STRLEN(?x) > 3", "this is not SPARQL: it goes wrong at", None),
-        ('?x :in "Town"@en-GB . :b', "this is not SPARQL: it goes wrong at", None),
-        (r'?x :in "the \"old\" town" . :b', "this is not SPARQL: it goes wrong at", None),
-        ('?x :in """the old\n"town" """ . :b', "this is not SPARQL: it goes wrong at", None),
-        ('?x :in "Town"@en . Town :in ?x', "'Town' is no word of SPARQL: write :Town", 19),
-    ],
-)
-def test_a_word_that_is_no_name_is_told(wrong, message, place):
-    with pytest.raises(QuerySyntaxError) as caught:
-        parse(f"SELECT ?x {{ {wrong} }}")
-    assert str(caught.value).startswith(message)
-    assert place is None or caught.value.position == place + len("SELECT ?x { ")
 
 
 def test_a_literal_is_told_what_an_entity_of_that_name_is():

@@ -125,36 +125,40 @@ def test_scope(text, expected):
 
 
 @pytest.mark.parametrize(
-    ("text", "atom", "joined"),
+    ("error", "text"),
     [
-        ("?x : r(a, ?v) & !s(?v, ?x)", "s(?v, ?x)", "?v to ?x"),
-        ("?x : r(a, ?v) & t(?v, ?x) & !(s(?v, ?w) & s(?w, ?x))", "s(?v, ?w)", "?v to ?x"),
-        ("?x : r(b, ?x) & !(r(a, ?v) & s(?v, ?x)) & !(p(c, ?v) & q(?v, ?x))", "s(?v, ?x)", "?v to ?x"),
-        ("?x : r(a, ?v) & s(?v, ?x) & !(p(b, ?x) | q(?v, ?x))", "q(?v, ?x)", "?v to ?x"),
+        (ScopeError, "?x : r(a, ?v) & !s(?v, ?x)"),
+        (ScopeError, "?x : r(a, ?v) & t(?v, ?x) & !(s(?v, ?w) & s(?w, ?x))"),
+        (ScopeError, "?x : r(b, ?x) & !(r(a, ?v) & s(?v, ?x)) & !(p(c, ?v) & q(?v, ?x))"),
+        (ScopeError, "?x : r(a, ?v) & s(?v, ?x) & !(p(b, ?x) | q(?v, ?x))"),
+        (UnsafeQueryError, "?x : !r(a, ?x)"),
+        (UnsafeQueryError, "?x : r(a, ?x) | !s(b, ?x)"),
+        (UnsafeQueryError, "?x : r(a, ?x) | t(c, ?x) & s(b, ?x) | !s(b, ?x) & !t(c, ?x)"),
+        (UnsafeQueryError, "?x : !(r(a, ?v) & s(?v, ?x))"),
+        (UnsafeQueryError, "?x : (r(a, ?x) | !s(b, ?x)) & !t(c, ?x)"),
+        (UnsafeQueryError, "?y : !(r(a, ?y) & !s(b, ?y))"),
+        (CyclicQueryError, "?x : r(a, ?v) & s(?v, ?x) & t(?x, ?v)"),
+        (CyclicQueryError, "?x : r(a, ?v) & s(?v, ?x) & s(?x, ?v)"),
+        (CyclicQueryError, "?x : r(?x, ?v) & s(?v, ?w) & t(?w, ?x) & p(a, ?v)"),
+        (CyclicQueryError, "?x : r(a, ?x) & r(?x, ?x)"),
+        (CyclicQueryError, "?x : p(a, ?x) & !(r(?x, ?v) & s(?v, ?x) & t(b, ?v))"),
+        (CyclicQueryError, "?x : r(a, ?v) & s(?v, ?x) & (t(?v, ?x) | p(b, ?x))"),
+        (FreeVariableError, "?x : r(a, ?x) & s(?x, ?v)"),
+        (FreeVariableError, "?x : r(a, ?x) & !s(?v, ?x)"),
+        (FreeVariableError, "?x : r(?v, ?x)"),
+        (FreeVariableError, "?x : r(a, ?x) & s(b, c)"),
+        (FreeVariableError, "?x : r(a, ?x) & s(b, ?w)"),
+        (FreeVariableError, "?x : r(a, ?x) & s(b, ?w) & s(?w, ?u)"),
+        (FreeVariableError, "?x : r(a, ?x) & !s(b, ?w)"),
+        (FreeVariableError, "?x : r(a, ?x) & (s(b, ?w) | t(b, ?w))"),
+        (FreeVariableError, "?x : r(a, ?x) & (s(b, ?x) | t(c, ?w))"),
+        (FreeVariableError, "?x : r(a, ?y)"),
     ],
 )
-def test_a_negation_that_ties_two_outer_variables_is_refused(text, atom, joined):
-    with pytest.raises(ScopeError) as caught:
+def test_what_cannot_be_asked_is_refused_by_kind(error, text):
+    """In words that stand in `golden/messages/unaskable.txt`."""
+    with pytest.raises(error):
         tree_of(text)
-    assert str(caught.value).startswith(f"{atom} stands under 'not' and ties {joined}, which both stand outside it")
-
-
-@pytest.mark.parametrize(
-    ("text", "part"),
-    [
-        ("?x : !r(a, ?x)", "!r(a, ?x)"),
-        ("?x : r(a, ?x) | !s(b, ?x)", "!s(b, ?x)"),
-        ("?x : r(a, ?x) | t(c, ?x) & s(b, ?x) | !s(b, ?x) & !t(c, ?x)", "!s(b, ?x) & !t(c, ?x)"),
-        ("?x : !(r(a, ?v) & s(?v, ?x))", "!(r(a, ?v1) & s(?v1, ?x))"),
-        ("?x : (r(a, ?x) | !s(b, ?x)) & !t(c, ?x)", "(r(a, ?x) | !s(b, ?x)) & !t(c, ?x)"),
-        ("?y : !(r(a, ?y) & !s(b, ?y))", "!(r(a, ?y) & !s(b, ?y))"),
-    ],
-)
-def test_an_answer_that_is_a_complement_is_refused(text, part):
-    answer = text[1]
-    with pytest.raises(UnsafeQueryError) as caught:
-        tree_of(text)
-    assert str(caught.value).startswith(f"?{answer} stands in no positive atom of {part}: that would be nearly every")
 
 
 @pytest.mark.parametrize(
@@ -169,48 +173,6 @@ def test_an_answer_that_is_a_complement_is_refused(text, part):
 )
 def test_an_answer_with_a_positive_atom_in_every_disjunct_is_safe(text):
     assert unsafe_part(tree_of(text)) is None
-
-
-@pytest.mark.parametrize(
-    ("text", "atom"),
-    [
-        ("?x : r(a, ?v) & s(?v, ?x) & t(?x, ?v)", "t(?x, ?v) closes a cycle: ?x and ?v are connected already"),
-        ("?x : r(a, ?v) & s(?v, ?x) & s(?x, ?v)", "s(?x, ?v) closes a cycle"),
-        ("?x : r(?x, ?v) & s(?v, ?w) & t(?w, ?x) & p(a, ?v)", "t(?w, ?x) closes a cycle"),
-        ("?x : r(a, ?x) & r(?x, ?x)", "r(?x, ?x) ties ?x to itself: a cycle"),
-        ("?x : p(a, ?x) & !(r(?x, ?v) & s(?v, ?x) & t(b, ?v))", "s(?v, ?x) closes a cycle"),
-        ("?x : r(a, ?v) & s(?v, ?x) & (t(?v, ?x) | p(b, ?x))", "t(?v, ?x) closes a cycle"),
-    ],
-)
-def test_cycles_are_refused_with_the_atom_that_closes_them(text, atom):
-    with pytest.raises(CyclicQueryError) as caught:
-        tree_of(text)
-    assert str(caught.value).startswith(atom)
-
-
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("?x : r(a, ?x) & s(?x, ?v)", "no constant reaches ?v in s(?x, ?v): tie ?v to an entity"),
-        (
-            "?x : r(a, ?x) & !s(?v, ?x)",
-            "no constant reaches ?v in s(?v, ?x): tie ?v to an entity by another atom; "
-            "whether there is any ?v at all cannot be asked",
-        ),
-        ("?x : r(?v, ?x)", "no constant reaches ?v in r(?v, ?x)"),
-        ("?x : r(a, ?x) & s(b, c)", "s(b, c) holds no variable"),
-        ("?x : r(a, ?x) & s(b, ?w)", "s(b, ?w) is not connected with ?x: tie ?w to it"),
-        ("?x : r(a, ?x) & s(b, ?w) & s(?w, ?u)", "s(b, ?w) is not connected with ?x"),
-        ("?x : r(a, ?x) & !s(b, ?w)", "!s(b, ?w) holds no variable that stands outside it"),
-        ("?x : r(a, ?x) & (s(b, ?w) | t(b, ?w))", "s(b, ?w) | t(b, ?w) holds no variable that stands outside it"),
-        ("?x : r(a, ?x) & (s(b, ?x) | t(c, ?w))", "?x does not stand in t(c, ?w)"),
-        ("?x : r(a, ?y)", "?x does not stand in r(a, ?y)"),
-    ],
-)
-def test_what_hangs_on_nothing_is_refused_by_name(text, message):
-    with pytest.raises(FreeVariableError) as caught:
-        tree_of(text)
-    assert str(caught.value).startswith(message)
 
 
 def test_names_in_messages_are_the_vocabularys():
