@@ -69,7 +69,6 @@ def command(
         measured = measure and engine.form == FULL  # what was rounded before cannot be compared with what it was
         cost = _cost(engine, Engine.of(small), queries, status) if measured else None
         if cost is not None:
-            console.print(cost.table())
             console.print(cost.sentence(), markup=False, soft_wrap=True)
             small = priced(small, cost)
         status.update("writing")

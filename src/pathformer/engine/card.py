@@ -18,7 +18,6 @@ from pathformer.kg.datasets import Dataset, datasets
 from pathformer.kg.knowledge import KnowledgeGraph
 from pathformer.query.structures import NEGATION_STRUCTURES
 from pathformer.training.display import duration
-from pathformer.words import markdown_table
 
 __all__ = ["Kept", "card_of", "licence_of", "notices_of"]
 
@@ -106,8 +105,7 @@ def _form(kept: Kept) -> list[str]:
     )
     if kept.cost is None:
         return [line, "What that costs in MRR was not measured."]
-    header, *rows = kept.cost.rows()
-    return [line, kept.cost.sentence(), "", *markdown_table(header, rows)]
+    return [line, kept.cost.sentence()]
 
 
 def _limits(parts: Parts) -> Iterator[str]:

@@ -9,10 +9,6 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from rich.table import Table
-
-from pathformer.evaluation.ruled import ruled_table
-
 __all__ = ["TOP", "Cost"]
 
 TOP = 10  # predictions that are compared
@@ -34,20 +30,6 @@ class Cost:
         before, after = (sum(part.values()) / len(part) for part in (self.full, self.released))
         return before, after
 
-    def rows(self) -> list[list[str]]:
-        """Header, a line a structure, the mean."""
-        header = ["held-out questions", "queries", "MRR as trained", f"MRR in {self.form}", "difference"]
-        lines = [[name, f"{n:,}", *_beside(self.full[name], self.released[name])] for name, n in self.queries.items()]
-        return [header, *lines, ["mean", f"{sum(self.queries.values()):,}", *_beside(*self.mean)]]
-
-    def table(self) -> Table:
-        """For the terminal."""
-        header, *rows = self.rows()
-        table = ruled_table(header)
-        for row in rows:
-            table.add_row(*row, style="bold" if row[0] == "mean" else None)
-        return table
-
     def sentence(self) -> str:
         """For people."""
         before, after = self.mean
@@ -59,7 +41,3 @@ class Cost:
     def plain(self) -> dict[str, Any]:
         """As JSON keeps it."""
         return asdict(self)
-
-
-def _beside(before: float, after: float) -> list[str]:
-    return [f"{before:.2f}", f"{after:.2f}", f"{round(after - before, 2) + 0.0:+.2f}"]  # no -0.00

@@ -24,7 +24,6 @@ from pathformer.errors import InputError
 from pathformer.index import Index, build
 from pathformer.kg.knowledge import KnowledgeGraph
 from pathformer.models import Model
-from pathformer.words import markdown_table
 
 __all__ = ["check_source", "priced", "released"]
 
@@ -44,7 +43,7 @@ def released(parts: Parts, form: str) -> Parts:
 def priced(release: Parts, cost: Cost) -> Parts:
     """A release that says what its form costs: in its card, in its report, and in `release.json`."""
     report = release.files.get(_REPORT)
-    added = {} if report is None else {_REPORT: report + _section(cost).encode()}
+    added = {} if report is None else {_REPORT: report + f"\n## In released form\n\n{cost.sentence()}\n".encode()}
     return _described(dataclasses.replace(release, files={**release.files, **added}), cost)
 
 
@@ -80,12 +79,6 @@ def _described(release: Parts, cost: Cost | None) -> Parts:
         RELEASE: (json.dumps(told, indent=2) + "\n").encode(),
     }
     return dataclasses.replace(release, files=files)
-
-
-def _section(cost: Cost) -> str:
-    """For the report of the fit."""
-    header, *rows = cost.rows()
-    return "\n".join(["", "## In released form", "", cost.sentence(), "", *markdown_table(header, rows), ""])
 
 
 def _size(tensors: dict[str, Tensor]) -> int:

@@ -82,8 +82,8 @@ def rank_blocks(
 ) -> Ranks:
     """Rank targets given a function that computes distances (last - first, N) of queries first to last.
 
-    What is returned is made first. Made beside the blocks and kept, its parts would come to lie where a block was, and
-    the next one would need memory of its own (`nn.memory`): a process had 2.0 GB in place of 1.0 in a trial.
+    What is returned is made first: made beside the blocks and kept, its parts would come to lie where a block was, and
+    the next one would need memory of its own (`nn.memory`).
     """
     ranks = Ranks(targets.ptr, *(np.empty(len(targets.values), np.int32) for _ in range(2)))
     for first, last in blocks:

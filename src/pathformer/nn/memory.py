@@ -1,20 +1,13 @@
 """Memory that a loop frees and asks for again stays with the process, where glibc is the C library.
 
-By itself glibc gives a block above 32 MiB (128 KiB at first) back to the system as soon as it is freed, and with it the
-free end of its heap. Every update and every block of distances then begins with pages that the system has to find, map
-and fill with zeros, one fault for 4 KiB: almost half of the processor time of a fit of a million triples. Inside
-`keep_freed_memory` blocks of up to 128 MiB, which is what fitting and ranking have, come from the heap, and the heap
-does not shrink; at the end what is free is given back. No number that is computed depends on it.
+By itself glibc gives large blocks back to the system as soon as they are freed, and every update and every block of
+distances begins with pages that the system has to map and fill with zeros: almost half of the processor time of a fit
+of a million triples. Inside `keep_freed_memory` blocks of up to 128 MiB come from the heap, and the heap does not
+shrink; at the end what is free is given back. No number that is computed depends on it.
 
-Larger blocks are mapped one by one as ever. A heap has holes: with blocks of 200 MB in it, as a benchmark's run has, a
-process had 3.5 GB at most in place of 2.6. A small thing that is made while a block is there and stays longer may lie
-in the place of the next one, so what is kept is better made before. Afterwards holes are addresses alone, without
-memory, and may be filled again. On threads that a process starts blocks above 64 MiB are mapped in any case, since
-their heaps are no larger.
-
-Left as it is: another C library, or settings of one's own (the variables MALLOC_..._ and GLIBC_TUNABLES). With another
-allocator before glibc's (LD_PRELOAD) the settings concern a heap that nobody uses. Before glibc 2.35 no bound above
-32 MiB is taken, and blocks up to that are kept.
+Larger blocks are mapped one by one as ever, since a heap with holes of that size takes more memory than it saves. Left
+as it is: another C library, or settings of one's own (the variables MALLOC_..._ and GLIBC_TUNABLES). Before glibc 2.35
+no bound above 32 MiB is taken, and blocks up to that are kept.
 """
 
 from __future__ import annotations
