@@ -3,14 +3,10 @@
 Unless --engine names one, the engine is made up: 63,361 entities, 200 relations and 114,000 triples drawn by a power
 law, and a Pathformer (d = 800, bf16) with weights as they are before training, which cost as much as trained ones. What
 an index that is not exact costs depends on its entities: untrained ones lie in no order, and codes of the greatest
-length are chosen for them. `--embeddings` takes a folder of `index_embeddings.py` instead: its trained entities, and
-its points of test queries to tune by. (The network stays as it is, so the questions' own points lie elsewhere; neither
-the codes that are read nor the candidates that are measured become fewer or more by that.)
+length are chosen for them.
 
 Questions are drawn from the graph, the same number of each of the fourteen structures, answers known and not; `why` is
-left out unless it is what is measured. Times are medians, with the 90th percentile and processor time beside them. On a
-machine that does other work `--patience` waits for quiet moments (`_quiet`): their figures are the quietest of so many
-seconds, and what others used of the machine in them is told.
+left out unless it is what is measured. Times are medians, with the 90th percentile and processor time beside them.
 """
 
 from __future__ import annotations
@@ -21,17 +17,16 @@ import statistics
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from itertools import product
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
-from _quiet import Clock, quietest, watch
 from _record import record
-from index_embeddings import Embeddings, read
 
 from pathformer.engine.engine import Engine, load
 from pathformer.engine.question import read_question
@@ -62,6 +57,13 @@ print(*(b - a for before, after in zip(times, times[1:]) for a, b in zip(before,
 """
 
 
+class Clock(NamedTuple):
+    """Seconds by the wall, and of all this process's threads on a processor."""
+
+    wall: float
+    processor: float
+
+
 def made_up_graph() -> KnowledgeGraph:
     """A graph of NELL995's size; some entities have thousands of triples and most a few."""
     random = np.random.default_rng(0)
@@ -75,16 +77,12 @@ def made_up_graph() -> KnowledgeGraph:
     return KnowledgeGraph("made up", names, {"train": triples})
 
 
-def made_up_engine(layers: int, dtype: torch.dtype, dim: int, index: str, given: Embeddings | None = None) -> Engine:
+def made_up_engine(layers: int, dtype: torch.dtype, dim: int, index: str) -> Engine:
     torch.manual_seed(0)
     kg = made_up_graph()
     settings = {"dim": dim, "layers": layers}
     model = build("pathformer", settings, entities=ENTITIES, relations=2 * RELATIONS).to(dtype).eval()
-    if given is not None:
-        with torch.no_grad():
-            model.entities.weight.copy_(given.entities)
-    points = None if given is None else given.sample(256)
-    return Engine(kg, model, build_index(index, model.entities.weight.detach(), model.space, points=points))
+    return Engine(kg, model, build_index(index, model.entities.weight.detach(), model.space))
 
 
 def questions(kg: KnowledgeGraph, each: int) -> list[Any]:
@@ -96,6 +94,23 @@ def questions(kg: KnowledgeGraph, each: int) -> list[Any]:
         rows = rows[np.random.default_rng(0).permutation(len(rows))[:each]]
         drawn.append([structure.instance(row.tolist()) for row in rows])
     return [question for turn in zip(*drawn, strict=True) for question in turn]
+
+
+def watch(work: Callable[[], Any]) -> tuple[Any, Clock]:
+    """What work gives, and what it took."""
+    wall, processor = time.perf_counter(), time.process_time()
+    given = work()
+    return given, Clock(time.perf_counter() - wall, time.process_time() - processor)
+
+
+def summary(clocks: Sequence[Clock]) -> dict[str, float]:
+    """Milliseconds: median and 90th percentile by the wall, median of processor time."""
+    walls = [1000 * clock.wall for clock in clocks]
+    return {
+        "median_ms": statistics.median(walls),
+        "p90_ms": float(np.quantile(walls, 0.9)),
+        "processor_ms": 1000 * statistics.median(clock.processor for clock in clocks),
+    }
 
 
 def stages(engine: Engine, question: Any) -> dict[str, Clock]:
@@ -118,32 +133,31 @@ def opening(folder: Path) -> dict[str, float]:
     return dict(zip(names, map(statistics.median, zip(*runs, strict=True)), strict=True))
 
 
-def measure(engine: Engine, each: int, batch: int, patience: float) -> dict[str, Any]:
+def measure(engine: Engine, each: int, batch: int) -> dict[str, Any]:
     asked = questions(engine.kg, each)
     for question in asked[:28]:
         engine.ask(question, why=False)  # warm
     many = (asked * (1 + batch // len(asked)))[:batch]
     engine.ask(many, why=False)
 
-    def one(why: bool) -> Callable[[Any], dict[str, Clock]]:
-        return lambda question: {"ask": watch(lambda: engine.ask(question, why=why))[1]}
+    def clock(question: Any, why: bool) -> Clock:
+        return watch(lambda: engine.ask(question, why=why))[1]
 
-    together = quietest(lambda _: {"ask": watch(lambda: engine.ask(many, why=False))[1]}, [None], patience)["ask"]
+    parts = [stages(engine, question) for question in asked]
+    together = summary([clock(many, why=False)])
     return {
-        "single": quietest(one(why=False), asked, patience)["ask"],
-        "stages": quietest(lambda question: stages(engine, question), asked, patience),
-        "with_why": quietest(one(why=True), asked[:42], 0.0)["ask"],
+        "single": summary([clock(question, why=False) for question in asked]),
+        "stages": {name: summary([one[name] for one in parts]) for name in parts[0]},
+        "with_why": summary([clock(question, why=True) for question in asked[:42]]),
         "batch": batch,
         "batch_queries_per_s": 1000 * batch / together["median_ms"],
         "batch_queries_per_processor_s": 1000 * batch / together["processor_ms"],
-        "batch_others": together["others"],
     }
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--engine", type=Path, help="an engine's folder, instead of one that is made up")
-    parser.add_argument("--embeddings", type=Path, help="trained entities of the same size, for what is made up")
     parser.add_argument("--layers", type=int, nargs="+", default=[2, 6])
     parser.add_argument("--dim", type=int, default=800)
     parser.add_argument("--float32", action="store_true", help="float32 weights too, to compare with")
@@ -151,27 +165,21 @@ def main() -> None:
     parser.add_argument("--each", type=int, default=10, help="questions of every structure")
     parser.add_argument("--batch", type=int, default=560)
     parser.add_argument("--threads", type=int, default=len(os.sched_getaffinity(0)))
-    parser.add_argument("--patience", type=float, default=0.0, help="seconds to wait for quiet moments, each time")
     parser.add_argument("--no-record", action="store_true")
     args = parser.parse_args()
     torch.set_num_threads(args.threads)
     figures: dict[str, Any] = {"threads": args.threads, "load_before": os.getloadavg()[0]}
-    given = None if args.embeddings is None else read(args.embeddings)
-    if given is not None and given.entities.shape != (ENTITIES, args.dim):
-        rows, dim = given.entities.shape
-        parser.error(f"{args.embeddings} holds {rows:,} entities of {dim}, not {ENTITIES:,} of {args.dim}: see --dim")
-    figures["entities"] = "untrained" if given is None else "trained"
     with tempfile.TemporaryDirectory() as folder:
         if args.engine is not None:
-            figures[args.engine.name] = measure(load(args.engine), args.each, args.batch, args.patience)
+            figures[args.engine.name] = measure(load(args.engine), args.each, args.batch)
         else:
             kinds = [torch.bfloat16, torch.float32] if args.float32 else [torch.bfloat16]
             for layers, dtype, index in product(args.layers, kinds, args.index):
                 name = f"{layers} layers, {str(dtype).removeprefix('torch.')}, {index}"
-                engine = made_up_engine(layers, dtype, args.dim, index, given)
+                engine = made_up_engine(layers, dtype, args.dim, index)
                 place = engine.save(Path(folder) / "engine", force=True)
                 index_facts = {"index": asdict(engine.index.config) | engine.index.about}
-                measured = measure(load(place), args.each, args.batch, args.patience)
+                measured = measure(load(place), args.each, args.batch)
                 figures[name] = {**index_facts, **opening(place), **measured}
                 print(name, figures[name], flush=True)
     figures["load_after"] = os.getloadavg()[0]

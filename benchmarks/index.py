@@ -1,19 +1,16 @@
-"""Nearest entities by every backend on the same trained embeddings: recall beside latency, build time and memory.
+"""Nearest entities by every backend: recall beside latency, build time and memory.
 
-    pathformer bench index [-- --embeddings runs/index-nell995 --backends exact,lsh --metric l1]
     pathformer bench index -- --engine films
+    pathformer bench index -- --made-up 63361x800 [--backends exact,lsh --metric l1]
 
-The embeddings are those of `benchmarks/index_embeddings.py`: NELL995's 63,361 entities and points of test queries of
-all fourteen structures. Half of the points tune the approximate backends, the other half are asked. Beside ours stand
-faiss's exact search and torch (`cdist` and `topk`). All take turns, so that a busy moment of the machine falls on each
-of them. Processor time stands beside the clock's; ratios to `exact` are those of its medians over the same rounds.
+`--engine` takes an engine's table, its space's own distance, the questions that `pathformer index` tunes by, and others
+of each of the fourteen structures, walked out of its graph. `--made-up` takes a table that nobody trained, in
+groups: good for the time of the backends that look at everything, not for anybody's recall; half of the points tune the
+approximate backends, the other half are asked.
 
-`--engine` takes an engine instead: its table, its space's own distance (inner products, say), the questions that
-`pathformer index` tunes by, and as many others of each of the fourteen structures, walked out of its graph. Such an
-engine of NELL995's size is what `benchmarks/index_engine.py` makes.
-
-`--made-up 63361x800` takes a table of that size that nobody trained, in groups: good for the time of the backends that
-look at everything, which depends on no value, not for anybody's recall.
+Beside ours stand faiss's exact search and torch (`cdist` and `topk`). All take turns, so that a busy moment of the
+machine falls on each of them. Processor time stands beside the clock's; ratios to `exact` are those of its medians over
+the same rounds.
 """
 
 from __future__ import annotations
@@ -30,7 +27,6 @@ from typing import Any
 import numpy as np
 import torch
 from _record import record
-from index_embeddings import Embeddings, read
 from rich.console import Console
 from rich.table import Table
 from torch import Tensor
@@ -39,7 +35,6 @@ from pathformer import plugins
 from pathformer.engine.engine import Engine
 from pathformer.engine.engine import load as load_engine
 from pathformer.engine.typical import typical_points
-from pathformer.errors import InputError
 from pathformer.index import Index, Measure, build, load
 from pathformer.query.structures import STRUCTURES
 from pathformer.spaces import Space
@@ -59,18 +54,11 @@ class Case:
     metric: str | Space
     tune: Tensor  # (some, q), points for the approximate backends to tune by
     asked: dict[str, Tensor]  # other points, by structure
-    mrr: dict[str, float] | float | None  # by structure, or an engine's own mean; none where nothing was held out
+    mrr: float | None  # an engine's own mean; none where nothing was held out
 
     @property
     def measure(self) -> Measure:
         return Measure.of(self.metric)
-
-    @classmethod
-    def of_embeddings(cls, embeddings: Embeddings, metric: str) -> Case:
-        """Half of the points tune, the others are asked."""
-        tune = torch.cat([points[0::2] for points in embeddings.points.values()])
-        asked = {name: points[1::2] for name, points in embeddings.points.items()}
-        return cls(embeddings.entities, metric, tune, asked, embeddings.about["mrr"])
 
     @classmethod
     def of_engine(cls, engine: Engine) -> Case:
@@ -111,7 +99,7 @@ def baselines(case: Case) -> dict[str, Search]:
     }
 
 
-def made_up(size: str) -> Embeddings:
+def made_up(size: str, metric: str) -> Case:
     """Entities in groups of about a hundred, in bf16, and points between two entities of a group."""
     rows, width = map(int, size.split("x"))
     generator = torch.Generator().manual_seed(0)
@@ -121,7 +109,7 @@ def made_up(size: str) -> Embeddings:
     order = torch.argsort(group)
     first = torch.randint(rows - 1, (512,), generator=generator)
     points = (table[order[first]].float() + table[order[first + 1]].float()) / 2
-    return Embeddings(table, {"made up": points}, {"mrr": {}})
+    return Case(table, metric, points[0::2], {"made up": points[1::2]}, None)
 
 
 def recalls(index: Index, truth: Index, asked: dict[str, Tensor]) -> dict[str, float]:
@@ -226,22 +214,15 @@ def show(figures: dict[str, Any], title: str) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("--embeddings", type=Path, default=Path("runs/index-nell995"))
-    parser.add_argument("--engine", type=Path, help="an engine's table and questions of its graph, instead")
-    parser.add_argument("--made-up", metavar="ROWSxWIDTH", help="a table that nobody trained, instead")
+    source = parser.add_mutually_exclusive_group(required=True)
+    source.add_argument("--engine", type=Path, help="an engine's table and questions of its graph")
+    source.add_argument("--made-up", metavar="ROWSxWIDTH", help="a table that nobody trained")
     parser.add_argument("--backends", default=",".join(plugins.names("pathformer.index")))
     parser.add_argument("--metric", default="l1", choices=["l1", "cosine", "inner"])
     parser.add_argument("--rounds", type=int, default=200, help="single points asked of each backend")
     parser.add_argument("--batch", type=int, default=256, help="points at once")
     given = parser.parse_args()
-    if given.engine:
-        case = Case.of_engine(load_engine(given.engine))
-    elif given.made_up:
-        case = Case.of_embeddings(made_up(given.made_up), given.metric)
-    elif (given.embeddings / "about.json").is_file():
-        case = Case.of_embeddings(read(given.embeddings), given.metric)
-    else:
-        raise InputError(f"no embeddings in {given.embeddings}: `python benchmarks/index_embeddings.py` makes some")
+    case = Case.of_engine(load_engine(given.engine)) if given.engine else made_up(given.made_up, given.metric)
     rows, width = case.table.shape
     metric, threads = case.measure.metric, torch.get_num_threads()
     backends = ["exact", *(name for name in given.backends.split(",") if name != "exact" and metric != "space")]

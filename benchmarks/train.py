@@ -1,16 +1,16 @@
 """Training speed on made-up queries of NELL995's size: whole updates, where their time goes, and variants.
 
-    pathformer bench train [--all] [--products] [--cpu]
+    pathformer bench train [--all] [--cpu]
     pathformer bench train --model all [--out DIR] [--commit HASH] [--cpu]
 
 For 2,560 queries an update (512 of each of five structures) and for 512 mixed: queries a second as the mean of 500
 consecutive updates, the share of the measured bf16 matrix rate, peak memory, and a breakdown by kernel and by phase;
-then relative positions beside the absolute ones. `--all` adds other settings (forks, norms, layers, EFOL), `--products`
-times the matrix products alone. Without a CUDA device, or with `--cpu`, a small model is measured on the processor.
+then relative positions beside the absolute ones. `--all` adds other settings (forks, norms, layers, EFOL).
+Without a CUDA device, or with `--cpu`, a small model is measured on the processor.
 
 `--model` times methods instead: all of them, or one by the name that the tables give it (`--model BetaE`, may be
-repeated), queries a second and seconds for 100 steps beside the paper's Table 15. The file it leaves is what
-`pathformer tables 15` shows; on the processor models are small, and their times are no match for the paper's.
+repeated), queries a second and seconds for 100 steps beside the paper's Table 15. The file that it leaves among the
+records is what `pathformer tables 15` shows; on the processor models are small.
 """
 
 from __future__ import annotations
@@ -22,18 +22,17 @@ import platform
 import re
 import sys
 import time
-from contextlib import nullcontext
 from pathlib import Path
 
 import _speed
 import torch
 from _record import RESULTS, record
 
+from pathformer.experiments.records import RECORDS
 from pathformer.experiments.speed import LARGE, SMALL, made_up, measure_speed, timed
 from pathformer.experiments.tables.catalogue import CASES
 from pathformer.experiments.tables.paper import RUNNING_TIME
 from pathformer.models.pathformer import Config, Pathformer
-from pathformer.nn.backend import plain
 from pathformer.query.structures import EFOL_TRAINED, EPFO_TRAINED
 from pathformer.training.step import StepConfig, TrainingStep
 
@@ -79,32 +78,6 @@ def case(name, data, composition, rate, *, config=None, step=None, updates=500, 
     return found
 
 
-def check():
-    """Gradients of the kernels against plain float32 lines, at the paper's size: relative errors, largest first."""
-    data = made_up(EPFO_TRAINED, 5000, 40, 500, "cuda")
-    torch.manual_seed(0)
-    model = Pathformer(Config(dropout=0.0), 5000, 40).cuda()
-    composition = dict.fromkeys(EPFO_TRAINED, 40)
-    low, high = (TrainingStep(model, data, composition, StepConfig(precision=p)) for p in ("bf16", "fp32"))
-    drawn = low.drawer.draw()
-
-    def gradients(trainer, lines):
-        trainer.adam.clear()
-        with lines:
-            trainer.loss(drawn).mean().backward()
-        return {slot.name: slot.working.grad.float().clone() for slot in trainer.adam.slots}
-
-    exact = gradients(high, plain())
-    for label, found in {
-        "fp32 kernels": gradients(high, nullcontext()),
-        "bf16 kernels": gradients(low, nullcontext()),
-        "bf16 plain": gradients(low, plain()),
-    }.items():
-        errors = sorted((((found[name] - grad).norm() / grad.norm()).item(), name) for name, grad in exact.items())
-        worst = ", ".join(f"{name} {error:.1e}" for error, name in errors[:-4:-1])
-        print(f"gradients against plain fp32, {label}: {worst}; median {errors[len(errors) // 2][0]:.1e}", flush=True)
-
-
 def phases(data, composition):
     """Milliseconds of growing prefixes of an update, each captured on its own."""
     torch.manual_seed(0)
@@ -143,29 +116,6 @@ def captured(trainer, work, replays=20):
     spent = timed(trainer.device, lambda: [graph.replay() for _ in range(replays)]) / replays
     trainer.adam.clear()
     return spent * 1e3
-
-
-def products():
-    """The matrix products of an update, one by one: where cuBLAS is good and where it is not."""
-    print("matrix products, bf16: rows x columns x inner, ms, TFLOP/s")
-    for tokens in (9728, 1946):
-        total = 0.0
-        for name, (m, n, k, layout) in {
-            "qkv": (tokens, 2400, 800, "nt"), "out": (tokens, 800, 800, "nt"),
-            "expand": (tokens, 3200, 800, "nt"), "contract": (tokens, 800, 3200, "nt"),
-            "d qkv": (tokens, 800, 2400, "nn"), "d out": (tokens, 800, 800, "nn"),
-            "d expand": (tokens, 800, 3200, "nn"), "d contract": (tokens, 3200, 800, "nn"),
-            "w qkv": (2400, 800, tokens, "tn"), "w out": (800, 800, tokens, "tn"),
-            "w expand": (3200, 800, tokens, "tn"), "w contract": (800, 3200, tokens, "tn"),
-        }.items():  # fmt: skip
-            a = torch.randn((k, m) if layout[0] == "t" else (m, k), device="cuda", dtype=torch.bfloat16)
-            b = torch.randn((n, k) if layout[1] == "t" else (k, n), device="cuda", dtype=torch.bfloat16)
-            left, right = (a.t() if layout[0] == "t" else a), (b.t() if layout[1] == "t" else b)
-            spent = _speed.repeated(torch.device("cuda"), lambda left=left, right=right: left @ right)
-            total += spent
-            done = 2e-12 * m * n * k / spent
-            print(f"  {tokens:6d} {name:11s} {m:5d} x {n:5d} x {k:5d}  {spent * 1e3:7.4f}  {done:4.0f}")
-        print(f"  {tokens:6d} a layer {total * 1e3:.3f} ms, six {6 * total * 1e3:.3f} ms", flush=True)
 
 
 def on_processor():
@@ -232,20 +182,20 @@ def methods(names, device, out, commit):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    for name in ("all", "products", "cpu"):
+    for name in ("all", "cpu"):
         parser.add_argument(f"--{name}", action="store_true")
     parser.add_argument("--model", action="append", help="a method as the tables call it, or all")
-    parser.add_argument("--out", type=Path, default=RESULTS, help="where the figures go")
+    parser.add_argument("--out", type=Path, help="where the figures go")
     parser.add_argument("--commit", help="with --model: what the file says, where this is no checkout")
     args = parser.parse_args(sys.argv[1:])
     if args.model:
         on_card = torch.cuda.is_available() and not args.cpu
-        methods(args.model, torch.device("cuda" if on_card else "cpu"), args.out, args.commit)
+        methods(args.model, torch.device("cuda" if on_card else "cpu"), args.out or RECORDS, args.commit)
         return
+    args.out = args.out or RESULTS
     if args.cpu or not torch.cuda.is_available():
         record("train-cpu", on_processor(), args.out)
         return
-    check()
     rate = _speed.matrix_rate("cuda")
     print(
         f"{torch.cuda.get_device_name()}, torch {torch.__version__}, Python {platform.python_version()}; "
@@ -261,8 +211,6 @@ def main():
     }
     found |= {"phases, 5 x 512": phases(data, EPFO_2560), "phases, 512 mixed": phases(data, EPFO_512)}
     record("train", found, args.out)
-    if args.products:
-        products()
     for name, figures in others(data, rate, args.all):
         found[name] = figures
         record("train", found, args.out)  # what is cut leaves what it had

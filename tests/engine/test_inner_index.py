@@ -1,17 +1,12 @@
 """Engines whose scores are inner products, as `fit` makes them, over every index: recall, answers, probabilities.
 
-The fast tests fit the bundled graph in a few seconds; the slow one has an engine of NELL995's size, that of
-$PATHFORMER_ENGINE, a folder that `benchmarks/index_engine.py` wrote, or one that is trained here in a quarter of an
-hour.
+They fit the bundled graph in a few seconds.
 """
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -26,7 +21,7 @@ from pathformer.engine.fit import fit
 from pathformer.engine.question import read_question
 from pathformer.engine.reindex import reindex
 from pathformer.engine.scale import scale_for
-from pathformer.index import Index, build
+from pathformer.index import Index
 from pathformer.kg.datasets import load as load_graph
 from pathformer.query.structures import STRUCTURES
 from pathformer.spaces.hermitian import Hermitian
@@ -131,25 +126,3 @@ def test_such_an_engine_is_saved_opened_and_shown(hashed: Engine, tmp_path: Path
     assert [a.probability for a in before] == pytest.approx([a.probability for a in after], abs=1e-6)
     shown = CliRunner().invoke(app, ["index", str(folder)]).output
     assert shown.startswith(f"lsh over {hashed.index.rows:,} entities, by the inner product\n")
-
-
-@pytest.mark.slow
-@pytest.mark.data
-@pytest.mark.parametrize("tuned", [True, False])
-@pytest.mark.parametrize("backend", APPROXIMATE)
-def test_recall_of_every_structure_at_full_size(large: Engine, backend: str, tuned: bool) -> None:
-    """At the default setting, tuned on questions of the graph, as an engine's index is, or on nothing but the table."""
-    table, space = large.model.entities.weight.detach(), large.model.space
-    assert table.shape == (63_361, 256)
-    index = reindex(large, backend).index if tuned else build(backend, table, space)
-    found = recalls(index, build("exact", table, space), points(large, 60))
-    assert min(found.values()) >= 0.95, found
-
-
-@pytest.fixture(scope="module")
-def large(data_dir: Path, script: Callable[[str], ModuleType]) -> Engine:
-    given = os.environ.get("PATHFORMER_ENGINE")
-    if given:
-        return pathformer.load(given)
-    engine: Engine = script("benchmarks/index_engine.py").make(load_graph("nell995", data_dir), 128, 15.0)
-    return engine
