@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from pathformer.errors import InputError
-from pathformer.experiments.records import RECORDS
+from pathformer.experiments.records import NO_RECORDS, RECORDS
 from pathformer.experiments.tables.catalogue import TITLES
 from pathformer.experiments.tables.paper import RUNNING_TIME, TIMED_ON
 from pathformer.experiments.tables.view import Grid, Line
@@ -48,8 +48,9 @@ def running_time(measured: Iterable[Mapping[str, Any]]) -> Grid:
     for one in measured:
         lines += _lines(one)
     notes = [f"{one['machine']['device']}: {one['about']}; commit {one['commit']}." for one in measured]
-    notes += _share_notes(lines)
-    if not any(one["of_the_papers_size"] for one in measured):
+    if not measured:
+        notes.append(NO_RECORDS)
+    elif not any(one["of_the_papers_size"] for one in measured):
         notes.append(f"No benchmark at the paper's sizes yet: {_BENCH}, on a CUDA device.")
     notes.append(
         f"The paper's are of an {TIMED_ON}, its Pathformer has one layer, as ours without a number; "
@@ -66,22 +67,6 @@ def running_time(measured: Iterable[Mapping[str, Any]]) -> Grid:
         digits=2,
         group="device",
     )
-
-
-def _share_notes(lines: Iterable[Line]) -> list[str]:
-    """For each device of ours: how much of the paper's seconds the methods take that it times too."""
-    found: dict[str, dict[str, list[float]]] = {}
-    for line in lines:
-        ours = line.ours or {}
-        shares = [ours[column] / papers for column, papers in line.against.items() if column in ours]
-        if shares:
-            found.setdefault(line.dataset, {})[line.model] = shares
-    return [
-        f"{device}, share of the paper's seconds: "
-        + ", ".join(f"{model} {' and '.join(f'{100 * s:.1f} %' for s in shares)}" for model, shares in rows.items())
-        + f"; above a tenth: {', '.join(model for model, shares in rows.items() if max(shares) > 0.1) or 'none'}."
-        for device, rows in found.items()
-    ]
 
 
 def _lines(one: Mapping[str, Any]) -> list[Line]:
