@@ -26,7 +26,6 @@ from pathformer.evaluation.ranks import (
     part,
     rank_block,
     rank_blocks,
-    rank_points,
 )
 from pathformer.nn.kernels.l1_rank import L1Table
 from pathformer.symbolic.queries import Ragged
@@ -51,10 +50,15 @@ class Case:
         return Ragged.of(self.easy), Ragged.of(self.hard)
 
     def ranks(self, memory: int | None = None) -> Ranks:
-        distances = L1Table.of(self.table).distances
-        return rank_points(
-            self.points, self.disjuncts, self.targets, self.filters, distances, len(self.table), memory=memory
-        )
+        bounds = np.concatenate(([0], np.cumsum(self.disjuncts)))
+        table = L1Table.of(self.table)
+
+        def distances(first: int, last: int) -> Tensor:
+            rows = table.distances(self.points[bounds[first] : bounds[last]])
+            return fold_disjuncts(rows, self.disjuncts[first:last])
+
+        size = block_rows(len(self.table), CPU, memory)
+        return rank_blocks(distances, self.targets, self.filters, even_blocks(len(self.disjuncts), size))
 
 
 @st.composite
@@ -164,12 +168,7 @@ def test_a_distance_that_is_no_number_is_refused(bad: float) -> None:
 
 def test_no_queries_and_no_answers() -> None:
     empty = Ragged.of([])
-    assert (
-        len(
-            rank_points(torch.zeros(0, 2), np.zeros(0, int), empty, [empty], L1Table.of(torch.zeros(5, 2)).distances, 5)
-        )
-        == 0
-    )
+    assert len(rank_blocks(lambda *_: torch.zeros(0, 5), empty, [empty], even_blocks(0, 5))) == 0
     none = rank_block(torch.zeros(2, 3), Ragged.of([[], []]), [Ragged.of([[], [1]])])
     assert (none.ptr.tolist(), none.closer.tolist()) == ([0, 0, 0], [])
 

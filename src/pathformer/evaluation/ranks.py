@@ -34,10 +34,8 @@ __all__ = [
     "part",
     "rank_block",
     "rank_blocks",
-    "rank_points",
 ]
 
-Distances = Callable[[Tensor], Tensor]  # points (R, ...) -> distances to all entities (R, N), float32, fresh memory
 Filters = Sequence[Ragged]  # for each query the entities that are left out of its ranking, in any number of lists
 
 MEMORY = {"cuda": 2 << 30, "cpu": 128 << 20}  # bytes for a block of distances
@@ -54,27 +52,6 @@ class Ranks:
 
     def __len__(self) -> int:
         return len(self.ptr) - 1
-
-
-def rank_points(
-    points: Tensor,
-    disjuncts: npt.NDArray[np.integer],
-    targets: Ragged,
-    filters: Filters,
-    distances: Distances,
-    entities: int,
-    memory: int | None = None,
-) -> Ranks:
-    """Rank `targets` of Q queries whose points (R, ...) are given, disjuncts[i] consecutive rows for query i.
-
-    An entity's distance to a query is the smallest over its disjuncts. A target is never left out of its own ranking.
-    """
-    bounds = np.concatenate(([0], np.cumsum(disjuncts)))
-
-    def of_queries(first: int, last: int) -> Tensor:
-        return fold_disjuncts(distances(points[bounds[first] : bounds[last]]), disjuncts[first:last])
-
-    return rank_blocks(of_queries, targets, filters, _blocks(bounds, block_rows(entities, points.device, memory)))
 
 
 def rank_blocks(
