@@ -1,4 +1,4 @@
-"""What all tests share: where the public benchmark data lie, and what happens when they do not."""
+"""What all tests share: where the public benchmark data lie, small graphs and engines over them."""
 
 from __future__ import annotations
 
@@ -6,13 +6,19 @@ import contextlib
 import importlib.util
 import os
 import sys
+import tarfile
 from collections.abc import Callable, Generator, Iterator
 from functools import cache
 from pathlib import Path
 from types import ModuleType
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
+
+if TYPE_CHECKING:
+    from pathformer import Engine, KnowledgeGraph
+    from pathformer.symbolic.benchmark import Benchmark
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -109,9 +115,73 @@ def small_graph_triples() -> dict[str, list[tuple[str, str, str]]]:
 
 
 @pytest.fixture(scope="session")
+def films() -> KnowledgeGraph:
+    """Twenty facts about films."""
+    from support.engines import FILMS  # not above: many tests need none of it
+
+    from pathformer import KnowledgeGraph
+
+    return KnowledgeGraph.from_triples(FILMS, name="films")
+
+
+@pytest.fixture(scope="session")
+def engine(films: KnowledgeGraph) -> Engine:
+    """An engine over the films whose model was never trained: answers are arbitrary, rules are not."""
+    import torch
+
+    from pathformer.engine.engine import Engine
+    from pathformer.index import build as build_index
+    from pathformer.models import build
+
+    torch.manual_seed(0)
+    vocabulary = films.vocabulary
+    settings = {"dim": 16, "layers": 1, "heads": 2}
+    model = build("pathformer", settings, entities=vocabulary.entity_count, relations=vocabulary.relation_count)
+    return Engine(
+        films, model, build_index("exact", model.entities.weight.detach(), model.space), about={"note": "toy"}
+    )
+
+
+@pytest.fixture(scope="session")
+def graph(small_graph_triples: dict[str, list[tuple[str, str, str]]]) -> KnowledgeGraph:
+    """The random graph as one part, to train on."""
+    from pathformer import KnowledgeGraph
+
+    return KnowledgeGraph.from_triples([t for part in small_graph_triples.values() for t in part], name="small")
+
+
+@pytest.fixture(scope="session")
+def small_graph(small_graph_triples: dict[str, list[tuple[str, str, str]]]) -> KnowledgeGraph:
+    """The random graph in its three parts."""
+    from pathformer import KnowledgeGraph
+
+    parts = small_graph_triples
+    return KnowledgeGraph.from_triples(parts["train"], parts["valid"], parts["test"], name="small")
+
+
+@pytest.fixture(scope="session")
+def small_benchmark(small_graph: KnowledgeGraph) -> Benchmark:
+    """Queries drawn from the random graph."""
+    from pathformer.symbolic.benchmark import sample_benchmark
+    from pathformer.symbolic.protocol import Protocol
+
+    return sample_benchmark(small_graph, Protocol(evaluated=30, train=80, limit=25))
+
+
+@pytest.fixture(scope="session")
+def released(data_dir: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The archives of released queries, unpacked."""
+    folder = tmp_path_factory.mktemp("released")
+    for name in ("wn18rr-qa", "fb15k-237-q2b", "nell-q2b"):
+        with tarfile.open(data_dir / f"{name}.tar.xz") as archive:
+            archive.extractall(folder, filter="data")
+    return folder
+
+
+@pytest.fixture(scope="session")
 def films_engine(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder of an engine over films; its model has seen next to nothing and nothing was measured."""
-    from support.engines import FILMS, tiny_engine  # not above: many tests need none of it
+    from support.engines import FILMS, tiny_engine
 
     folder = tmp_path_factory.mktemp("films") / "films"
     tiny_engine(FILMS, "films", out=folder)

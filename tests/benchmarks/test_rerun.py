@@ -8,7 +8,7 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
-import training_toy as toy
+from support import training_toy as toy
 
 from pathformer.experiments.records import read_records
 

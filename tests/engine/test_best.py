@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 import torch
-import training_toy as toy
+from support import training_toy as toy
 
 from pathformer.engine.best import train_best
 from pathformer.training import checkpoint

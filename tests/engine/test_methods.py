@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from contract_cases import CASES, make
+from support.contract_cases import CASES, make
 
 from pathformer.engine.compare import cost_of, held_out_queries
 from pathformer.engine.engine import Engine, load

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 from hypothesis import assume, given, settings
-from query_strategies import ENTITIES, RELATIONS, Edges, evaluate, graphs, trees
+from support.query_strategies import ENTITIES, RELATIONS, Edges, evaluate, graphs, trees
 
 from pathformer.engine.encode import Encoder
 from pathformer.engine.engine import Engine

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from contract_cases import CASES, make
+from support.contract_cases import CASES, make
 
 from pathformer.engine.engine import Engine, load
 from pathformer.engine.release import released

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 import numpy as np
 import pytest
 import torch
-import training_toy as toy
+from support import training_toy as toy
 
 from pathformer.errors import DivergedError
 from pathformer.evaluation import evaluate as evaluation

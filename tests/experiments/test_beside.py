@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 import torch
-import training_toy as toy
 from rich.console import Console
+from support import training_toy as toy
 
 from pathformer.errors import ConfigError, UnsupportedQueryError
 from pathformer.experiments.beside import BESIDE, PAIR, second_run, whole_minutes

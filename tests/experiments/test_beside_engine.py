@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from beside_toy import save_runs
+from support.beside_toy import save_runs
 from typer.testing import CliRunner
 
 import pathformer as pf

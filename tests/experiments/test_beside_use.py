@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 import torch
-from beside_toy import save_runs, train
+from support.beside_toy import save_runs, train
 
 from pathformer.errors import CheckpointError, ConfigError, InputError
 from pathformer.experiments.beside import BESIDE, PAIR, figures_file, kinds, note_pair

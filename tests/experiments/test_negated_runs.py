@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import training_toy as toy
+from support import training_toy as toy
 
 from pathformer.experiments.keep import trained_on
 from pathformer.experiments.run import gather, train_run

@@ -6,7 +6,7 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-import training_toy as toy
+from support import training_toy as toy
 
 from pathformer import plugins
 from pathformer.errors import ConfigError, UnsupportedQueryError

@@ -6,7 +6,7 @@ import dataclasses
 import math
 
 import pytest
-import training_toy as toy
+from support import training_toy as toy
 
 from pathformer.experiments.settings import read_run, run_names
 from pathformer.experiments.speed import made_up

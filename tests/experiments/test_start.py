@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 import torch
-import training_toy as toy
 from rich.console import Console
+from support import training_toy as toy
 
 from pathformer.errors import CheckpointError, ConfigError
 from pathformer.experiments.keep import seconds_before

@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 import torch
-import training_toy as toy
 from rich.console import Console
+from support import training_toy as toy
 from typer.testing import CliRunner
 
 from pathformer.cli import app

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from trials import trained_on
+from support.trials import trained_on
 
 from pathformer.kg.datasets import load
 from pathformer.kg.knowledge import KnowledgeGraph

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 import torch
-from contract_cases import CASES, IDS, SMALL
+from support.contract_cases import CASES, IDS, SMALL
 
 from pathformer.experiments.speed import made_up
 from pathformer.models import build

@@ -8,8 +8,8 @@ from typing import Any, ClassVar, Literal, get_args, get_origin, get_type_hints
 import numpy as np
 import pytest
 import torch
-from contract_cases import CASES, IDS, ONLY, SMALL, VARIANTS, make
 from safetensors.torch import load_file, save_file
+from support.contract_cases import CASES, IDS, ONLY, SMALL, VARIANTS, make
 from torch import Tensor
 
 from pathformer import plugins

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 import torch
-import training_toy as toy
-from contract_cases import CASES, IDS, SMALL
+from support import training_toy as toy
+from support.contract_cases import CASES, IDS, SMALL
 
 from pathformer.evaluation.evaluate import ModelRanker, evaluate
 from pathformer.models import Model, build

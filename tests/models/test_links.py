@@ -8,10 +8,10 @@ from typing import Any, ClassVar
 import numpy as np
 import pytest
 import torch
-from contract_cases import CASES, IDS, make
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from recursion import DEEP, assert_recursive
+from support.contract_cases import CASES, IDS, make
+from support.recursion import DEEP, assert_recursive
 from torch import Tensor
 
 from pathformer.models import Batch, find

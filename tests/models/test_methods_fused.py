@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 import pytest
 import torch
-from contract_cases import SMALL
+from support.contract_cases import SMALL
 
 from pathformer.experiments.speed import made_up
 from pathformer.models import build

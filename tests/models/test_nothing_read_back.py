@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 import torch
-import training_toy as toy
-from contract_cases import CASES, IDS, SMALL
+from support import training_toy as toy
+from support.contract_cases import CASES, IDS, SMALL
 
 from pathformer.models import build
 from pathformer.models._contract import Watch

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 import torch
-from recursion import DEEP, assert_recursive
+from support.recursion import DEEP, assert_recursive
 from torch import Tensor, nn
 
 from pathformer.config import from_mapping

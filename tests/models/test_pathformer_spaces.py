@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import torch
-from recursion import assert_recursive
+from support.recursion import assert_recursive
 from torch import Tensor
 
 from pathformer.config import from_mapping

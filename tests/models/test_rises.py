@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from contract_cases import SMALL
-from trials import TRAINED, asked_of, in_training
+from support.contract_cases import SMALL
+from support.trials import TRAINED, asked_of, in_training
 
 from pathformer.evaluation.evaluate import ModelRanker, evaluate
 from pathformer.kg.knowledge import KnowledgeGraph

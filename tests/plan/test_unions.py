@@ -10,7 +10,7 @@ import pytest
 from draw_plan import draw_plan
 from hypothesis import given
 from hypothesis import strategies as st
-from query_strategies import ENTITIES, Edges, evaluate, graphs, trees
+from support.query_strategies import ENTITIES, Edges, evaluate, graphs, trees
 
 from pathformer.kg.vocab import Vocabulary
 from pathformer.plan import Block, Layout, PathStep, Plan, Token, UnionWay, build_layout, build_plan, plan_trees

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from formula_strategies import NAMES
 from hypothesis import given
+from support.formula_strategies import NAMES
 
 from pathformer.errors import AmbiguousNameError, UnknownIdError, UnknownNameError
 from pathformer.kg.vocab import Vocabulary

@@ -6,7 +6,7 @@ import time
 
 import pytest
 from hypothesis import given
-from query_strategies import evaluate, graphs, has_union, trees
+from support.query_strategies import evaluate, graphs, has_union, trees
 
 from pathformer.errors import QuerySizeError
 from pathformer.query.computation import Anchor, Intersection, Negation, Projection, Union, canonical

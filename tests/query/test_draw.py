@@ -10,10 +10,10 @@ from xml.etree import ElementTree
 import pytest
 from draw_figures import figures
 from draw_structures import draw_structures
-from formula_strategies import NAMES
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from query_strategies import ENTITIES, RELATIONS, trees
+from support.formula_strategies import NAMES
+from support.query_strategies import ENTITIES, RELATIONS, trees
 
 from pathformer.errors import MissingExtraError, QuerySizeError
 from pathformer.kg.vocab import Vocabulary

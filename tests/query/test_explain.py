@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from formula_strategies import named_formulas
 from hypothesis import given
+from support.formula_strategies import named_formulas
 
 from pathformer.errors import CyclicQueryError, QuerySizeError
 from pathformer.kg.vocab import Vocabulary

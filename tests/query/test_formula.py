@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 
 import pytest
-from formula_strategies import named_formulas
 from hypothesis import given
+from support.formula_strategies import named_formulas
 
 from pathformer.errors import QuerySizeError, QuerySyntaxError
 from pathformer.query.ast import And, Atom, Constant, Not, Or, Query, Variable

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from hypothesis import given
-from query_strategies import trees
+from support.query_strategies import trees
 
 from pathformer.errors import UnsupportedQueryError
 from pathformer.query.computation import Anchor, Intersection, Negation, Projection, Union, canonical

@@ -9,7 +9,7 @@ import time
 import pyoxigraph
 import pytest
 from hypothesis import assume, given, settings
-from query_strategies import ENTITIES, RELATIONS, evaluate, graphs, trees
+from support.query_strategies import ENTITIES, RELATIONS, evaluate, graphs, trees
 
 from pathformer.errors import (
     FreeVariableError,

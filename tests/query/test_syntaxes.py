@@ -6,10 +6,10 @@ import subprocess
 import sys
 
 import pytest
-from formula_strategies import NAMES
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
-from query_strategies import ENTITIES, RELATIONS, trees
+from support.formula_strategies import NAMES
+from support.query_strategies import ENTITIES, RELATIONS, trees
 
 from pathformer.errors import UnknownPluginError
 from pathformer.kg.vocab import Vocabulary

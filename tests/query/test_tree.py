@@ -5,9 +5,9 @@ from __future__ import annotations
 import time
 
 import pytest
-from formula_strategies import bound_queries, meaning
 from hypothesis import assume, given, settings
-from query_strategies import evaluate, graphs, trees
+from support.formula_strategies import bound_queries, meaning
+from support.query_strategies import evaluate, graphs, trees
 
 from pathformer.errors import (
     CyclicQueryError,

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
-from query_strategies import ENTITIES, RELATIONS, Edges, evaluate, graphs, trees
+from support.query_strategies import ENTITIES, RELATIONS, Edges, evaluate, graphs, trees
 
 from pathformer.errors import BenchmarkError, InputError
 from pathformer.kg.graph import Graph

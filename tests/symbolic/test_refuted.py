@@ -6,7 +6,7 @@ from itertools import product
 
 import numpy as np
 from hypothesis import given, settings
-from query_strategies import ENTITIES, RELATIONS, Edges, evaluate, graphs, trees
+from support.query_strategies import ENTITIES, RELATIONS, Edges, evaluate, graphs, trees
 
 from pathformer.kg.graph import Graph
 from pathformer.query.computation import Anchor, Intersection, Negation, Projection, Tree

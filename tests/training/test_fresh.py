@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-import training_toy as toy
+from support import training_toy as toy
 
 from pathformer.query.structures import STRUCTURES, structure
 from pathformer.symbolic.pairs import GraphPair

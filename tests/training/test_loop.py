@@ -15,8 +15,8 @@ from typing import Any
 
 import pytest
 import torch
-import training_toy as toy
 from rich.console import Console
+from support import training_toy as toy
 
 from pathformer.errors import DivergedError, InputError
 from pathformer.training import checkpoint, loop

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 import pytest
 import torch
-import training_toy as toy
+from support import training_toy as toy
 
 from pathformer import plugins
 from pathformer.errors import ConfigError, UnknownPluginError

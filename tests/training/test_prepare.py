@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 import torch
-import training_toy as toy
 from rich.console import Console
+from support import training_toy as toy
 
 from pathformer.evaluation.report import Report
 from pathformer.training import loop

@@ -6,7 +6,7 @@ from dataclasses import asdict, replace
 from pathlib import Path
 
 import pytest
-import training_toy as toy
+from support import training_toy as toy
 
 from pathformer import plugins
 from pathformer.errors import UnknownPluginError

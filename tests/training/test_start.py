@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 import torch
-import training_toy as toy
+from support import training_toy as toy
 
 from pathformer.errors import CheckpointError
 from pathformer.evaluation.evaluate import ModelRanker, evaluate

@@ -9,7 +9,7 @@ from typing import Literal
 
 import pytest
 import torch
-import training_toy as toy
+from support import training_toy as toy
 
 from pathformer.errors import UnsupportedQueryError
 from pathformer.experiments.speed import made_up

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import training_toy as toy
-
 from pathformer.experiments.run import Outcome, train_run
 from pathformer.experiments.settings import read_run
+from support import training_toy as toy
 
 MODEL = 'queries = "drawn"\nvalid_queries = 9\n[model]\ndim = 16\nlayers = 1\nheads = 2\nspace = "{}"\n'
 TRAINING = "[training]\nsteps = 6\nbatch = 8\nvalidations = 1\nturns = false\n"

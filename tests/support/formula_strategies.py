@@ -7,9 +7,9 @@ from functools import cache
 from itertools import product
 
 from hypothesis import strategies as st
-from query_strategies import ENTITIES, RELATIONS, Edges
 
 from pathformer.query.ast import And, Atom, Constant, Formula, Not, Or, Query, Variable, atoms, variables
+from support.query_strategies import ENTITIES, RELATIONS, Edges
 
 NAMES = st.one_of(
     st.text(st.characters(codec="utf-8"), min_size=1, max_size=8),
