@@ -50,7 +50,7 @@ def data_dir() -> Path:
 
 @pytest.fixture(scope="session")
 def script() -> Callable[[str], ModuleType]:
-    """A file outside the package as a module, by its path from the root: `script("benchmarks/floor.py")`."""
+    """A file outside the package as a module, by its path from the root: `script("benchmarks/train.py")`."""
     return cache(_script)
 
 
