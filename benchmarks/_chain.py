@@ -20,12 +20,13 @@ from torch import Tensor
 from torch.nn.functional import one_hot
 
 from pathformer.evaluation.ranks import Filters, Ranks, even_blocks, rank_blocks
-from pathformer.models import Batch, Model
-from pathformer.plan import Block, build_layout
-from pathformer.plan.build import decompose
-from pathformer.query.paths import NEGATION, Fork, Path
-from pathformer.query.structures import STRUCTURES
-from pathformer.symbolic.queries import Queries, Ragged
+from pathformer.models._base import Model
+from pathformer.models._batch import Batch
+from pathformer.plan.build import build_layout, decompose
+from pathformer.plan.layout import Block
+from pathformer.query.compile.paths import Fork, Path
+from pathformer.query.structures import NEGATION, STRUCTURES
+from pathformer.querysets.queries import Queries, Ragged
 
 __all__ = ["Chain"]
 

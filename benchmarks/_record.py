@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from pathformer.experiments.machine import commit, machine, version_of
+from pathformer.training.machine import commit, machine, version_of
 
 RESULTS = Path(__file__).parent / "results"
 LIBRARIES = ("numpy", "numba", "pyarrow", "torch")

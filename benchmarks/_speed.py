@@ -14,9 +14,9 @@ from typing import Any
 import torch
 
 from pathformer.experiments.speed import timed
-from pathformer.models import Model
+from pathformer.models._base import Model
 from pathformer.nn.transformer import TransformerEncoder
-from pathformer.plan import Layout, PathStep
+from pathformer.plan.layout import Layout, PathStep
 from pathformer.training.step import TrainingStep
 
 GROUPS: Mapping[str, tuple[str, ...]] = {

@@ -28,17 +28,17 @@ import numpy as np
 import torch
 from _record import record
 
+from pathformer.engine.answer.read import read_question
 from pathformer.engine.engine import Engine, load
-from pathformer.engine.question import read_question
-from pathformer.engine.search import nearest
-from pathformer.index import build as build_index
+from pathformer.engine.find.nearest import nearest
+from pathformer.index._base import build as build_index
 from pathformer.kg.knowledge import KnowledgeGraph
-from pathformer.kg.vocab import Vocabulary
-from pathformer.models import build
+from pathformer.kg.vocabulary import Vocabulary
+from pathformer.models._base import build
 from pathformer.query.structures import STRUCTURES
+from pathformer.querysets.sampler import sample
 from pathformer.symbolic.answer import answer
-from pathformer.symbolic.pairs import GraphPair
-from pathformer.symbolic.sample import sample
+from pathformer.symbolic.graph_pair import GraphPair
 
 ENTITIES, RELATIONS, TRIPLES = 63_361, 200, 114_000
 OPEN = """

@@ -23,20 +23,19 @@ from _record import record
 from rich.console import Console
 
 from pathformer.engine.engine import Engine
-from pathformer.engine.heldout import Questions, draw_questions, hold_out
-from pathformer.engine.judge import all_but, find_predictions, fit_calibration, judge_calibration
-from pathformer.engine.lesson import Lesson, new_model, train_in
-from pathformer.engine.scale import Scale, scale_for
 from pathformer.evaluation.evaluate import ModelRanker, evaluate
-from pathformer.evaluation.frequency import Frequency
-from pathformer.index import build as build_index
-from pathformer.kg.datasets import load
+from pathformer.fitting.heldout import Questions, draw_questions, hold_out
+from pathformer.fitting.judge import all_but, find_predictions, fit_calibration, judge_calibration
+from pathformer.fitting.lesson import Lesson, new_model, train_in
+from pathformer.fitting.settings import Scale, scale_for
+from pathformer.index._base import build as build_index
+from pathformer.kg.datasets._registry import load
 from pathformer.kg.knowledge import KnowledgeGraph
-from pathformer.models import Model, build
+from pathformer.links.evidence.counts import Frequency
+from pathformer.models._base import Model, build
 from pathformer.training.data import TrainingSet
 from pathformer.training.display import Display
-from pathformer.training.loop import Training
-from pathformer.training.options import StepConfig
+from pathformer.training.settings import StepConfig, Training
 from pathformer.training.turns import Turns
 
 CPU = torch.device("cpu")

@@ -38,11 +38,11 @@ for head, relation, tail in sorted(triples):
     outgoing.setdefault((head, relation), []).append(tail)
     incoming.setdefault((tail, relation), []).append(head)
 """
-IMPORT = "import sys; from pathformer.cli import app; app(['import', sys.argv[1], '--out', sys.argv[2]])"
+IMPORT = "import sys; from pathformer.cli._main import app; app(['import', sys.argv[1], '--out', sys.argv[2]])"
 OPEN = """
 import sys, time
 start = time.perf_counter()
-from pathformer.kg import KnowledgeGraph
+from pathformer.kg.knowledge import KnowledgeGraph
 imported = time.perf_counter()
 graph = KnowledgeGraph.open(sys.argv[1])
 graph.graph()
@@ -54,7 +54,7 @@ print(imported - start, opened - imported, time.perf_counter() - opened)
 LOAD = """
 import sys, time
 start = time.perf_counter()
-from pathformer.kg.datasets import load
+from pathformer.kg.datasets._registry import load
 load("fb15k-237", sys.argv[1]).graph()
 print(time.perf_counter() - start)
 """

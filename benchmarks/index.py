@@ -34,12 +34,13 @@ from torch import Tensor
 from pathformer import plugins
 from pathformer.engine.engine import Engine
 from pathformer.engine.engine import load as load_engine
-from pathformer.engine.typical import typical_points
-from pathformer.index import Index, Measure, build, load
+from pathformer.fitting.reindex import typical_points
+from pathformer.index._base import Index, build, load
+from pathformer.index._measure import Measure
 from pathformer.query.structures import STRUCTURES
-from pathformer.spaces import Space
-from pathformer.symbolic.pairs import GraphPair
-from pathformer.symbolic.sample import sample
+from pathformer.querysets.sampler import sample
+from pathformer.spaces._base import Space
+from pathformer.symbolic.graph_pair import GraphPair
 
 WANTED = 10
 EACH = 48  # questions of a structure that an engine is asked

@@ -19,15 +19,14 @@ import numpy as np
 import torch
 from _record import record
 
-from pathformer.evaluation.evaluate import ModelRanker
-from pathformer.evaluation.filters import reference_filter
+from pathformer.evaluation.evaluate import ModelRanker, reference_filter
 from pathformer.evaluation.ranks import Ranks, block_rows, even_blocks, fold_disjuncts, rank_block
-from pathformer.models import build
-from pathformer.nn.kernels import rank_triton
-from pathformer.nn.kernels.l1_rank import L1Table, l1_distances_plain
+from pathformer.models._base import build
 from pathformer.plan.build import decompose
 from pathformer.query.structures import STRUCTURES
-from pathformer.symbolic.queries import Queries, Ragged
+from pathformer.querysets.queries import Queries, Ragged
+from pathformer.spaces.kernels import rank_triton
+from pathformer.spaces.kernels.l1_rank import L1Table, l1_distances_plain
 
 ENTITIES, RELATIONS, WIDTH, CHUNK = 63_361, 400, 800, 8_192
 MEAN_HARD = {

@@ -28,12 +28,12 @@ from _record import RESULTS, record
 from rich.console import Console
 
 from pathformer.evaluation.evaluate import evaluate
-from pathformer.evaluation.frequency import Frequency
 from pathformer.evaluation.report import Report
 from pathformer.experiments.run import Material, gather, new_model, train_run, training_set
 from pathformer.experiments.settings import Run, read_run
-from pathformer.models import find
-from pathformer.symbolic.queries import Queries
+from pathformer.links.evidence.counts import Frequency
+from pathformer.models._base import find
+from pathformer.querysets.queries import Queries
 from pathformer.training.display import Display
 from pathformer.training.turns import Turns
 

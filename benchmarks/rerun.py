@@ -16,11 +16,10 @@ import traceback
 from pathlib import Path
 
 from pathformer.experiments.beside import whole_minutes
-from pathformer.experiments.keep import record_of
-from pathformer.experiments.records import record_name
+from pathformer.experiments.records import record_name, record_of
 from pathformer.experiments.run import start_anew, train_run
 from pathformer.experiments.settings import read_run
-from pathformer.training.device import choose_device
+from pathformer.nn.device import choose_device
 
 
 def rerun(name: str, args: argparse.Namespace) -> bool:

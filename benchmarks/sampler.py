@@ -24,11 +24,13 @@ import numpy as np
 from _record import record
 from _twin import Twin
 
-from pathformer.kg.datasets import load
+from pathformer.kg.datasets._registry import load
 from pathformer.kg.graph import Graph
 from pathformer.query.structures import STRUCTURES
-from pathformer.symbolic import GraphPair, Rules, answer_rows, graph_pair, sample, sample_benchmark
-from pathformer.symbolic.sample import draw_rows
+from pathformer.querysets.benchmark import graph_pair, sample_benchmark
+from pathformer.querysets.sampler import Rules, draw_rows, sample
+from pathformer.symbolic.answer import answer_rows
+from pathformer.symbolic.graph_pair import GraphPair
 
 LIMIT = 100
 STRUCTURES_TIMED = {"2p": 200, "3p": 200, "pin": 200, "2i": 30, "3i": 30}  # with the ratio each should reach

@@ -34,7 +34,8 @@ from pathformer.experiments.tables.catalogue import CASES
 from pathformer.experiments.tables.paper import RUNNING_TIME
 from pathformer.models.pathformer import Config, Pathformer
 from pathformer.query.structures import EFOL_TRAINED, EPFO_TRAINED
-from pathformer.training.step import StepConfig, TrainingStep
+from pathformer.training.settings import StepConfig
+from pathformer.training.step import TrainingStep
 
 ENTITIES, RELATIONS, QUERIES = 63_361, 400, 107_982  # NELL995's
 EPFO_2560 = dict.fromkeys(EPFO_TRAINED, 512)

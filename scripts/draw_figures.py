@@ -7,14 +7,14 @@ from pathlib import Path
 from draw_plan import draw_plan
 from draw_structures import draw_structures
 
-from pathformer.plan import plan_trees
-from pathformer.query.bind import bind, own_vocabulary
-from pathformer.query.draw import draw_query
+from pathformer.plan.build import plan_trees
+from pathformer.query.compile.bind import bind, own_vocabulary
+from pathformer.query.compile.to_tree import to_tree
 from pathformer.query.naming import Naming
 from pathformer.query.parse import parse
+from pathformer.query.picture.draw import draw_query
+from pathformer.query.picture.text_tree import Labels
 from pathformer.query.structures import STRUCTURES
-from pathformer.query.text_tree import Labels
-from pathformer.query.tree import to_tree
 
 IMAGES = Path(__file__).parents[1] / "docs" / "images"
 ROWS = ("1p 2p 3p 2i 3i", "ip pi 2u up", "2in 3in inp pin pni")

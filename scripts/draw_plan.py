@@ -14,9 +14,9 @@ import numpy as np
 
 from pathformer.plan.build import Plan
 from pathformer.plan.layout import ForkStep, PathStep, Token
-from pathformer.query.paths import NEGATION
-from pathformer.query.svg import Svg, shorten, text_width
-from pathformer.query.text_tree import Labels
+from pathformer.query.picture.svg import Svg, shorten, text_width
+from pathformer.query.picture.text_tree import Labels
+from pathformer.query.structures import NEGATION
 
 __all__ = ["draw_plan"]
 

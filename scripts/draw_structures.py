@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from pathformer.query.layout import Branch, Junction, Measure, arrange, parts_of, place
-from pathformer.query.marks import DARK, GREY, badge, circle, curve, junction_mark
+from pathformer.query.picture.arrange import Branch, Junction, Measure, arrange, parts_of, place
+from pathformer.query.picture.marks import DARK, GREY, badge, circle, curve, junction_mark
+from pathformer.query.picture.svg import Svg, text_width
 from pathformer.query.structures import NEGATION, Structure
-from pathformer.query.svg import Svg, text_width
 
 __all__ = ["draw_structures"]
 

@@ -14,9 +14,14 @@ PAGE = Path(__file__).parents[1] / "docs" / "api.md"
 # What is shown, in order: the public names, then what they give back.
 SECTIONS = (
     ("pathformer", ("KnowledgeGraph", "fit", "load", "Engine", "Answers", "Answer")),
-    ("pathformer.engine.why", ("Why", "Edge", "Named")),
-    ("pathformer.query", ("parse", "request", "write", "bind", "to_tree", "explain")),
-    ("pathformer.symbolic", ("answer", "sample_benchmark", "read_folder", "verify")),
+    ("pathformer.engine.reasons.why", ("Why", "Edge", "Named")),
+    ("pathformer.query.parse", ("parse", "request", "write")),
+    ("pathformer.query.compile.bind", ("bind",)),
+    ("pathformer.query.compile.to_tree", ("to_tree",)),
+    ("pathformer.query.explain", ("explain",)),
+    ("pathformer.symbolic.answer", ("answer",)),
+    ("pathformer.querysets.benchmark", ("sample_benchmark", "read_folder")),
+    ("pathformer.querysets.verify", ("verify",)),
 )
 HEAD = """# The API
 

@@ -11,7 +11,7 @@ os.environ["TYPER_USE_RICH"] = "0"  # help records without terminal markup
 
 import typer
 
-from pathformer.cli import app
+from pathformer.cli._main import app
 
 PAGE = Path(__file__).parents[1] / "docs" / "cli.md"
 

@@ -38,7 +38,7 @@ def changed_files() -> list[str]:
 
 
 def module_of(file: Path) -> str:
-    """The name under which a file is imported: `pathformer.kg.vocab`, `support.golden`."""
+    """The name under which a file is imported: `pathformer.kg.vocabulary`, `support.golden`."""
     parts = file.relative_to(ROOT).with_suffix("").parts[1:]  # without src, tests, scripts
     return ".".join(part for part in parts if part != "__init__")
 

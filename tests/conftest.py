@@ -18,7 +18,7 @@ import pytest
 
 if TYPE_CHECKING:
     from pathformer import Engine, KnowledgeGraph
-    from pathformer.symbolic.benchmark import Benchmark
+    from pathformer.querysets.benchmark import Benchmark
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -130,8 +130,8 @@ def engine(films: KnowledgeGraph) -> Engine:
     import torch
 
     from pathformer.engine.engine import Engine
-    from pathformer.index import build as build_index
-    from pathformer.models import build
+    from pathformer.index._base import build as build_index
+    from pathformer.models._base import build
 
     torch.manual_seed(0)
     vocabulary = films.vocabulary
@@ -162,8 +162,8 @@ def small_graph(small_graph_triples: dict[str, list[tuple[str, str, str]]]) -> K
 @pytest.fixture(scope="session")
 def small_benchmark(small_graph: KnowledgeGraph) -> Benchmark:
     """Queries drawn from the random graph."""
-    from pathformer.symbolic.benchmark import sample_benchmark
-    from pathformer.symbolic.protocol import Protocol
+    from pathformer.querysets.benchmark import sample_benchmark
+    from pathformer.querysets.protocol import Protocol
 
     return sample_benchmark(small_graph, Protocol(evaluated=30, train=80, limit=25))
 

@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pathformer import config
+from pathformer.config import to_toml
 from pathformer.errors import ConfigError
-from pathformer.toml import to_toml
 
 
 @dataclass(frozen=True, kw_only=True)

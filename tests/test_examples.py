@@ -14,8 +14,8 @@ from typing import Any
 import pytest
 
 import pathformer as pf
-from pathformer.engine.fit import fit
-from pathformer.engine.scale import scale_for
+from pathformer.fitting.fit import fit
+from pathformer.fitting.settings import scale_for
 
 ROOT = Path(__file__).parents[1]
 EXAMPLES = ROOT / "examples"
@@ -43,7 +43,7 @@ def test_there_are_as_many_as_promised() -> None:
 def test_a_script_runs(
     name: str, script: Script, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr("pathformer.engine.fit.fit", quick_fit)
+    monkeypatch.setattr("pathformer.fitting.fit.fit", quick_fit)
     example = script(f"examples/{name}.py")
     example.main()
     printed = " ".join(capsys.readouterr().out.split())
@@ -54,7 +54,7 @@ def test_a_script_runs(
 
 def test_the_films_know_the_paper_s_answers(script: Script) -> None:
     """Exact answers need no model: actors of Fellini's ten films without an Oscar, by the file itself."""
-    from pathformer.engine.question import read_question
+    from pathformer.engine.answer.read import read_question
     from pathformer.symbolic.answer import answer
 
     rows = [line.split("\t") for line in (EXAMPLES / "films.tsv").read_text(encoding="utf-8").splitlines()]
@@ -86,7 +86,7 @@ def test_the_notebook_is_made_from_its_source_and_runs(
     assert text == made.text(), "run: python scripts/make_notebook.py"
     (tmp_path / "films.tsv").write_bytes((EXAMPLES / "films.tsv").read_bytes())
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("pathformer.engine.fit.fit", quick_fit)
+    monkeypatch.setattr("pathformer.fitting.fit.fit", quick_fit)
     pytest.importorskip("pandas")
     namespace: dict[str, Any] = {}
     cells = json.loads(text)["cells"]

@@ -11,11 +11,11 @@ from typing import Any
 __version__ = "0.1.0.dev0"
 
 _HOMES: dict[str, str] = {
-    "Answer": "pathformer.engine.answers",
-    "Answers": "pathformer.engine.answers",
+    "Answer": "pathformer.engine.answer.answer",
+    "Answers": "pathformer.engine.answer.answer",
     "Engine": "pathformer.engine.engine",
-    "KnowledgeGraph": "pathformer.kg",
-    "fit": "pathformer.engine.fit",
+    "KnowledgeGraph": "pathformer.kg.knowledge",
+    "fit": "pathformer.fitting.fit",
     "load": "pathformer.engine.engine",
 }
 

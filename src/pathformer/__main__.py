@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pathformer.cli import main
+from pathformer.cli._main import main
 
 if __name__ == "__main__":
     main()

@@ -1,8 +1,8 @@
 """The folder is the registry: a new format, dataset, model or subcommand is one new file.
 
 The name of a plugin is its file's name with `-` for `_` and without a trailing `_` (`fb15k_237.py` is `fb15k-237`,
-`import_.py` is `import`); files that start with `_` are helpers. Somebody else's package adds its own through an entry
-point whose group is the folder's package and whose object is a module:
+`import_.py` is `import`); files that start with `_` and the folder `kernels` are helpers. Somebody else's package adds
+its own through an entry point whose group is the folder's package and whose object is a module:
 
 ```toml
 [project.entry-points."pathformer.kg.formats"]
@@ -58,7 +58,7 @@ def summary(package: str, name: str) -> str:
 
 def _files(package: str) -> dict[str, str]:
     found = pkgutil.iter_modules(importlib.import_module(package).__path__)
-    return {_name(m.name): m.name for m in found if not m.name.startswith("_")}
+    return {_name(m.name): m.name for m in found if not (m.name.startswith("_") or m.name == "kernels")}
 
 
 def _name(stem: str) -> str:

@@ -11,12 +11,12 @@ from _chain import Chain
 
 from pathformer.evaluation.evaluate import ModelRanker, evaluate
 from pathformer.kg.knowledge import KnowledgeGraph
-from pathformer.models import Model, build
-from pathformer.query.computation import Anchor, Intersection, Negation, Projection, Tree, Union
+from pathformer.models._base import Model, build
 from pathformer.query.structures import STRUCTURES, structure
-from pathformer.symbolic.benchmark import graph_pair
-from pathformer.symbolic.queries import Queries, Ragged
-from pathformer.symbolic.sample import sample
+from pathformer.query.tree import Anchor, Intersection, Negation, Projection, Tree, Union
+from pathformer.querysets.benchmark import graph_pair
+from pathformer.querysets.queries import Queries, Ragged
+from pathformer.querysets.sampler import sample
 
 Triples = list[tuple[str, str, str]]
 

@@ -10,9 +10,9 @@ import pytest
 import torch
 
 from pathformer.engine.engine import Engine
-from pathformer.index import build as build_index
+from pathformer.index._base import build as build_index
 from pathformer.kg.knowledge import KnowledgeGraph
-from pathformer.models import build
+from pathformer.models._base import build
 
 
 @pytest.fixture(scope="module")

@@ -15,7 +15,8 @@ from _record import RESULTS
 from pathformer.experiments.speed import made_up
 from pathformer.models.pathformer import Config, Pathformer
 from pathformer.training.data import Drawer
-from pathformer.training.step import StepConfig, TrainingStep
+from pathformer.training.settings import StepConfig
+from pathformer.training.step import TrainingStep
 
 
 def test_on_a_processor_a_small_model_is_measured(

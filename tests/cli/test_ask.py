@@ -12,15 +12,16 @@ import pytest
 import torch
 from typer.testing import CliRunner, Result
 
-from pathformer import cli, plugins
-from pathformer.engine.calibrate import Calibration
-from pathformer.engine.curve import Curve
+from pathformer import plugins
+from pathformer.cli import _main as cli
+from pathformer.engine.calibrate.calibration import Calibration
+from pathformer.engine.calibrate.curve import Curve
 from pathformer.engine.engine import Engine
 from pathformer.engine.engine import load as load_engine
 from pathformer.errors import EngineError, InputError, UnknownNameError, UnknownPluginError
-from pathformer.index import build as build_index
+from pathformer.index._base import build as build_index
 from pathformer.kg.knowledge import KnowledgeGraph
-from pathformer.models import build, find
+from pathformer.models._base import build, find
 
 TWO_HOPS = "?x : directed(Fellini, ?f) & stars(?f, ?x)"
 UNMEASURED = "no probability of these predictions was measured"

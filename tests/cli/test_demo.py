@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 from typer.testing import CliRunner
 
-from pathformer.cli import app
+from pathformer.cli._main import app
 from pathformer.cli.demo import exact_answers
-from pathformer.engine.demo import QUESTIONS
 from pathformer.errors import UnknownNameError
-from pathformer.kg.datasets import load
+from pathformer.fitting.demo import QUESTIONS
+from pathformer.kg.datasets._registry import load
 from pathformer.kg.knowledge import KnowledgeGraph
 
 EXACT = {

@@ -13,7 +13,7 @@ EXAMPLE = "?x : directed(Fellini, ?f) & !won(?f, Oscar) & stars(?f, ?x)"
 def run_in_process(*arguments, watch=()):
     """Run the command in a fresh process and say which modules it loaded."""
     code = (
-        "import sys\nfrom pathformer.cli import main\n"
+        "import sys\nfrom pathformer.cli._main import main\n"
         f"sys.argv = ['pathformer', 'explain', *{list(arguments)!r}]\n"
         "try:\n    main()\nexcept SystemExit as stop:\n    status = stop.code or 0\nelse:\n    status = 0\n"
         f"print('LOADED', *(name for name in {list(watch)!r} if name in sys.modules))\nsys.exit(status)\n"

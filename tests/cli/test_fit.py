@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from pathformer.cli import app, fit, import_
+from pathformer.cli import fit, import_
+from pathformer.cli._main import app
 from pathformer.errors import EngineError, GraphFileError, InputError
 from pathformer.kg.knowledge import KnowledgeGraph
 
@@ -24,7 +25,7 @@ def fitted(monkeypatch: pytest.MonkeyPatch) -> list[KnowledgeGraph]:
     def learn(graph: KnowledgeGraph, *_: Any, **__: Any) -> None:
         graphs.append(graph)
 
-    monkeypatch.setattr("pathformer.engine.fit.fit", learn)
+    monkeypatch.setattr("pathformer.fitting.fit.fit", learn)
     monkeypatch.setattr(fit, "_tell", lambda engine, folder: None)
     return graphs
 
@@ -194,7 +195,7 @@ def test_a_place_and_a_seed_are_refused_before_the_graph_is_read(
 
 def test_what_to_type_next_can_be_typed(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     """Whatever the folder is called, with the first names that are not too long for a line, and whole."""
-    monkeypatch.setattr("pathformer.engine.report.FitReport.from_json", lambda text: SimpleNamespace(scores=None))
+    monkeypatch.setattr("pathformer.fitting.report.FitReport.from_json", lambda text: SimpleNamespace(scores=None))
     long = "x" * 5000
     triples = [(long, "likes", "b"), ("Zoë O'Hara", "likes", "wine\x1b[31m"), ("Zed", "likes", "Zed")]
     engine = SimpleNamespace(kg=KnowledgeGraph.from_triples(triples), files={"report.json": b""})

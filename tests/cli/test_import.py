@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from pathformer.cli import app
+from pathformer.cli._main import app
 from pathformer.kg.knowledge import KnowledgeGraph
 
 TRIPLES = "Fellini\tdirected\tLa Strada\nLa Strada\twon\tOscar\nFellini\tdirected\tLa Strada\n"
@@ -25,7 +25,7 @@ def run(*arguments: object) -> str:
 
 def shell(*arguments: object) -> tuple[int, str]:
     """Exit code and stderr of the program as it is called in a shell."""
-    program = "from pathformer.cli import main; main()"
+    program = "from pathformer.cli._main import main; main()"
     command = [sys.executable, "-c", program, "import", *map(str, arguments)]
     done = subprocess.run(command, capture_output=True, text=True, check=False, env={"NO_COLOR": "1"})
     assert done.stdout == ""
@@ -178,7 +178,7 @@ def test_help_ends_in_examples() -> None:
 
 
 def test_the_input(tmp_path: Path) -> None:
-    program = "from pathformer.cli import main; main()"
+    program = "from pathformer.cli._main import main; main()"
     command = [sys.executable, "-c", program, "import", "-", "--format", "tsv", "--out", str(tmp_path / "films")]
     done = subprocess.run(command, input=TRIPLES, capture_output=True, text=True, check=True)
     assert done.stdout.startswith("pipe: 2 triples\n  3 entities\n  2 relations\n  1 repeated line, merged\n")

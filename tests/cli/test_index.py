@@ -9,14 +9,13 @@ import pytest
 import torch
 from typer.testing import CliRunner
 
-from pathformer.cli import app
+from pathformer.cli._main import app
 from pathformer.engine.engine import Engine, load
-from pathformer.engine.reindex import reindex
-from pathformer.engine.typical import typical_points
 from pathformer.errors import ConfigError, InputError, UnknownPluginError
-from pathformer.index import build as build_index
+from pathformer.fitting.reindex import reindex, typical_points
+from pathformer.index._base import build as build_index
 from pathformer.kg.knowledge import KnowledgeGraph
-from pathformer.models import build
+from pathformer.models._base import build
 
 QUESTION = "?x : r0(e3, ?v) & r1(?v, ?x)"
 

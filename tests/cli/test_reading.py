@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from pathformer.cli import app
+from pathformer.cli._main import app
 from pathformer.cli._reading import without_options
 from pathformer.engine.storage import HEADER
 from pathformer.errors import GraphFileError

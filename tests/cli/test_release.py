@@ -12,15 +12,15 @@ import torch
 from typer.testing import CliRunner
 
 import pathformer as pf
-from pathformer.cli import app
+from pathformer.cli._main import app
 from pathformer.engine.engine import Engine
 from pathformer.errors import CheckpointError, EngineError, InputError
 from pathformer.experiments.deploy import engine_of_run
 from pathformer.experiments.run import train_run
 from pathformer.experiments.settings import read_run
-from pathformer.index import build as build_index
+from pathformer.index._base import build as build_index
 from pathformer.kg.knowledge import KnowledgeGraph
-from pathformer.models import build
+from pathformer.models._base import build
 from pathformer.training.display import Display
 
 pytestmark = pytest.mark.usefixtures("one_thread")

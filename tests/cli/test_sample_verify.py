@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from pathformer.cli import app
+from pathformer.cli._main import app
 from pathformer.errors import InputError
-from pathformer.kg import KnowledgeGraph
+from pathformer.kg.knowledge import KnowledgeGraph
 
 
 @pytest.fixture

@@ -13,7 +13,8 @@ import pytest
 from typer.testing import CliRunner
 
 import pathformer
-from pathformer import cli, plugins
+from pathformer import plugins
+from pathformer.cli import _main as cli
 from pathformer.errors import ConfigError
 
 SCRIPT = Path(sysconfig.get_path("scripts")) / "pathformer"

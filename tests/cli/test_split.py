@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from pathformer.cli import app, main
+from pathformer.cli._main import app, main
 from pathformer.errors import InputError
 from pathformer.kg.knowledge import KnowledgeGraph
 

@@ -14,7 +14,7 @@ from threading import Thread
 import pytest
 
 from pathformer.cli._stop import stopped_politely
-from pathformer.kg.atomic import new_folder
+from pathformer.files.atomic import new_folder
 
 
 def kill() -> None:

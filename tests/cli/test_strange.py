@@ -10,7 +10,7 @@ import pytest
 from pyarrow import parquet
 from typer.testing import CliRunner
 
-from pathformer.cli import app
+from pathformer.cli._main import app
 from pathformer.cli.import_ import summary
 from pathformer.kg.knowledge import KnowledgeGraph
 

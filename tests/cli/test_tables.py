@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from pathformer.cli import app
+from pathformer.cli._main import app
 from pathformer.errors import InputError
 from pathformer.experiments.records import Record, read_records
-from pathformer.kg import KnowledgeGraph
+from pathformer.kg.knowledge import KnowledgeGraph
 from pathformer.query.structures import EPFO
 
 

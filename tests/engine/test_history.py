@@ -10,14 +10,14 @@ import pytest
 
 import pathformer
 from pathformer.engine.engine import Engine
-from pathformer.engine.fit import fit
-from pathformer.engine.heldout import Questions
 from pathformer.engine.history import FirstFit, first_facts, last_update, learned, trained_of
-from pathformer.engine.notes import notes_on
-from pathformer.engine.release import released
-from pathformer.engine.report import FitReport
-from pathformer.engine.scale import scale_for
-from pathformer.engine.update import update_engine
+from pathformer.fitting.fit import fit
+from pathformer.fitting.heldout import Questions
+from pathformer.fitting.notes import notes_on
+from pathformer.fitting.release import released
+from pathformer.fitting.report import FitReport
+from pathformer.fitting.settings import scale_for
+from pathformer.fitting.update import update_engine
 from pathformer.kg.knowledge import KnowledgeGraph
 from pathformer.query.structures import EFOL_TRAINED
 
@@ -106,7 +106,7 @@ def test_report_and_card_of_an_updated_engine_tell_both(folder: Path, tmp_path: 
 
 
 def test_what_could_not_be_trained_stays_told(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pathformer.engine.update.has_hops", lambda old: True)  # which learns single links alone
+    monkeypatch.setattr("pathformer.fitting.update.has_hops", lambda old: True)  # which learns single links alone
     more = KnowledgeGraph.from_triples([("s0", "r", "new")])
     engine = update_engine(folder, more, minutes=1e-7, out=tmp_path / "new", progress=False)
     assert engine.about["lacking"] == ["3p"]

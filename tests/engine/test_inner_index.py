@@ -15,18 +15,18 @@ from torch import Tensor
 from typer.testing import CliRunner
 
 import pathformer
-from pathformer.cli import app
+from pathformer.cli._main import app
+from pathformer.engine.answer.read import read_question
 from pathformer.engine.engine import Engine
-from pathformer.engine.fit import fit
-from pathformer.engine.question import read_question
-from pathformer.engine.reindex import reindex
-from pathformer.engine.scale import scale_for
-from pathformer.index import Index
-from pathformer.kg.datasets import load as load_graph
+from pathformer.fitting.fit import fit
+from pathformer.fitting.reindex import reindex
+from pathformer.fitting.settings import scale_for
+from pathformer.index._base import Index
+from pathformer.kg.datasets._registry import load as load_graph
 from pathformer.query.structures import STRUCTURES
+from pathformer.querysets.sampler import sample
 from pathformer.spaces.hermitian import Hermitian
-from pathformer.symbolic.pairs import GraphPair
-from pathformer.symbolic.sample import sample
+from pathformer.symbolic.graph_pair import GraphPair
 
 APPROXIMATE = ("hnsw", "lsh")
 

@@ -13,9 +13,9 @@ import pathformer as pf
 from pathformer.engine.engine import Engine
 from pathformer.engine.storage import retell
 from pathformer.errors import CheckpointError, EngineError, InputError
-from pathformer.index import build as build_index
+from pathformer.index._base import build as build_index
 from pathformer.kg.knowledge import KnowledgeGraph
-from pathformer.models import build
+from pathformer.models._base import build
 from pathformer.training.checkpoint import read, write
 
 FELLINI = "?x : directed(Fellini, ?f) & !won(?f, Oscar) & stars(?f, ?x)"

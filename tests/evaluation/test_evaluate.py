@@ -12,14 +12,15 @@ from support import training_toy as toy
 
 from pathformer.errors import DivergedError
 from pathformer.evaluation import evaluate as evaluation
-from pathformer.evaluation.evaluate import ModelRanker, evaluate
-from pathformer.evaluation.filters import reference_filter
-from pathformer.models import Batch, Model
-from pathformer.plan import Block, build_layout
+from pathformer.evaluation.evaluate import ModelRanker, evaluate, reference_filter
+from pathformer.models._base import Model
+from pathformer.models._batch import Batch
+from pathformer.plan.build import build_layout
+from pathformer.plan.layout import Block
 from pathformer.query.structures import STRUCTURES, structure
-from pathformer.symbolic.pairs import GraphPair
-from pathformer.symbolic.queries import Queries
-from pathformer.symbolic.sample import sample
+from pathformer.querysets.queries import Queries
+from pathformer.querysets.sampler import sample
+from pathformer.symbolic.graph_pair import GraphPair
 
 
 @pytest.fixture(scope="module")

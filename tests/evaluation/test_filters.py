@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from pathformer.evaluation.filters import reference_filter, strict_filter
+from pathformer.evaluation.evaluate import reference_filter, strict_filter
 from pathformer.evaluation.ranks import Filters
 from pathformer.kg.graph import Graph
 from pathformer.query.structures import structure
-from pathformer.symbolic.queries import Queries, Ragged
+from pathformer.querysets.queries import Queries, Ragged
 
 SMALL = np.array([[0, 0, 2], [0, 0, 3], [1, 0, 3]])
 LARGE = np.array([*SMALL, [0, 0, 4], [1, 0, 2]])  # entity 2 stops being an answer of 2in, 4 becomes one

@@ -27,8 +27,8 @@ from pathformer.evaluation.ranks import (
     rank_block,
     rank_blocks,
 )
-from pathformer.nn.kernels.l1_rank import L1Table
-from pathformer.symbolic.queries import Ragged
+from pathformer.querysets.queries import Ragged
+from pathformer.spaces.kernels.l1_rank import L1Table
 
 CPU = torch.device("cpu")
 

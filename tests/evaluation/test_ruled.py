@@ -6,7 +6,7 @@ import io
 
 from rich.console import Console
 
-from pathformer.evaluation.ruled import ruled_table
+from pathformer.evaluation.report import ruled_table
 
 
 def test_brackets_of_folders_and_graphs_are_shown() -> None:

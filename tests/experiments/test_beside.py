@@ -13,9 +13,9 @@ from rich.console import Console
 from support import training_toy as toy
 
 from pathformer.errors import ConfigError, UnsupportedQueryError
+from pathformer.evaluation.checkpoint import find_checkpoint, measure
 from pathformer.experiments.beside import BESIDE, PAIR, second_run, whole_minutes
-from pathformer.experiments.keep import record_of
-from pathformer.experiments.measure import find_checkpoint, measure
+from pathformer.experiments.records import record_of
 from pathformer.experiments.run import Outcome, start_anew, train_run
 from pathformer.experiments.settings import read_run
 from pathformer.models.pair import Pair

@@ -13,17 +13,17 @@ from support.beside_toy import save_runs
 from typer.testing import CliRunner
 
 import pathformer as pf
-from pathformer.cli import app
+from pathformer.cli._main import app
+from pathformer.engine.answer.read import read_question
 from pathformer.engine.engine import Engine
-from pathformer.engine.forms import FORMS
-from pathformer.engine.question import read_question
-from pathformer.engine.reindex import reindex
-from pathformer.engine.release import released
-from pathformer.engine.update import update_engine
 from pathformer.errors import InputError
+from pathformer.evaluation.checkpoint import find_checkpoint
 from pathformer.experiments.beside import PAIR
 from pathformer.experiments.deploy import engine_of_run
-from pathformer.experiments.measure import find_checkpoint
+from pathformer.fitting.forms import FORMS
+from pathformer.fitting.reindex import reindex
+from pathformer.fitting.release import released
+from pathformer.fitting.update import update_engine
 from pathformer.kg.knowledge import KnowledgeGraph
 from pathformer.models.pair import Pair
 

@@ -16,11 +16,11 @@ from support.beside_toy import save_runs, train
 from pathformer.errors import CheckpointError, ConfigError, InputError
 from pathformer.experiments.beside import BESIDE, PAIR, figures_file, kinds, note_pair
 from pathformer.experiments.deploy import engine_of_run
-from pathformer.experiments.keep import before_all, record_of
+from pathformer.experiments.records import before_all, record_of
 from pathformer.experiments.run import new_model, start_anew
 from pathformer.experiments.settings import read_run
 from pathformer.kg.knowledge import KnowledgeGraph
-from pathformer.models import Model
+from pathformer.models._base import Model
 from pathformer.models.pair import Pair
 from pathformer.training import checkpoint
 from pathformer.training.logs import LOG, read_log

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from pathformer.experiments.keep import run_of, seconds_before
+from pathformer.experiments.records import run_of, seconds_before
 from pathformer.experiments.settings import read_run, run_names
 from pathformer.training import checkpoint
 

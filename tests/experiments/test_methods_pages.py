@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 import torch
 
-from pathformer.models import build, find
+from pathformer.models._base import build, find
 from pathformer.query.structures import EPFO
 
 ROOT = Path(__file__).parents[2]

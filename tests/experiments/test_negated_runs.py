@@ -8,17 +8,17 @@ import numpy as np
 import pytest
 from support import training_toy as toy
 
-from pathformer.experiments.keep import trained_on
+from pathformer.experiments.records import trained_on
 from pathformer.experiments.run import gather, train_run
 from pathformer.experiments.settings import read_run
-from pathformer.kg.datasets import load
+from pathformer.kg.datasets._registry import load
 from pathformer.query.structures import EFOL_TRAINED
-from pathformer.symbolic.benchmark import graph_pair
-from pathformer.symbolic.queries import Queries
-from pathformer.symbolic.sample import Rules, sample
+from pathformer.querysets.benchmark import graph_pair
+from pathformer.querysets.queries import Queries
+from pathformer.querysets.sampler import Rules, sample
 from pathformer.training import checkpoint
 from pathformer.training.data import TrainingSet
-from pathformer.training.task import Training
+from pathformer.training.settings import Training
 
 SETTINGS = [
     "queries=drawn",

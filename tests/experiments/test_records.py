@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 
 from pathformer.errors import InputError
-from pathformer.experiments.keep import curve_of
-from pathformer.experiments.records import RECORDS, Record, read_records
+from pathformer.experiments.records import RECORDS, Record, curve_of, read_records
 from pathformer.experiments.settings import run_names
 from pathformer.experiments.tables.captions import QUERY_SETS
 from pathformer.query.structures import EPFO, NEGATION_STRUCTURES

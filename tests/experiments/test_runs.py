@@ -9,14 +9,14 @@ import pytest
 from support import training_toy as toy
 
 from pathformer import plugins
+from pathformer.config import to_toml
 from pathformer.errors import ConfigError, UnsupportedQueryError
 from pathformer.experiments.refuse import check_method
 from pathformer.experiments.run import train_run
 from pathformer.experiments.settings import read_run, run_file, run_names
 from pathformer.experiments.tables.catalogue import MEASURED
-from pathformer.models import build
+from pathformer.models._base import build
 from pathformer.query.structures import EPFO, NEGATION_STRUCTURES
-from pathformer.toml import to_toml
 
 RUNS = {name: read_run(name) for name in run_names()}
 OF_THE_PAPER = [name for name, run in RUNS.items() if run.paper.tables]

@@ -12,7 +12,7 @@ from rich.console import Console
 from support import training_toy as toy
 
 from pathformer.errors import CheckpointError, ConfigError
-from pathformer.experiments.keep import seconds_before
+from pathformer.experiments.records import seconds_before
 from pathformer.experiments.run import Outcome, start_anew, train_run
 from pathformer.experiments.settings import read_run
 from pathformer.models.complex import ComplEx

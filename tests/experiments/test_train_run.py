@@ -17,16 +17,17 @@ from rich.console import Console
 from support import training_toy as toy
 from typer.testing import CliRunner
 
-from pathformer.cli import app
+from pathformer.cli._main import app
 from pathformer.errors import CheckpointError, ConfigError, InputError
+from pathformer.evaluation.checkpoint import find_checkpoint, measure
 from pathformer.evaluation.report import Report
 from pathformer.experiments import run as run_module
-from pathformer.experiments.measure import find_checkpoint, measure
 from pathformer.experiments.run import start_anew, train_run
 from pathformer.experiments.settings import Run, read_run
-from pathformer.kg import KnowledgeGraph
+from pathformer.files import lock
+from pathformer.kg.knowledge import KnowledgeGraph
 from pathformer.query.structures import EPFO
-from pathformer.training import checkpoint, lock
+from pathformer.training import checkpoint
 from pathformer.training.display import Display
 
 SMALL = """

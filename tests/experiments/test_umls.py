@@ -10,11 +10,11 @@ import pytest
 from rich.console import Console
 
 from pathformer.evaluation.evaluate import evaluate
-from pathformer.evaluation.frequency import Frequency
-from pathformer.experiments.queries import query_sets
 from pathformer.experiments.run import train_run
 from pathformer.experiments.settings import read_run
-from pathformer.kg.datasets import load
+from pathformer.kg.datasets._registry import load
+from pathformer.links.evidence.counts import Frequency
+from pathformer.querysets.sources import query_sets
 from pathformer.training.display import Display
 
 

@@ -12,12 +12,12 @@ import torch
 from torch import Tensor
 
 from pathformer.errors import ConfigError, DivergedError, InputError, MissingExtraError
-from pathformer.index import build, load
+from pathformer.index._base import build, load
 from pathformer.index._hashes import Planes, Thresholds
 from pathformer.index._measure import Measure
 from pathformer.index._tuning import Trial
-from pathformer.nn.kernels.hamming import differences
-from pathformer.nn.kernels.scan import lay_out
+from pathformer.index.kernels.hamming import differences
+from pathformer.index.kernels.scan import lay_out
 from pathformer.spaces.box import SPACE as BOX
 
 APPROXIMATE = ("hnsw", "lsh")

@@ -12,7 +12,7 @@ from torch import Tensor
 
 from pathformer import plugins
 from pathformer.errors import ConfigError, DivergedError, InputError, UnknownPluginError
-from pathformer.index import Found, Index, build, find, load
+from pathformer.index._base import Found, Index, build, find, load
 
 BACKENDS = plugins.names("pathformer.index")
 METRICS = ("l1", "cosine", "inner")

@@ -16,11 +16,12 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 from pathformer.errors import InputError
-from pathformer.index import Measure, build, load
-from pathformer.nn.kernels.l1_rank import l1_distances_plain
-from pathformer.nn.kernels.scan import BLOCK, lay_out, nearest
-from pathformer.nn.kernels.stored import as_stored, widened
-from pathformer.spaces import Space
+from pathformer.index._base import build, load
+from pathformer.index._measure import Measure
+from pathformer.index.kernels.scan import BLOCK, lay_out, nearest
+from pathformer.index.kernels.stored import as_stored, widened
+from pathformer.spaces._base import Space
+from pathformer.spaces.kernels.l1_rank import l1_distances_plain
 from pathformer.spaces.point import Point
 from pathformer.spaces.sphere import Sphere
 
@@ -136,7 +137,7 @@ def test_a_kill_while_saving_leaves_a_whole_index(tmp_path: Path) -> None:
     """A process saves one index over another, again and again, and is killed at some moment of that."""
     program = (
         "import sys, torch\n"
-        "from pathformer.index import build\n"
+        "from pathformer.index._base import build\n"
         "few, many = build('exact', torch.ones(10, 4)), build('exact', torch.ones(100_000, 4))\n"
         "few.save(sys.argv[1]); print('saved', flush=True)\n"
         "while True:\n"

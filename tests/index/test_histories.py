@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule, run_state_machine_as_test
 
 from pathformer import plugins
-from pathformer.index import build, load
+from pathformer.index._base import build, load
 
 WIDTH = 6
 OPTIONS = {"exact": {}, "lsh": {"bits": 128}, "hnsw": {"links": 8}}

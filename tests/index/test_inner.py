@@ -11,16 +11,16 @@ from torch import Tensor
 
 from pathformer import plugins
 from pathformer.errors import InputError
-from pathformer.index import Index, Measure, build, load
 from pathformer.index._asked import made_up
-from pathformer.index._completed import completed, completed_points, longest
-from pathformer.index._hashes import Lifted, Planes
+from pathformer.index._base import Index, build, load
+from pathformer.index._hashes import Lifted, Planes, completed, completed_points, longest
+from pathformer.index._measure import Measure
 from pathformer.index._tuning import Trial
 from pathformer.index.exact import Config, Exact
+from pathformer.index.kernels.hamming import differences
+from pathformer.index.kernels.scan import lay_out
 from pathformer.index.lsh import LSH
-from pathformer.nn.kernels.hamming import differences
-from pathformer.nn.kernels.scan import lay_out
-from pathformer.spaces import Space
+from pathformer.spaces._base import Space
 from pathformer.spaces._beside import Beside
 
 BACKENDS = plugins.names("pathformer.index")

@@ -11,8 +11,8 @@ from typing import Literal
 import pytest
 
 from pathformer.errors import DatasetError, GraphFileError, InputError
-from pathformer.kg.archives import cache_folder, unpacked
-from pathformer.kg.datasets import datasets, load, locate
+from pathformer.files.archives import cache_folder, unpacked
+from pathformer.kg.datasets._registry import datasets, load, locate
 
 Mode = Literal["w:xz", "w:gz", "w:bz2"]
 NAMES = {"codex-s", "fb15k-237", "kinships", "nations", "nell995", "umls", "wn18rr-qa", "world"}

@@ -19,7 +19,7 @@ import pytest
 from pyarrow import parquet
 
 from pathformer.errors import GraphFileError, InputError
-from pathformer.kg.datasets import load
+from pathformer.kg.datasets._registry import load
 from pathformer.kg.knowledge import KnowledgeGraph
 
 
@@ -341,7 +341,7 @@ def test_reading_does_not_import_pandas(tmp_path: Path) -> None:
     write(tmp_path, one__tsv="a\tr\tb\n", names__tsv="a\tA\n")
     parquet.write_table(pa.table(COLUMNS), tmp_path / "two.parquet")
     program = (
-        "import sys; from pathformer.kg import KnowledgeGraph\n"
+        "import sys; from pathformer.kg.knowledge import KnowledgeGraph\n"
         "folder = sys.argv[1]; graph = KnowledgeGraph.read([folder + '/one.tsv', folder + '/two.parquet'],\n"
         "    names=folder + '/names.tsv')\n"
         "graph.save(folder + '/saved'); graph.split(0.4, 0)\n"

@@ -13,7 +13,8 @@ import numpy as np
 import pytest
 
 from pathformer.errors import GraphFileError, InputError
-from pathformer.kg import atomic, storage
+from pathformer.files import atomic
+from pathformer.kg import storage
 from pathformer.kg.knowledge import KnowledgeGraph
 from pathformer.kg.names import Names
 
@@ -71,7 +72,7 @@ def test_arrays_are_mapped_and_cannot_be_written(tmp_path: Path) -> None:
 def test_opening_reads_neither_names_nor_pyarrow_nor_pandas(tmp_path: Path) -> None:
     graph().save(tmp_path / "films")
     program = (
-        "import sys; from pathformer.kg import KnowledgeGraph\n"
+        "import sys; from pathformer.kg.knowledge import KnowledgeGraph\n"
         "graph = KnowledgeGraph.open(sys.argv[1]); graph.graph(); graph.vocabulary.entity_count\n"
         "assert 'pyarrow' not in sys.modules\n"
         "assert graph.vocabulary.entity(0) == 'Fellini' and graph.vocabulary.entity_id('Oscar') == 2\n"

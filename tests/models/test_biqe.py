@@ -12,14 +12,15 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 from pathformer.errors import UnsupportedQueryError
-from pathformer.models import Batch, build
+from pathformer.models._base import build
+from pathformer.models._batch import Batch
 from pathformer.models._whole import MARKS, Whole, longest_route
 from pathformer.models.biqe import BIQE, Config
 from pathformer.nn.packing import Packing
-from pathformer.plan import Plan, build_plan
-from pathformer.query.computation import Anchor, Intersection, Projection, Tree
-from pathformer.query.dnf import to_dnf
+from pathformer.plan.build import Plan, build_plan
+from pathformer.query.compile.dnf import to_dnf
 from pathformer.query.structures import STRUCTURES, structure
+from pathformer.query.tree import Anchor, Intersection, Projection, Tree
 
 ENTITIES, RELATIONS = 30, 30
 POSITIVE = [shape for shape in STRUCTURES.values() if not shape.negated]

@@ -9,9 +9,10 @@ import torch
 from support.contract_cases import CASES, IDS, SMALL
 
 from pathformer.experiments.speed import made_up
-from pathformer.models import build
+from pathformer.models._base import build
 from pathformer.training.data import TrainingSet
-from pathformer.training.step import StepConfig, TrainingStep
+from pathformer.training.settings import StepConfig
+from pathformer.training.step import TrainingStep
 
 pytestmark = pytest.mark.gpu
 

@@ -11,11 +11,12 @@ from torch import Tensor
 
 from pathformer.errors import ConfigError, UnsupportedQueryError
 from pathformer.experiments.speed import made_up
-from pathformer.models import Batch, build
+from pathformer.models._base import build
+from pathformer.models._batch import Batch
 from pathformer.models.complex import ComplEx, Config
-from pathformer.plan import build_plan
+from pathformer.plan.build import build_plan
 from pathformer.query.structures import STRUCTURES
-from pathformer.training.options import SoftmaxOptions, StepConfig
+from pathformer.training.settings import SoftmaxOptions, StepConfig
 from pathformer.training.step import TrainingStep
 
 ENTITIES, RELATIONS, RANK = 12, 4, 5

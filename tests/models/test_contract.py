@@ -15,10 +15,11 @@ from torch import Tensor
 from pathformer import plugins
 from pathformer.config import from_mapping
 from pathformer.errors import UnknownPluginError, UnsupportedQueryError
-from pathformer.models import RULES, Batch, Model, find
-from pathformer.models._contract import ENTITIES, RELATIONS, distances, planned, shapes, tables
+from pathformer.models._base import Model, find
+from pathformer.models._batch import Batch
+from pathformer.models._contract import ENTITIES, RELATIONS, RULES, distances, planned, shapes, tables
 from pathformer.nn.table import Reading, Table
-from pathformer.plan import build_plan
+from pathformer.plan.build import build_plan
 from pathformer.query.structures import STRUCTURES
 
 every_variant = pytest.mark.parametrize(("name", "variant"), CASES, ids=IDS)

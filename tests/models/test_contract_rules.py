@@ -10,10 +10,11 @@ import torch
 from torch import Tensor, nn
 from typer.testing import CliRunner
 
-from pathformer import cli, plugins
+from pathformer import plugins
+from pathformer.cli import _main as cli
 from pathformer.errors import InputError, PluginError
-from pathformer.models import RULES, Model, broken_rules, find
-from pathformer.models._contract import ENTITIES, RELATIONS, Build
+from pathformer.models._base import Model, find
+from pathformer.models._contract import ENTITIES, RELATIONS, RULES, Build, broken_rules
 from pathformer.models.gqe import GQE, Config
 from pathformer.spaces.point import Point
 

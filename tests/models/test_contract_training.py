@@ -10,13 +10,14 @@ from support import training_toy as toy
 from support.contract_cases import CASES, IDS, SMALL
 
 from pathformer.evaluation.evaluate import ModelRanker, evaluate
-from pathformer.models import Model, build
+from pathformer.models._base import Model, build
 from pathformer.query.structures import STRUCTURES
-from pathformer.symbolic.pairs import GraphPair
-from pathformer.symbolic.queries import Queries
-from pathformer.symbolic.sample import sample
+from pathformer.querysets.queries import Queries
+from pathformer.querysets.sampler import sample
+from pathformer.symbolic.graph_pair import GraphPair
 from pathformer.training.data import TrainingSet
-from pathformer.training.step import StepConfig, TrainingStep
+from pathformer.training.settings import StepConfig
+from pathformer.training.step import TrainingStep
 
 TRAINED = [case for case in CASES if case[1].keys() <= {"union", "space", "layers", "margin", "logic", "regularizer"}]
 NAMES = [IDS[CASES.index(case)] for case in TRAINED]

@@ -10,13 +10,14 @@ import pytest
 import torch
 from torch import Tensor
 
-from pathformer.models import Batch, Model, build
+from pathformer.models._base import Model, build
+from pathformer.models._batch import Batch
 from pathformer.models.betae import BetaE
 from pathformer.models.cone import ConE
 from pathformer.models.gammae import GammaE
 from pathformer.models.q2b import Query2Box
 from pathformer.nn.mlp import MLP
-from pathformer.plan import build_plan
+from pathformer.plan.build import build_plan
 from pathformer.query.structures import STRUCTURES
 
 

@@ -12,10 +12,10 @@ import pytest
 from support.trials import TRAINED, asked_of, in_training
 
 from pathformer.evaluation.evaluate import ModelRanker, evaluate
-from pathformer.evaluation.frequency import Frequency
 from pathformer.kg.knowledge import KnowledgeGraph
-from pathformer.symbolic.queries import Queries
-from pathformer.training.step import StepConfig
+from pathformer.links.evidence.counts import Frequency
+from pathformer.querysets.queries import Queries
+from pathformer.training.settings import StepConfig
 
 pytestmark = [pytest.mark.slow, pytest.mark.data]
 

@@ -14,15 +14,16 @@ from support.contract_cases import CASES, IDS, make
 from support.recursion import DEEP, assert_recursive
 from torch import Tensor
 
-from pathformer.models import Batch, find
+from pathformer.models._base import find
+from pathformer.models._batch import Batch
 from pathformer.models._contract import shapes
-from pathformer.models._links import LinkModel
+from pathformer.models._link_by_link import LinkModel
 from pathformer.models.gqe import GQE, Config
-from pathformer.nn.rows import take_once
-from pathformer.plan import build_layout, build_plan, plan_trees
+from pathformer.nn.table import take_once
+from pathformer.plan.build import build_layout, build_plan, plan_trees
 from pathformer.plan.layout import Block
-from pathformer.query.computation import Anchor, Intersection, Negation, Projection, Tree, Union
 from pathformer.query.structures import STRUCTURES, structure
+from pathformer.query.tree import Anchor, Intersection, Negation, Projection, Tree, Union
 from pathformer.spaces.point import Point
 
 LINKED = [case for case in CASES if issubclass(find(case[0]), LinkModel)]

@@ -13,10 +13,11 @@ import torch
 from support.contract_cases import SMALL
 
 from pathformer.experiments.speed import made_up
-from pathformer.models import build
+from pathformer.models._base import build
 from pathformer.nn.backend import plain
 from pathformer.training.data import TrainingSet
-from pathformer.training.step import StepConfig, TrainingStep
+from pathformer.training.settings import StepConfig
+from pathformer.training.step import TrainingStep
 
 DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
 STRUCTURES = ("1p", "3p", "3i", "2in", "inp")

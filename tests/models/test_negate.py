@@ -9,13 +9,14 @@ from torch import Tensor
 
 from pathformer.config import from_mapping
 from pathformer.errors import ConfigError
-from pathformer.models import Batch, build
+from pathformer.models._base import build
+from pathformer.models._batch import Batch
 from pathformer.models.pathformer import Config, Pathformer
-from pathformer.nn.complement import Complement
+from pathformer.nn.fold import Complement
 from pathformer.nn.packing import Packing, mean_pool
-from pathformer.plan import build_plan
-from pathformer.query.paths import NEGATION, Fork, Path, to_paths
-from pathformer.query.structures import NEGATION_STRUCTURES, structure
+from pathformer.plan.build import build_plan
+from pathformer.query.compile.paths import Fork, Path, to_paths
+from pathformer.query.structures import NEGATION, NEGATION_STRUCTURES, structure
 
 ENTITIES, RELATIONS = 9, 4
 SHAPES = (

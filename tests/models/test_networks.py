@@ -10,12 +10,14 @@ from torch import Tensor
 from pathformer.config import from_mapping
 from pathformer.errors import ConfigError, UnsupportedQueryError
 from pathformer.evaluation.evaluate import ModelRanker
-from pathformer.models import Batch, build, find
+from pathformer.models._base import build, find
+from pathformer.models._batch import Batch
 from pathformer.models.fuzzqe import Config, FuzzQE
 from pathformer.models.mlp import MLPModel
-from pathformer.plan import UnionWay, build_plan
+from pathformer.plan.build import build_plan
+from pathformer.plan.layout import UnionWay
 from pathformer.query.structures import STRUCTURES
-from pathformer.symbolic.queries import Queries, Ragged
+from pathformer.querysets.queries import Queries, Ragged
 
 ENTITIES, RELATIONS = 12, 6
 

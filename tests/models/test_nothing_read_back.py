@@ -13,13 +13,14 @@ import torch
 from support import training_toy as toy
 from support.contract_cases import CASES, IDS, SMALL
 
-from pathformer.models import build
+from pathformer.models._base import build
 from pathformer.models._contract import Watch
 from pathformer.query.structures import STRUCTURES
-from pathformer.symbolic.pairs import GraphPair
-from pathformer.symbolic.sample import sample
+from pathformer.querysets.sampler import sample
+from pathformer.symbolic.graph_pair import GraphPair
 from pathformer.training.data import TrainingSet
-from pathformer.training.step import StepConfig, TrainingStep
+from pathformer.training.settings import StepConfig
+from pathformer.training.step import TrainingStep
 
 
 @pytest.fixture(scope="module")

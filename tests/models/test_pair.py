@@ -12,12 +12,13 @@ import pytest
 import torch
 from torch import Tensor
 
-from pathformer.engine.forms import packed, unpacked
 from pathformer.errors import ConfigError
-from pathformer.models import Batch, Model, build
+from pathformer.fitting.forms import packed, unpacked
+from pathformer.models._base import Model, build
+from pathformer.models._batch import Batch
 from pathformer.models.pair import Pair
 from pathformer.models.pathformer import Pathformer
-from pathformer.plan import Plan, build_plan
+from pathformer.plan.build import Plan, build_plan
 from pathformer.query.structures import structure
 from pathformer.training import checkpoint
 

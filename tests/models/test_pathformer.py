@@ -12,12 +12,13 @@ from torch import Tensor, nn
 
 from pathformer.config import from_mapping
 from pathformer.errors import ConfigError
-from pathformer.models import Batch, build, find
+from pathformer.models._base import build, find
+from pathformer.models._batch import Batch
 from pathformer.models.pathformer import Config, Pathformer
 from pathformer.nn.packing import Packing
-from pathformer.plan import build_plan
-from pathformer.query.paths import NEGATION, Fork, Path, to_paths
-from pathformer.query.structures import STRUCTURES, structure
+from pathformer.plan.build import build_plan
+from pathformer.query.compile.paths import Fork, Path, to_paths
+from pathformer.query.structures import NEGATION, STRUCTURES, structure
 from pathformer.training.start import start_tables
 
 ENTITIES, RELATIONS = 30, 30

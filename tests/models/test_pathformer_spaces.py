@@ -10,17 +10,19 @@ from torch import Tensor
 
 from pathformer.config import from_mapping
 from pathformer.errors import ConfigError
-from pathformer.models import RULES, Batch
+from pathformer.models._batch import Batch
+from pathformer.models._composed import SPACES, space_of
 from pathformer.models._contract import ENTITIES as CONTRACT_ENTITIES
 from pathformer.models._contract import RELATIONS as CONTRACT_RELATIONS
-from pathformer.models._parts import SPACES, space_of
+from pathformer.models._contract import RULES
 from pathformer.models.pathformer import Config, Pathformer
 from pathformer.nn.packing import Packing
 from pathformer.nn.side_by_side import SideBySide
-from pathformer.plan import Block, build_layout
-from pathformer.query.paths import Fork, Path, to_paths
+from pathformer.plan.build import build_layout
+from pathformer.plan.layout import Block
+from pathformer.query.compile.paths import Fork, Path, to_paths
 from pathformer.query.structures import STRUCTURES, structure
-from pathformer.spaces import Space
+from pathformer.spaces._base import Space
 from pathformer.spaces.cone import Cone
 from pathformer.spaces.gamma import Gamma
 

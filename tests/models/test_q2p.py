@@ -9,11 +9,12 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from pathformer.models import Batch, build
+from pathformer.models._base import build
+from pathformer.models._batch import Batch
 from pathformer.models.q2p import Q2P, Config
 from pathformer.nn.fold import by_arity
 from pathformer.nn.particles import Rounds, SharedAttention
-from pathformer.plan import build_plan
+from pathformer.plan.build import build_plan
 from pathformer.query.structures import STRUCTURES
 
 ENTITIES, RELATIONS, DIM, PARTICLES = 12, 6, 4, 3

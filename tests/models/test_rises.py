@@ -15,10 +15,9 @@ from support.trials import TRAINED, asked_of, in_training
 
 from pathformer.evaluation.evaluate import ModelRanker, evaluate
 from pathformer.kg.knowledge import KnowledgeGraph
-from pathformer.models import Model, find
-from pathformer.symbolic.queries import Queries, Ragged
-from pathformer.training.options import SoftmaxOptions
-from pathformer.training.step import StepConfig
+from pathformer.models._base import Model, find
+from pathformer.querysets.queries import Queries, Ragged
+from pathformer.training.settings import SoftmaxOptions, StepConfig
 
 UNSEEN = ("ip", "pi", "2u", "up")
 LOOKS = (0, 150, 600)  # updates

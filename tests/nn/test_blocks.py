@@ -17,8 +17,7 @@ from pathformer.nn.draw import draw_candidates
 from pathformer.nn.fold import LeftFold, MeanPair, MLPPair, SetFold, SumFold, WeighedFold
 from pathformer.nn.mixer import Mixer
 from pathformer.nn.mlp import MLP
-from pathformer.nn.rows import take_once
-from pathformer.nn.table import Table, assemble
+from pathformer.nn.table import Table, assemble, take_once
 
 
 def count(module: nn.Module) -> int:

@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch.nn import functional as F  # noqa: N812 (torch's own name for it)
 
-from pathformer.nn import linear as module
-from pathformer.nn.linear import Laid, linear
+from pathformer.nn import mlp as module
+from pathformer.nn.mlp import Laid, linear
 
 needs_onednn = pytest.mark.skipif(not torch.backends.mkldnn.is_available(), reason="torch was built without oneDNN")
 ROUNDING = {torch.float32: 1e-5, torch.bfloat16: 2**-7}  # relative to the largest number, as sums round

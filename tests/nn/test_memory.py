@@ -13,14 +13,14 @@ from typing import Any
 
 import pytest
 
-from pathformer.nn import memory
-from pathformer.nn.memory import keep_freed_memory
+from pathformer.nn import device as memory
+from pathformer.nn.device import keep_freed_memory
 
 VARIABLES = ("MALLOC_MMAP_MAX_", "MALLOC_MMAP_THRESHOLD_", "MALLOC_TRIM_THRESHOLD_", "MALLOC_TOP_PAD_")
 TIMES = 2
 PROGRAM = """
 import ctypes, json, resource
-from pathformer.nn.memory import keep_freed_memory
+from pathformer.nn.device import keep_freed_memory
 
 library = ctypes.CDLL(None)
 library.malloc.restype = library.memset.restype = ctypes.c_void_p

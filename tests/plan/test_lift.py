@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from pathformer.plan import Block, ForkStep, Layout, PathStep, Token, build_layout
+from pathformer.plan.build import build_layout
+from pathformer.plan.layout import Block, ForkStep, Layout, PathStep, Token
 from pathformer.plan.lift import lift_negations
 from pathformer.query.structures import EFOL_TRAINED, structure
 

@@ -10,11 +10,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pathformer.plan import Block, Layout, PathStep, Plan, Token, build_layout, build_plan, explain, plan_trees
-from pathformer.query.computation import Anchor, Intersection, Negation, Projection, Tree, Union
-from pathformer.query.dnf import to_dnf
-from pathformer.query.paths import NEGATION, Fork, Path, to_paths
-from pathformer.query.structures import STRUCTURES, Structure, structure, structure_of
+from pathformer.plan.build import Plan, build_layout, build_plan, plan_trees
+from pathformer.plan.explain import explain
+from pathformer.plan.layout import Block, Layout, PathStep, Token
+from pathformer.query.compile.dnf import to_dnf
+from pathformer.query.compile.paths import Fork, Path, to_paths
+from pathformer.query.structures import NEGATION, STRUCTURES, Structure, structure, structure_of
+from pathformer.query.tree import Anchor, Intersection, Negation, Projection, Tree, Union
 
 
 def trees() -> st.SearchStrategy[Tree]:

@@ -11,10 +11,10 @@ from draw_figures import EXAMPLE
 from draw_figures import plan_picture as picture
 from draw_plan import draw_plan
 
-from pathformer.kg.vocab import Vocabulary
-from pathformer.plan import build_plan
+from pathformer.kg.vocabulary import Vocabulary
+from pathformer.plan.build import build_plan
+from pathformer.query.picture.text_tree import Labels
 from pathformer.query.structures import STRUCTURES
-from pathformer.query.text_tree import Labels
 
 SVG = "{http://www.w3.org/2000/svg}"
 

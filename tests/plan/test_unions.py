@@ -12,13 +12,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.query_strategies import ENTITIES, Edges, evaluate, graphs, trees
 
-from pathformer.kg.vocab import Vocabulary
-from pathformer.plan import Block, Layout, PathStep, Plan, Token, UnionWay, build_layout, build_plan, plan_trees
-from pathformer.plan import explain as explain_layout
-from pathformer.query.computation import Tree
-from pathformer.query.paths import Fork, Path, forks, from_paths, to_paths
+from pathformer.kg.vocabulary import Vocabulary
+from pathformer.plan.build import Plan, build_layout, build_plan, plan_trees
+from pathformer.plan.explain import explain as explain_layout
+from pathformer.plan.layout import Block, Layout, PathStep, Token, UnionWay
+from pathformer.query.compile.paths import Fork, Path, forks, from_paths, to_paths
+from pathformer.query.picture.text_tree import Labels, Listing
 from pathformer.query.structures import STRUCTURES, structure, structure_of
-from pathformer.query.text_tree import Labels, Listing
+from pathformer.query.tree import Tree
 
 WAYS = get_args(UnionWay)
 EVERYTHING = frozenset(range(ENTITIES))

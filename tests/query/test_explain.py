@@ -7,12 +7,12 @@ from hypothesis import given
 from support.formula_strategies import named_formulas
 
 from pathformer.errors import CyclicQueryError, QuerySizeError
-from pathformer.kg.vocab import Vocabulary
+from pathformer.kg.vocabulary import Vocabulary
 from pathformer.query.ast import Query, Variable
+from pathformer.query.compile.scope import scoped
 from pathformer.query.explain import explain
 from pathformer.query.naming import Naming
 from pathformer.query.parse import parse
-from pathformer.query.scope import scoped
 
 
 @pytest.mark.parametrize(

@@ -9,12 +9,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from pathformer.errors import QueryError
-from pathformer.kg.vocab import Vocabulary
+from pathformer.kg.vocabulary import Vocabulary
 from pathformer.query.ast import Query
-from pathformer.query.bind import bind, own_vocabulary
+from pathformer.query.compile.bind import bind, own_vocabulary
+from pathformer.query.compile.to_tree import to_tree
 from pathformer.query.naming import Naming
 from pathformer.query.parse import parse, write
-from pathformer.query.tree import to_tree
 
 NAMING = Naming(Vocabulary.of("abc", "rst"))
 GOOD = {

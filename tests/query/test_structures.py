@@ -7,7 +7,6 @@ from hypothesis import given
 from support.query_strategies import trees
 
 from pathformer.errors import QuerySyntaxError, UnsupportedQueryError
-from pathformer.query.computation import Anchor, Intersection, Negation, Projection, Union, canonical, depth
 from pathformer.query.structures import (
     EFOL_TRAINED,
     EPFO,
@@ -20,6 +19,7 @@ from pathformer.query.structures import (
     structure_of,
     tree_of_instance,
 )
+from pathformer.query.tree import Anchor, Intersection, Negation, Projection, Union, canonical, depth
 
 A, B, C = (Projection(2 * i, Anchor(i)) for i in range(3))
 

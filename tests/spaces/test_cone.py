@@ -8,8 +8,10 @@ import pytest
 import torch
 from torch import Tensor
 
-from pathformer.models import Batch, build
-from pathformer.plan import Block, build_layout
+from pathformer.models._base import build
+from pathformer.models._batch import Batch
+from pathformer.plan.build import build_layout
+from pathformer.plan.layout import Block
 from pathformer.query.structures import structure
 from pathformer.spaces.cone import Cone, ConeIntersection, aperture, axis
 

@@ -12,10 +12,10 @@ import pytest
 import torch
 from torch import Tensor, distributions
 
-from pathformer.models import build
-from pathformer.models._links import LinkModel
+from pathformer.models._base import build
+from pathformer.models._link_by_link import LinkModel
 from pathformer.nn.table import Table
-from pathformer.spaces import Space
+from pathformer.spaces._base import Space
 from pathformer.spaces.beta import Beta
 from pathformer.spaces.box import Box
 from pathformer.spaces.cone import Cone

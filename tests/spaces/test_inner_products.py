@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from pathformer.nn.table import Table
-from pathformer.spaces import Space
+from pathformer.spaces._base import Space
 from pathformer.spaces.inner import Inner
 from pathformer.spaces.particles import Particles
 

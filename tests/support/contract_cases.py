@@ -10,7 +10,7 @@ from typing import Any
 
 import torch
 
-from pathformer.models import Model, build
+from pathformer.models._base import Model, build
 from pathformer.models._contract import ENTITIES, RELATIONS
 
 SMALL: dict[str, dict[str, Any]] = {

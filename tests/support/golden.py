@@ -26,7 +26,7 @@ from typing import Any
 from unittest import mock
 
 import pathformer as pf
-from pathformer.cli import main
+from pathformer.cli._main import main
 
 FOLDER = Path(__file__).resolve().parents[1] / "golden"
 INDENT = "    "

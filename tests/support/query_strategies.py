@@ -6,7 +6,7 @@ from itertools import product
 
 from hypothesis import strategies as st
 
-from pathformer.query.computation import Anchor, Intersection, Negation, Projection, Tree, Union
+from pathformer.query.tree import Anchor, Intersection, Negation, Projection, Tree, Union
 
 ENTITIES, RELATIONS = 5, 6  # relations directed: three and their inverses
 

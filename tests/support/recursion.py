@@ -7,10 +7,11 @@ from collections.abc import Callable, Sequence
 import torch
 from torch import Tensor
 
-from pathformer.models import Batch, Model
-from pathformer.plan import plan_trees
-from pathformer.query.computation import Tree
-from pathformer.query.dnf import to_demorgan, to_dnf
+from pathformer.models._base import Model
+from pathformer.models._batch import Batch
+from pathformer.plan.build import plan_trees
+from pathformer.query.compile.dnf import to_demorgan, to_dnf
+from pathformer.query.tree import Tree
 
 DEEP = "(((((e,(r,)),(e,(r,n))),(r,r)),(((e,(r,)),(e,(r,)),(e,(r,)),(e,(r,r))),(n,)),(e,(r,))),(r,n,r))"
 _REWRITTEN: dict[str, Callable[[Tree], tuple[Tree, ...]]] = {

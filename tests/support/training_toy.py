@@ -16,16 +16,17 @@ from rich.console import Console
 
 from pathformer.evaluation.evaluate import ModelRanker, evaluate
 from pathformer.evaluation.report import Report
-from pathformer.kg import KnowledgeGraph
 from pathformer.kg.graph import Graph
-from pathformer.models import Model, build
+from pathformer.kg.knowledge import KnowledgeGraph
+from pathformer.models._base import Model, build
 from pathformer.query.structures import STRUCTURES
-from pathformer.symbolic.pairs import GraphPair
-from pathformer.symbolic.queries import Queries
-from pathformer.symbolic.sample import sample
+from pathformer.querysets.queries import Queries
+from pathformer.querysets.sampler import sample
+from pathformer.symbolic.graph_pair import GraphPair
 from pathformer.training.data import TrainingSet
 from pathformer.training.display import Display
-from pathformer.training.loop import Result, Task, Training, train
+from pathformer.training.loop import train
+from pathformer.training.settings import Result, Task, Training
 from pathformer.training.step import Losses, TrainingStep
 
 ENTITIES, RELATIONS = 40, 6

@@ -9,13 +9,14 @@ import torch
 
 from pathformer.kg.graph import Graph
 from pathformer.kg.knowledge import KnowledgeGraph
-from pathformer.models import build
+from pathformer.models._base import build
 from pathformer.query.structures import STRUCTURES
-from pathformer.symbolic.benchmark import graph_pair
-from pathformer.symbolic.queries import Queries
-from pathformer.symbolic.sample import sample
+from pathformer.querysets.benchmark import graph_pair
+from pathformer.querysets.queries import Queries
+from pathformer.querysets.sampler import sample
 from pathformer.training.data import TrainingSet
-from pathformer.training.step import StepConfig, TrainingStep
+from pathformer.training.settings import StepConfig
+from pathformer.training.step import TrainingStep
 
 TRAINED = ("1p", "2p", "2i")
 

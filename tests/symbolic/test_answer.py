@@ -12,10 +12,10 @@ from support.query_strategies import ENTITIES, RELATIONS, Edges, evaluate, graph
 
 from pathformer.errors import BenchmarkError, InputError
 from pathformer.kg.graph import Graph
-from pathformer.query.computation import Anchor, Negation, Projection, Tree
 from pathformer.query.structures import STRUCTURES, instance_of_tree, structure, structure_of
+from pathformer.query.tree import Anchor, Negation, Projection, Tree
 from pathformer.symbolic.answer import answer, answer_rows, threads
-from pathformer.symbolic.pairs import GraphPair
+from pathformer.symbolic.graph_pair import GraphPair
 
 
 def index(edges: Edges) -> Graph:

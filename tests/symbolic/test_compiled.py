@@ -11,7 +11,7 @@ import numba
 import pytest
 from numba.core.caching import CompileResultCacheImpl
 
-from pathformer.loops import compiled
+from pathformer.compiled import compiled
 from pathformer.symbolic.compiled import is_compiled
 
 ASK = "from pathformer.symbolic.compiled import is_compiled; print(is_compiled())"

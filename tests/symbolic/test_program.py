@@ -5,7 +5,16 @@ from __future__ import annotations
 import pytest
 
 from pathformer.query.structures import STRUCTURES, structure
-from pathformer.symbolic.program import ANCHOR, EXCLUDE, INTERSECT, NARROW, NEGATE, PROJECT, UNITE, compile_structure
+from pathformer.symbolic.program import (
+    ANCHOR,
+    EXCLUDE,
+    INTERSECT,
+    NARROW,
+    NEGATE,
+    PROJECT,
+    UNITE,
+    compile_structure,
+)
 
 
 @pytest.mark.parametrize(

@@ -9,9 +9,9 @@ import numpy as np
 
 from pathformer.kg.graph import Graph
 from pathformer.query.structures import STRUCTURES
-from pathformer.symbolic.pairs import GraphPair
+from pathformer.querysets.sampler import Rules, _Drawer
+from pathformer.symbolic.graph_pair import GraphPair
 from pathformer.symbolic.program import compile_structure
-from pathformer.symbolic.sample import Rules, _Drawer
 
 GRAPH = Graph.from_triples(np.array([[0, 0, 1], [0, 0, 2], [1, 2, 2], [3, 0, 2], [2, 2, 0]]), 4, 4)
 

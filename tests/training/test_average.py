@@ -11,7 +11,7 @@ from torch import nn
 
 from pathformer.training import checkpoint
 from pathformer.training.average import Average
-from pathformer.training.step import StepConfig
+from pathformer.training.settings import StepConfig
 
 EMA = StepConfig(rate=1e-2, ema=0.9)
 

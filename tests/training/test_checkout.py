@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from pathformer.training.checkout import commit
+from pathformer.training.machine import commit
 
 
 def git(folder: Path, *arguments: str) -> str:

@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from pathformer.query.structures import structure
-from pathformer.symbolic.queries import Queries, Ragged
+from pathformer.querysets.queries import Queries, Ragged
 from pathformer.training.data import Drawer, TrainingSet
 
 ENTITIES = 12

@@ -13,14 +13,15 @@ import torch
 from support import training_toy as toy
 
 from pathformer.query.structures import STRUCTURES, structure
-from pathformer.symbolic.pairs import GraphPair
-from pathformer.symbolic.queries import Queries, Ragged
-from pathformer.symbolic.sample import sample
+from pathformer.querysets.queries import Queries, Ragged
+from pathformer.querysets.sampler import sample
+from pathformer.symbolic.graph_pair import GraphPair
 from pathformer.training import checkpoint
 from pathformer.training.data import Drawer, TrainingSet
 from pathformer.training.fresh import Fresh
 from pathformer.training.logs import LOG, read_log
-from pathformer.training.loop import Training, train
+from pathformer.training.loop import train
+from pathformer.training.settings import Training
 
 
 def queries(name: str, rows: list[list[int]], answers: list[list[int]]) -> Queries:

@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
+from pathformer.files.interrupt import Interrupt
 from pathformer.training.display import Display, duration
-from pathformer.training.interrupt import Interrupt
 from pathformer.training.logs import JsonLines, TensorBoard, open_logs, read_log
 from pathformer.training.schedule import Clock
 
@@ -152,7 +152,7 @@ def test_the_second_interrupt_insists_and_handlers_come_back(monkeypatch: pytest
         os.kill(os.getpid(), signal.SIGTERM)
         assert interrupt.asked
         os.kill(os.getpid(), signal.SIGINT)  # the echo of a wrapper, at once
-        monkeypatch.setattr("pathformer.training.interrupt._ECHO", 0.0)
+        monkeypatch.setattr("pathformer.files.interrupt._ECHO", 0.0)
         with pytest.raises(KeyboardInterrupt):  # a person, later
             os.kill(os.getpid(), signal.SIGINT)
     assert signal.getsignal(signal.SIGINT) is before

@@ -21,8 +21,9 @@ from support import training_toy as toy
 from pathformer.errors import DivergedError, InputError
 from pathformer.training import checkpoint, loop
 from pathformer.training.display import Display
-from pathformer.training.loop import Training, train
-from pathformer.training.step import StepConfig, TrainingStep
+from pathformer.training.loop import train
+from pathformer.training.settings import StepConfig, Training
+from pathformer.training.step import TrainingStep
 
 
 def same(a: Path, b: Path) -> bool:

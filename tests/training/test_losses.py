@@ -7,7 +7,7 @@ import math
 import pytest
 import torch
 
-from pathformer.training.losses import block_means, margin_loss, pairwise_loss, query_weights
+from pathformer.training.objectives._base import block_means, margin_loss, pairwise_loss, query_weights
 
 
 def log_sigmoid(x: float) -> float:

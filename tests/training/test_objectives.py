@@ -15,7 +15,7 @@ from pathformer.errors import ConfigError, UnknownPluginError
 from pathformer.experiments.speed import made_up
 from pathformer.models.pathformer import Config, Pathformer
 from pathformer.training.data import Drawn, TrainingSet
-from pathformer.training.options import SoftmaxOptions, StepConfig
+from pathformer.training.settings import SoftmaxOptions, StepConfig
 from pathformer.training.step import TrainingStep
 
 ENTITIES = 40

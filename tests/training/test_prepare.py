@@ -19,9 +19,9 @@ from pathformer.evaluation.report import Report
 from pathformer.training import loop
 from pathformer.training.data import TrainingSet
 from pathformer.training.display import Display
-from pathformer.training.loop import Result, Training
 from pathformer.training.schedule import Clock
-from pathformer.training.step import StepConfig, TrainingStep
+from pathformer.training.settings import Result, StepConfig, Training
+from pathformer.training.step import TrainingStep
 from pathformer.training.turns import Turns
 
 FIRST, USUAL, COLD = 100.0, 1.0, 3  # seconds of a process's first update and of all others; updates that compile

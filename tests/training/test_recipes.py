@@ -12,10 +12,10 @@ from pathformer import plugins
 from pathformer.errors import UnknownPluginError
 from pathformer.evaluation.evaluate import ModelRanker, evaluate
 from pathformer.experiments.settings import read_run
-from pathformer.models import build
+from pathformer.models._base import build
 from pathformer.query.structures import EFOL_TRAINED
 from pathformer.training.loop import train
-from pathformer.training.recipes import find
+from pathformer.training.recipes._base import find
 
 RUNS = [
     (recipe, f"{name}{kind}", bool(kind))

@@ -8,12 +8,12 @@ from support import training_toy as toy
 
 from pathformer.errors import CheckpointError
 from pathformer.evaluation.evaluate import ModelRanker, evaluate
-from pathformer.models import Model, build
+from pathformer.models._base import Model, build
 from pathformer.query.structures import STRUCTURES
-from pathformer.symbolic.pairs import GraphPair
-from pathformer.symbolic.sample import sample
+from pathformer.querysets.sampler import sample
+from pathformer.symbolic.graph_pair import GraphPair
 from pathformer.training.data import TrainingSet
-from pathformer.training.options import StepConfig
+from pathformer.training.settings import StepConfig
 from pathformer.training.start import mapped, start_tables
 from pathformer.training.step import TrainingStep
 

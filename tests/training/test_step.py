@@ -15,8 +15,9 @@ from pathformer.errors import UnsupportedQueryError
 from pathformer.experiments.speed import made_up
 from pathformer.models.pathformer import Config, Pathformer
 from pathformer.training.data import TrainingSet
-from pathformer.training.losses import margin_loss, query_weights
-from pathformer.training.step import StepConfig, TrainingStep
+from pathformer.training.objectives._base import margin_loss, query_weights
+from pathformer.training.settings import StepConfig
+from pathformer.training.step import TrainingStep
 
 STRUCTURES = ("1p", "2i", "inp")
 COMPOSITION = {"1p": 8, "2i": 4, "inp": 4}

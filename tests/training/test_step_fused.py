@@ -21,11 +21,11 @@ from pathformer.models.complex import Config as LinkConfig
 from pathformer.models.pathformer import Config, Pathformer
 from pathformer.nn.backend import plain
 from pathformer.query.structures import structure
-from pathformer.symbolic.pairs import GraphPair
-from pathformer.symbolic.queries import Queries
-from pathformer.symbolic.sample import sample
+from pathformer.querysets.queries import Queries
+from pathformer.querysets.sampler import sample
+from pathformer.symbolic.graph_pair import GraphPair
 from pathformer.training.data import TrainingSet
-from pathformer.training.options import SoftmaxOptions, StepConfig
+from pathformer.training.settings import SoftmaxOptions, StepConfig
 from pathformer.training.step import TrainingStep
 
 DEVICE = "cuda" if torch.cuda.is_available() else "cpu"

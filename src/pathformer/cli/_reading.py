@@ -1,4 +1,7 @@
-"""The options of reading triples, as `import` and `fit` have them, and what those do that have none."""
+"""The options of reading triples, as `import` and `fit` have them, and what those do that have none.
+
+Options that several subcommands have in the same words.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +20,9 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Columns",
+    "Data",
     "Delimiter",
+    "Device",
     "Encoding",
     "Format",
     "Header",
@@ -80,7 +85,7 @@ def without_options(graph: str | Path, data: Path | None) -> KnowledgeGraph:
 
     Of an engine it is the one that the engine holds.
     """
-    from pathformer.kg.datasets import load
+    from pathformer.kg.datasets._registry import load
 
     engine = not is_known(str(graph)) and (Path(graph) / _ENGINE).is_file()
     try:
@@ -107,3 +112,7 @@ _SPELLED: dict[str, Callable[[str], Any]] = {  # otherwise on the command line t
     "names_columns": _columns,
     "delimiter": _delimiter,
 }
+
+
+Data = Annotated[Path | None, typer.Option(help="The folder that holds datasets.", show_default=False)]
+Device = Annotated[str, typer.Option(help="cuda, cuda:1, cpu, or auto.")]

@@ -1,7 +1,11 @@
-"""A polite kill (SIGTERM) is what Ctrl-C is: the work is told to stop, so that nothing temporary is left behind."""
+"""A polite kill (SIGTERM) is what Ctrl-C is: the work is told to stop, so that nothing temporary is left behind.
+
+What is said in a shell, where the library speaks to Python as well.
+"""
 
 from __future__ import annotations
 
+import re
 import signal
 import threading
 from collections.abc import Iterator
@@ -9,7 +13,7 @@ from contextlib import contextmanager
 from time import monotonic
 from types import FrameType
 
-__all__ = ["stopped_politely"]
+__all__ = ["in_shell", "stopped_politely"]
 
 _ECHO = 1.0  # seconds within which `timeout` and `make` may pass on what came already
 
@@ -39,3 +43,16 @@ def stopped_politely() -> Iterator[None]:
         yield
     finally:
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
+
+
+def in_shell(message: str) -> str:
+    """A message without Python's spelling of an option that stands beside the shell's.
+
+    >>> in_shell("replace it with --force (force=True)")
+    'replace it with --force'
+    >>> in_shell("--quote '' (quote=\\"\\") reads them so")
+    "--quote '' reads them so"
+    >>> in_shell('--format ntriples (format="ntriples") reads it so')
+    '--format ntriples reads it so'
+    """
+    return re.sub(r"""(--[a-z-]+(?: \S+)?) \([a-z_]+=(True|\.\.\.|"[a-z]*")\)""", r"\1", message)

@@ -6,10 +6,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pathformer.words import counted, visible
+from pathformer.text import counted, visible
 
 if TYPE_CHECKING:
-    from pathformer.kg.formats import FileFormat
+    from pathformer.kg.formats._format import FileFormat
     from pathformer.kg.knowledge import KnowledgeGraph
 
 __all__ = ["strange"]
@@ -128,8 +128,8 @@ def _is_class_of(one: str, other: str) -> bool:
 
 def _format_of(paths: Sequence[Path], format: str | None) -> FileFormat | None:
     """The format of the first file; none of a graph that is known by name or saved."""
-    from pathformer.kg.formats import file_format
-    from pathformer.kg.pipes import is_pipe
+    from pathformer.files.source import is_pipe
+    from pathformer.kg.formats._registry import file_format
     from pathformer.kg.read import sources
 
     if not paths or not all(path.exists() or is_pipe(path) for path in paths):

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 if TYPE_CHECKING:
-    from pathformer.engine.answers import Answers
+    from pathformer.engine.answer.answer import Answers
     from pathformer.engine.engine import Engine
 
 __all__ = ["command", "read_questions"]
@@ -121,7 +121,7 @@ def _begins_a_query(line: str) -> bool:
 
 def _check(asked: dict[str, str], engine: Engine) -> None:
     """Say which of several questions cannot be asked, before any is answered."""
-    from pathformer.engine.question import read_question
+    from pathformer.engine.answer.read import read_question
     from pathformer.errors import InputError, QueryError
 
     if len(asked) == 1:
@@ -140,8 +140,8 @@ def _print_json(found: list[Answers]) -> None:
 
 def _print_csv(found: list[Answers]) -> None:
     """The table, and on stderr what a table says below it, so that the file stays one."""
-    from pathformer.engine.answers import to_csv
-    from pathformer.engine.show import notes
+    from pathformer.engine.answer.answer import to_csv
+    from pathformer.engine.answer.show import notes
 
     typer.echo(found[0].to_csv() if len(found) == 1 else to_csv(found), nl=False)
     for answers in found:
@@ -152,7 +152,7 @@ def _print_csv(found: list[Answers]) -> None:
 def _print_tables(found: list[Answers], engine: Engine, *, why: bool, explain: bool) -> None:
     from rich.console import Console
 
-    from pathformer.engine.show import PIPED, nothing
+    from pathformer.engine.answer.show import PIPED, nothing
 
     console = Console(highlight=False, width=None if sys.stdout.isatty() else PIPED)
     for number, answers in enumerate(found):
@@ -184,7 +184,7 @@ def _explain(question: str, engine: Engine) -> None:
 
     from pathformer.query.explain import explain
     from pathformer.query.naming import Naming
-    from pathformer.words import visible
+    from pathformer.text import visible
 
     for title, lines in islice(explain(question, Naming.of(engine.kg)), 3):  # as read, scope, computation tree
         typer.secho(title, bold=True)

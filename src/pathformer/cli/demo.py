@@ -50,7 +50,7 @@ def command(
     if question is not None:
         _answer(question, console)
         return
-    from pathformer.engine.demo import show_learned
+    from pathformer.fitting.demo import show_learned
 
     show_learned(console, seconds)
 
@@ -61,7 +61,7 @@ def _answer(question: str, console: Console) -> None:
     from rich.markup import escape
     from rich.padding import Padding
 
-    from pathformer.kg.datasets import load
+    from pathformer.kg.datasets._registry import load
 
     world = load("world")
     answers = exact_answers(question, world)
@@ -80,11 +80,11 @@ def _answer(question: str, console: Console) -> None:
 
 def _why_none(question: str, knowledge: KnowledgeGraph) -> str:
     """Which part of a question without an answer is empty."""
-    from pathformer.engine.empty import why_empty
-    from pathformer.engine.kinds import Kinds
-    from pathformer.engine.proof import Sets
-    from pathformer.engine.question import read_question
-    from pathformer.engine.spell import Speller
+    from pathformer.engine.answer.read import read_question
+    from pathformer.engine.reasons.empty import why_empty
+    from pathformer.engine.reasons.proof import Sets
+    from pathformer.engine.reasons.spell import Speller
+    from pathformer.kg.schema import Kinds
 
     asked, graph = read_question(question, knowledge), knowledge.graph()
     speller = Speller(knowledge.vocabulary, asked.answer, asked.variables)
@@ -93,10 +93,10 @@ def _why_none(question: str, knowledge: KnowledgeGraph) -> str:
 
 def exact_answers(question: str, knowledge: KnowledgeGraph) -> Answers:
     """The exact answers of a question in any syntax, all or as many as it asks for (SPARQL's LIMIT)."""
-    from pathformer.query.bind import bind
+    from pathformer.query.compile.bind import bind
+    from pathformer.query.compile.to_tree import to_tree
     from pathformer.query.naming import Naming
     from pathformer.query.parse import request
-    from pathformer.query.tree import to_tree
     from pathformer.symbolic.answer import answer
 
     vocabulary = knowledge.vocabulary

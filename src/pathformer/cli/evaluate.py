@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from pathformer.cli._options import Data, Device
+from pathformer.cli._reading import Data, Device
 
 __all__ = ["command"]
 
@@ -56,7 +56,7 @@ def command(
     """
     from rich.console import Console
 
-    from pathformer.experiments.measure import measure
+    from pathformer.evaluation.checkpoint import measure
 
     if format not in ("table", "json", "markdown"):
         raise typer.BadParameter(f"{format!r} is not table, json or markdown")

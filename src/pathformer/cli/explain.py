@@ -43,7 +43,7 @@ def command(
         $ pathformer explain 'SELECT ?x { :Fellini :directed/:stars ?x MINUS { ?x :won :Oscar } }'
     """
     from pathformer.query.explain import explain
-    from pathformer.words import visible
+    from pathformer.text import visible
 
     naming = _naming(graph, data)
     for number, (title, lines) in enumerate(explain(query, naming, syntax)):
@@ -62,7 +62,7 @@ def _naming(graph: str | None, data: Path | None) -> Naming:
 
 
 def _draw(query: str, naming: Naming, syntax: str | None, svg: Path | None, png: Path | None) -> None:
-    from pathformer.query.draw import draw_query, to_png
+    from pathformer.query.picture.draw import draw_query, to_png
 
     picture = draw_query(query, naming, syntax)
     pixels = b"" if png is None else to_png(picture)  # before anything is written: it may be refused

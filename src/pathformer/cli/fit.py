@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from pathformer.cli import _reading as reading
-from pathformer.cli._options import Data, Device
+from pathformer.cli._reading import Data, Device
 from pathformer.cli.import_ import summary, unread
 from pathformer.errors import InputError
 
@@ -102,11 +102,11 @@ def command(
     if line := unread(graph, paths):
         typer.echo(line)
     if update is not None:
-        from pathformer.engine.update import update_engine
+        from pathformer.fitting.update import update_engine
 
         engine = update_engine(update, graph, minutes, device=device, seed=seed, fresh=fresh)
     else:
-        from pathformer.engine.fit import fit
+        from pathformer.fitting.fit import fit
 
         engine = fit(graph, minutes, out=out, index=index, device=device, seed=seed, force=force, fresh=fresh)
     _tell(engine, update or out)
@@ -138,10 +138,10 @@ def _check_target(out: Path | None, update: Path | None, *, index: str, force: b
 
 def _check(minutes: float | None, index: str, device: str, seed: int) -> None:
     """Refuse what cannot be before a graph is read, which may take minutes."""
-    from pathformer.engine.scale import check_minutes
-    from pathformer.index import find
+    from pathformer.fitting.settings import check_minutes
+    from pathformer.index._base import find
     from pathformer.kg.holdout import check_seed
-    from pathformer.training.device import choose_device
+    from pathformer.nn.device import choose_device
 
     check_minutes(minutes)
     check_seed(seed)
@@ -151,7 +151,7 @@ def _check(minutes: float | None, index: str, device: str, seed: int) -> None:
 
 def _check_free(out: Path, *, force: bool) -> None:
     from pathformer.engine.storage import HEADER
-    from pathformer.kg.atomic import check_target
+    from pathformer.files.atomic import check_target
 
     check_target(out, HEADER, force=force)
 
@@ -165,7 +165,7 @@ def _check_engine(folder: Path) -> None:
 
 def _read(triples: list[str], data: Path | None, given: Mapping[str, Any]) -> KnowledgeGraph:
     """The graph. A known name stands alone, without any option of reading."""
-    from pathformer.kg.datasets import load
+    from pathformer.kg.datasets._registry import load
     from pathformer.kg.knowledge import KnowledgeGraph
 
     if len(triples) == 1 and not given:
@@ -191,9 +191,9 @@ def _tell(engine: Engine, folder: Path | None) -> None:
     """The report's figures, and what to type next."""
     from rich.console import Console
 
-    from pathformer.engine.examples import example_questions
-    from pathformer.engine.report import FitReport
-    from pathformer.words import visible
+    from pathformer.fitting.demo import example_questions
+    from pathformer.fitting.report import FitReport
+    from pathformer.text import visible
 
     console = Console(highlight=False)
     report = FitReport.from_json(engine.files["report.json"].decode())

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from pathformer.cli import _reading as reading
-from pathformer.cli._shell import in_shell
+from pathformer.cli._stop import in_shell
 from pathformer.cli._strange import strange
-from pathformer.words import counted, visible
+from pathformer.text import counted, visible
 
 if TYPE_CHECKING:
     from pathformer.kg.knowledge import KnowledgeGraph

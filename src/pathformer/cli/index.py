@@ -11,7 +11,7 @@ import typer
 from pathformer import plugins
 
 if TYPE_CHECKING:
-    from pathformer.index import Index
+    from pathformer.index._base import Index
 
 __all__ = ["command"]
 
@@ -70,7 +70,7 @@ def _list() -> None:
     """Every backend with the first line of its file, and its options."""
     from dataclasses import fields
 
-    from pathformer.index import find
+    from pathformer.index._base import find
 
     for name in plugins.names("pathformer.index"):
         default = find(name).config_type()
@@ -85,7 +85,7 @@ def _show_or_build(folder: Path, backend: str | None, settings: list[str]) -> No
 
     engine = load(folder)
     if backend is not None:
-        from pathformer.engine.reindex import reindex
+        from pathformer.fitting.reindex import reindex
 
         begun = time.perf_counter()
         engine = reindex(engine, backend, settings)

@@ -42,7 +42,7 @@ def command(
 
     from pathformer import plugins
     from pathformer.errors import InputError
-    from pathformer.models import find
+    from pathformer.models._base import find
 
     if check and name is None:
         raise InputError("--check runs the rules on one method: name it, as in `pathformer models gqe --check`")
@@ -70,8 +70,8 @@ def _check(name: str, settings: Sequence[str]) -> None:
 
     from pathformer import config
     from pathformer.errors import InputError
-    from pathformer.models import RULES, Model, broken_rules, find
-    from pathformer.models._contract import ENTITIES, RELATIONS
+    from pathformer.models._base import Model, find
+    from pathformer.models._contract import ENTITIES, RELATIONS, RULES, broken_rules
 
     method = find(name)
     chosen = config.read(method.config_type, None, settings)
@@ -93,7 +93,7 @@ def _settings(name: str) -> None:
     from dataclasses import fields
 
     from pathformer import plugins
-    from pathformer.models import find
+    from pathformer.models._base import find
 
     method = find(name)
     typer.echo(f"{name}: {plugins.summary(_METHODS, name)}\n")

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from pathformer.cli._options import Data
+from pathformer.cli._reading import Data
 
 if TYPE_CHECKING:
     from rich.status import Status
     from rich.table import Table
 
-    from pathformer.engine.cost import Cost
     from pathformer.engine.engine import Engine
+    from pathformer.fitting.cost import Cost
 
 __all__ = ["command"]
 
@@ -53,10 +53,10 @@ def command(
     from rich.console import Console
 
     from pathformer.engine.engine import Engine
-    from pathformer.engine.forms import FULL
-    from pathformer.engine.release import check_source, priced, released
     from pathformer.engine.storage import HEADER
-    from pathformer.kg.atomic import check_target
+    from pathformer.files.atomic import check_target
+    from pathformer.fitting.forms import FULL
+    from pathformer.fitting.release import check_source, priced, released
 
     console = Console(highlight=False)
     out = _target(out, out_)
@@ -96,7 +96,7 @@ def _open(source: Path, data: Path | None, device: str) -> Engine:
     """An engine, or a run made one."""
     from pathformer.engine.engine import load
     from pathformer.engine.storage import is_engine
-    from pathformer.training.device import choose_device
+    from pathformer.nn.device import choose_device
 
     place = str(choose_device(device))
     if is_engine(source) or (source.is_file() and source.suffix != ".safetensors"):
@@ -108,7 +108,7 @@ def _open(source: Path, data: Path | None, device: str) -> Engine:
 
 def _cost(engine: Engine, small: Engine, queries: int, status: Status) -> Cost | None:
     """What the form costs on so many held-out questions of a structure; none where nothing was held out."""
-    from pathformer.engine.compare import cost_of, held_out_queries
+    from pathformer.fitting.compare import cost_of, held_out_queries
 
     judged = engine.about.get("evaluated")  # what a run was judged by; an engine that was fitted, by all structures
     held = held_out_queries(engine, queries, judged)
@@ -120,7 +120,7 @@ def _cost(engine: Engine, small: Engine, queries: int, status: Status) -> Cost |
 
 def _sizes(source: Path, out: Path) -> Table:
     """Bytes of both, part by part."""
-    from pathformer.evaluation.ruled import ruled_table
+    from pathformer.evaluation.report import ruled_table
 
     table = ruled_table(["on disk", str(source), str(out)])
     for part in ("weights", "index", "graph", "all"):
@@ -132,7 +132,7 @@ def _sizes(source: Path, out: Path) -> Table:
 
 def _files(folder: Path, part: str) -> list[Path]:
     """Those of an engine, or of a run; a run's weights are those that are taken."""
-    from pathformer.experiments.measure import find_checkpoint
+    from pathformer.evaluation.checkpoint import find_checkpoint
 
     own = folder / "model.safetensors"
     if folder.is_file() or part == "weights":

@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from pathformer.cli._options import Data
-from pathformer.cli._reading import without_options
+from pathformer.cli._reading import Data, without_options
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from pathformer.kg import KnowledgeGraph
+    from pathformer.kg.knowledge import KnowledgeGraph
     from pathformer.query.structures import Structure
-    from pathformer.symbolic import Benchmark, Protocol
+    from pathformer.querysets.benchmark import Benchmark
+    from pathformer.querysets.protocol import Protocol
 
 __all__ = ["command"]
 
@@ -64,7 +64,7 @@ def command(
     from rich.console import Console
 
     from pathformer.query.structures import structure as read_structure
-    from pathformer.symbolic.benchmark import check_free
+    from pathformer.querysets.benchmark import check_free
 
     console = Console(stderr=True)
     check_free(out, layout, force=force)
@@ -86,7 +86,7 @@ def _protocol(
     train_limit: int | None,
     backward: bool,
 ) -> Protocol:
-    from pathformer.symbolic import protocol_for
+    from pathformer.querysets.protocol import protocol_for
 
     chosen = replace(protocol_for(kg), seed=seed, train_limit=train_limit, backward=backward)
     if count is not None:
@@ -121,7 +121,7 @@ def _draw(
 ) -> Benchmark:
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
 
-    from pathformer.symbolic import sample_benchmark
+    from pathformer.querysets.benchmark import sample_benchmark
 
     columns = (
         TextColumn("{task.description}"),

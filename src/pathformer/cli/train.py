@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from pathformer.cli._options import Data, Device
+from pathformer.cli._reading import Data, Device
 
 __all__ = ["command"]
 
@@ -43,8 +43,8 @@ def command(
 
     from pathformer.experiments.run import start_anew, train_run
     from pathformer.experiments.settings import read_run
+    from pathformer.text import counted
     from pathformer.training.display import Display, duration
-    from pathformer.words import counted
 
     chosen = read_run(run, settings or ())
     folder = out or Path("runs") / Path(run).stem

@@ -7,13 +7,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from pathformer.cli._options import Data
-from pathformer.cli._reading import without_options
+from pathformer.cli._reading import Data, without_options
 
 if TYPE_CHECKING:
-    from pathformer.kg import KnowledgeGraph
-    from pathformer.symbolic.benchmark import Folder
-    from pathformer.symbolic.verify import Verdict
+    from pathformer.kg.knowledge import KnowledgeGraph
+    from pathformer.querysets.benchmark import Folder
+    from pathformer.querysets.verify import Verdict
 
 __all__ = ["command"]
 
@@ -41,8 +40,8 @@ def command(
     from rich.console import Console
 
     from pathformer.errors import InputError
-    from pathformer.symbolic.benchmark import SPLITS, read_folder
-    from pathformer.symbolic.verify import verify
+    from pathformer.querysets.benchmark import SPLITS, read_folder
+    from pathformer.querysets.verify import verify
 
     console = Console()
     for name in split or ():

@@ -11,25 +11,24 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, overload
 
-from pathformer.engine.answers import Answers
-from pathformer.engine.ask import Service, ask
-from pathformer.engine.calibrate import Calibration
-from pathformer.engine.candidates import Candidates
-from pathformer.engine.encode import Encoder
-from pathformer.engine.forms import FULL
-from pathformer.engine.kinds import Kinds
-from pathformer.engine.question import Question, read_question
-from pathformer.engine.release import released
-from pathformer.engine.search import search
-from pathformer.engine.selection import Options
+from pathformer.engine.answer.answer import Answers
+from pathformer.engine.answer.pipeline import Service, ask
+from pathformer.engine.answer.read import Question, read_question
+from pathformer.engine.answer.select import Options
+from pathformer.engine.calibrate.calibration import Calibration
+from pathformer.engine.find.candidates import Candidates
+from pathformer.engine.find.nearest import search
 from pathformer.engine.storage import Parts, open_parts, save_parts
 from pathformer.errors import EngineError
-from pathformer.index import Index
+from pathformer.fitting.forms import FULL
+from pathformer.index._base import Index
 from pathformer.kg.graph import Graph
 from pathformer.kg.knowledge import KnowledgeGraph
-from pathformer.models import Model
-from pathformer.query.computation import Tree
-from pathformer.training.device import choose_device
+from pathformer.kg.schema import Kinds
+from pathformer.models._base import Model
+from pathformer.models._encoder import Encoder
+from pathformer.nn.device import choose_device
+from pathformer.query.tree import Tree
 
 __all__ = ["Engine", "load"]
 
@@ -73,6 +72,8 @@ class Engine:
 
         form: "bf16" or "int8" for a release, in half or a quarter of the size (`release.released`); as it is otherwise.
         """
+        from pathformer.fitting.release import released  # making: needed for a release alone
+
         parts = self.parts if form is None else released(self.parts, form)
         return save_parts(parts, Path(folder), force=force)
 

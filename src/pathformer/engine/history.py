@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from pathformer.query.structures import EFOL_TRAINED, STRUCTURES
+from pathformer.text import counted
 from pathformer.training.display import duration
-from pathformer.words import counted
 
 __all__ = ["FirstFit", "first_facts", "last_update", "learned", "trained_of"]
 

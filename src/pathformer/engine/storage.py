@@ -27,15 +27,16 @@ import torch
 from torch import Tensor
 from torch.overrides import TorchFunctionMode
 
-from pathformer.engine.calibrate import Calibration
-from pathformer.engine.forms import FORMS, FULL, packed, unpacked
+from pathformer.engine.calibrate.calibration import Calibration
 from pathformer.errors import EngineError
-from pathformer.index import Index, Measure, load
-from pathformer.index import build as build_index
-from pathformer.kg.atomic import new_folder
-from pathformer.kg.header import wrong_field
+from pathformer.files.atomic import new_folder
+from pathformer.files.manifest import wrong_field
+from pathformer.fitting.forms import FORMS, FULL, packed, unpacked
+from pathformer.index._base import Index, load
+from pathformer.index._base import build as build_index
+from pathformer.index._measure import Measure
 from pathformer.kg.knowledge import KnowledgeGraph
-from pathformer.models import Model, build
+from pathformer.models._base import Model, build
 from pathformer.training.checkpoint import check_graph, read, write
 
 __all__ = [

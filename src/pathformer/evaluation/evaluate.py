@@ -1,4 +1,16 @@
-"""A model, or a baseline, against sets of queries: encode, rank, score, report."""
+"""A model, or a baseline, against sets of queries: encode, rank, score, report.
+
+Which entities an answer is not ranked against.
+
+    reference   all easy and hard answers of the query. Easy answers of a negation query hold entities that stop being
+                answers on the larger graph (a new edge lets the negated branch reach them); the reference code leaves
+                those out of the ranking too. The default, since published figures are made so.
+    strict      the answers on the larger graph only, as the paper's text says (ranked "against non-answer entities").
+                The vanished answers come back as wrong entities that the hard answers have to beat. Needs the larger
+                graph, since easy and hard answers alone do not tell which easy ones vanish.
+
+Without a negation nothing vanishes and both are the same.
+"""
 
 from __future__ import annotations
 
@@ -11,19 +23,21 @@ import torch
 from torch import Tensor
 
 from pathformer.errors import DivergedError
-from pathformer.evaluation.filters import reference_filter, strict_filter
 from pathformer.evaluation.metrics import Ties, score
 from pathformer.evaluation.ranks import Filters, Ranks, block_rows, even_blocks, fold_disjuncts, rank_blocks
 from pathformer.evaluation.report import Report
 from pathformer.kg.graph import Graph
-from pathformer.models import Batch, Model
-from pathformer.nn.memory import keep_freed_memory
-from pathformer.plan import Block, UnionWay, build_layout
-from pathformer.plan.build import decompose
+from pathformer.models._base import Model
+from pathformer.models._batch import Batch
+from pathformer.nn.device import keep_freed_memory
+from pathformer.plan.build import build_layout, decompose
+from pathformer.plan.layout import Block, UnionWay
 from pathformer.query.structures import STRUCTURES
-from pathformer.symbolic.queries import Queries, Ragged
+from pathformer.querysets.queries import Queries, Ragged
+from pathformer.symbolic.answer import answer_rows
+from pathformer.symbolic.graph_pair import GraphPair
 
-__all__ = ["Answers", "ModelRanker", "Ranker", "evaluate"]
+__all__ = ["Answers", "ModelRanker", "Ranker", "evaluate", "reference_filter", "strict_filter"]
 
 Answers = Literal["hard", "easy"]
 
@@ -108,3 +122,15 @@ def _place(name: str) -> tuple[int, str]:
     """The benchmark's order, other structures after it by name."""
     known = list(STRUCTURES)
     return (known.index(name) if name in known else len(known)), name
+
+
+def reference_filter(queries: Queries) -> Filters:
+    """All easy and hard answers of every query."""
+    return queries.easy, queries.hard
+
+
+def strict_filter(queries: Queries, larger: Graph) -> Filters:
+    """The answers of every query on the larger graph (train and valid edges for validation, all edges for test)."""
+    if not queries.structure.negated:
+        return reference_filter(queries)
+    return answer_rows(queries.structure, queries.ids, GraphPair.of(larger))

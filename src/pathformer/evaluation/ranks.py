@@ -21,9 +21,9 @@ import torch
 from torch import Tensor
 
 from pathformer.errors import DivergedError
-from pathformer.models import Combine
-from pathformer.nn.kernels.l1_rank import count_below
-from pathformer.symbolic.queries import Ragged
+from pathformer.models._base import Combine
+from pathformer.querysets.queries import Ragged
+from pathformer.spaces.kernels.l1_rank import count_below
 
 __all__ = [
     "Filters",

@@ -2,24 +2,27 @@
 
 The averages are the paper's: over the nine structures without negation (Table 1) and over the five with it (Table 3).
 Structures outside the fourteen are averaged with neither, and shown. Figures are in percent, as in the paper.
+
+Tables of figures for the terminal, all of one look.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import isnan, nan
 from typing import Any
 
+from rich.box import HORIZONTALS
+from rich.markup import escape
 from rich.table import Table
 
 from pathformer.evaluation.metrics import HITS, Scores, average
-from pathformer.evaluation.ruled import ruled_table
 from pathformer.query.structures import EPFO, NEGATION_STRUCTURES
-from pathformer.words import markdown_table, percent
+from pathformer.text import markdown_table, percent
 
-__all__ = ["Report"]
+__all__ = ["Report", "ruled_table"]
 
 _GROUPS = {"avg": EPFO, "avg negation": NEGATION_STRUCTURES}
 
@@ -126,3 +129,15 @@ def _plain(scores: Scores) -> dict[str, float | None]:
 
 def _figure(stored: float | None) -> float:
     return nan if stored is None else stored
+
+
+def ruled_table(header: Sequence[str], caption: str | None = None) -> Table:
+    """A table without rows yet, words to the left in its first column, figures to the right in the others.
+
+    Header and caption name folders and graphs: brackets in them are no markup.
+    """
+    below = None if caption is None else escape(caption)
+    table = Table(box=HORIZONTALS, pad_edge=False, padding=(0, 1, 0, 0), caption=below, caption_justify="left")
+    for place, column in enumerate(header):
+        table.add_column(escape(column), justify="right" if place else "left")
+    return table

@@ -11,20 +11,20 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from pathformer.engine.calibrate import Calibration
+from pathformer.engine.calibrate.calibration import Calibration
 from pathformer.engine.engine import Engine
-from pathformer.engine.heldout import draw_questions
-from pathformer.engine.judge import all_but, find_predictions, fit_calibration, judge_calibration
-from pathformer.engine.scale import scale_for
 from pathformer.errors import InputError
+from pathformer.evaluation.checkpoint import find_checkpoint
 from pathformer.experiments.beside import BESIDE, PAIR, figures_file
-from pathformer.experiments.keep import trained_on
-from pathformer.experiments.measure import find_checkpoint
-from pathformer.index import build as build_index
-from pathformer.kg.datasets import load
+from pathformer.experiments.records import trained_on
+from pathformer.fitting.heldout import draw_questions
+from pathformer.fitting.judge import all_but, find_predictions, fit_calibration, judge_calibration
+from pathformer.fitting.settings import scale_for
+from pathformer.index._base import build as build_index
+from pathformer.kg.datasets._registry import load
 from pathformer.kg.graph import Graph
 from pathformer.models.pair import Pair
-from pathformer.symbolic.queries import Queries
+from pathformer.querysets.queries import Queries
 from pathformer.training import checkpoint
 from pathformer.training.logs import LOG, read_log
 

@@ -9,15 +9,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
-from pathformer.experiments.queries import QuerySets
 from pathformer.experiments.settings import Run
-from pathformer.kg import KnowledgeGraph
+from pathformer.kg.knowledge import KnowledgeGraph
 from pathformer.query.structures import Structure, is_chain
-from pathformer.symbolic.benchmark import graph_pair
-from pathformer.symbolic.protocol import protocol_for
-from pathformer.symbolic.queries import Queries
-from pathformer.symbolic.removed import all_with_removed, contested
-from pathformer.symbolic.sample import Rules, sample
+from pathformer.querysets.benchmark import graph_pair
+from pathformer.querysets.protocol import protocol_for
+from pathformer.querysets.queries import Queries
+from pathformer.querysets.removed import all_with_removed, contested
+from pathformer.querysets.sampler import Rules, sample
+from pathformer.querysets.sources import QuerySets
 
 __all__ = ["first_set", "fresh_set", "with_origins"]
 

@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Any
 
 from pathformer.errors import ConfigError
-from pathformer.experiments.measure import find_checkpoint
+from pathformer.evaluation.checkpoint import find_checkpoint
 from pathformer.experiments.settings import Run, read_run
 from pathformer.training import checkpoint
-from pathformer.training.loop import Result
+from pathformer.training.settings import Result
 
 __all__ = ["checkpoint_of", "first_run", "there"]
 

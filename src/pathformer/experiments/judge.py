@@ -8,11 +8,11 @@ from pathlib import Path
 
 from pathformer.evaluation.evaluate import ModelRanker, evaluate
 from pathformer.evaluation.report import Report
-from pathformer.experiments.queries import QuerySets
 from pathformer.experiments.settings import Run
-from pathformer.models import Model
+from pathformer.models._base import Model
+from pathformer.querysets.sources import QuerySets
 from pathformer.training import checkpoint
-from pathformer.training.loop import Result
+from pathformer.training.settings import Result
 
 __all__ = ["rank_and_keep", "rank_test", "validation"]
 

@@ -8,11 +8,12 @@ import torch
 
 from pathformer import config
 from pathformer.errors import CheckpointError
-from pathformer.experiments.keep import plain_settings
+from pathformer.experiments.records import plain_settings
 from pathformer.experiments.settings import Run, read_run
-from pathformer.kg import KnowledgeGraph
-from pathformer.models import build
-from pathformer.plan import Block, build_layout
+from pathformer.kg.knowledge import KnowledgeGraph
+from pathformer.models._base import build
+from pathformer.plan.build import build_layout
+from pathformer.plan.layout import Block
 from pathformer.query.structures import STRUCTURES
 from pathformer.training import checkpoint
 

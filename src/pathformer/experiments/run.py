@@ -11,31 +11,32 @@ from typing import Any
 import torch
 
 from pathformer import __version__
+from pathformer.config import to_toml
 from pathformer.errors import ConfigError
 from pathformer.evaluation.report import Report
 from pathformer.experiments import beside, first
 from pathformer.experiments.drawn import first_set, fresh_set, with_origins
 from pathformer.experiments.judge import rank_and_keep, rank_test, validation
-from pathformer.experiments.keep import START, seconds_before
-from pathformer.experiments.machine import commit, device_facts
-from pathformer.experiments.queries import QuerySets, query_sets
+from pathformer.experiments.records import START, seconds_before
 from pathformer.experiments.refuse import check_graph, check_method, check_settings
 from pathformer.experiments.settings import Run
-from pathformer.kg import KnowledgeGraph
-from pathformer.kg.datasets import load
-from pathformer.models import Model, build
+from pathformer.files.lock import alone
+from pathformer.kg.datasets._registry import load
+from pathformer.kg.knowledge import KnowledgeGraph
+from pathformer.models._base import Model, build
 from pathformer.models.pair import Pair
-from pathformer.toml import to_toml
+from pathformer.nn.device import choose_device
+from pathformer.querysets.sources import QuerySets, query_sets
+from pathformer.text import counted
 from pathformer.training import checkpoint
 from pathformer.training.data import TrainingSet
-from pathformer.training.device import choose_device
 from pathformer.training.display import Display, duration
 from pathformer.training.fresh import ROOM
-from pathformer.training.lock import alone
 from pathformer.training.logs import LOG
-from pathformer.training.loop import Result, Task, train
+from pathformer.training.loop import train
+from pathformer.training.machine import commit, device_facts
+from pathformer.training.settings import Result, Task
 from pathformer.training.start import start_tables
-from pathformer.words import counted
 
 __all__ = [
     "Material",

@@ -18,14 +18,14 @@ from typing import Any
 import numpy as np
 import torch
 
-from pathformer.experiments.machine import commit as commit_here
-from pathformer.experiments.machine import device_facts
 from pathformer.experiments.settings import Run, read_run
 from pathformer.experiments.tables.catalogue import CASES
-from pathformer.models import Model, build
+from pathformer.models._base import Model, build
 from pathformer.query.structures import EFOL_TRAINED, EPFO_TRAINED, structure
-from pathformer.symbolic.queries import Queries, Ragged
+from pathformer.querysets.queries import Queries, Ragged
 from pathformer.training.data import TrainingSet
+from pathformer.training.machine import commit as commit_here
+from pathformer.training.machine import device_facts
 from pathformer.training.turns import Turns
 
 __all__ = ["LARGE", "SMALL", "Size", "made_up", "measure_speed", "timed"]

@@ -23,11 +23,11 @@ from torch import Tensor
 from pathformer import plugins
 from pathformer.config import from_mapping
 from pathformer.errors import DivergedError, InputError
+from pathformer.files.atomic import new_folder
 from pathformer.index._asked import chosen_points
 from pathformer.index._folder import HEADER, Arrays, Folder, read_header, write_folder
 from pathformer.index._measure import Measure
-from pathformer.kg.atomic import new_folder
-from pathformer.spaces import Space
+from pathformer.spaces._base import Space
 
 __all__ = ["Found", "Index", "Keep", "build", "find", "load"]
 

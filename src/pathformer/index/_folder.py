@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from pathformer.errors import InputError
-from pathformer.kg.header import wrong_field
+from pathformer.files.manifest import wrong_field
 
 __all__ = ["HEADER", "Arrays", "Folder", "read_header", "write_folder"]
 

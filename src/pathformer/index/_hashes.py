@@ -1,6 +1,15 @@
 """Codes whose differing bits estimate a distance: thresholds for L1, planes for the angle and for inner products.
 
 N rows, d dimensions, B bits in words of 64.
+
+Inner products as angles: rows of any length completed to one length by one more number.
+
+b points, N entities, f numbers of each.
+
+    x -> [x; sqrt(M^2 - |x|^2)]        p -> [p; 0]        M the longest row's length
+
+Completed rows are all of length M, and their inner products with completed points are those of before, so the largest
+inner product is the smallest angle (Bachrach et al. 2014).
 """
 
 from __future__ import annotations
@@ -12,12 +21,12 @@ import numpy as np
 import numpy.typing as npt
 import torch
 from torch import Tensor
+from torch.nn import functional as F  # noqa: N812 (torch's own name for it)
 
-from pathformer.index._completed import completed, completed_points, longest
 from pathformer.index._folder import Arrays
-from pathformer.nn.kernels.hamming import pack, threshold_codes
+from pathformer.index.kernels.hamming import pack, threshold_codes
 
-__all__ = ["Hashes", "Lifted", "Planes", "Thresholds"]
+__all__ = ["Hashes", "Lifted", "Planes", "Thresholds", "completed", "completed_points", "longest"]
 
 _ROWS = 4096  # rows in float32 at once
 _SAMPLE = 8192  # rows that a dimension's range is taken from
@@ -159,3 +168,23 @@ class Lifted:
 
 
 Hashes = Thresholds | Planes | Lifted
+
+
+_SAMPLED_ROWS = 4096  # in float32 at once
+
+
+def longest(rows: Tensor) -> float:
+    """M of rows (N, f)."""
+    return max(float(part.float().norm(dim=1).max()) for part in rows.split(_SAMPLED_ROWS))
+
+
+def completed(rows: Tensor, length: float) -> Tensor:
+    """(N, f) -> (N, f + 1) float32; a row that is longer than M = length gets 0."""
+    wide = rows.float()
+    rest = (length**2 - wide.double().square().sum(dim=1)).clamp_min(0.0).sqrt()
+    return torch.cat([wide, rest[:, None].to(wide)], dim=1)
+
+
+def completed_points(points: Tensor) -> Tensor:
+    """(b, f) -> (b, f + 1) float32."""
+    return F.pad(points.float(), (0, 1))

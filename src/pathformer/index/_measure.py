@@ -20,13 +20,13 @@ from torch import Tensor
 from torch.nn import functional as F  # noqa: N812 (torch's own name for it)
 
 from pathformer.errors import InputError
-from pathformer.nn.kernels.l1_rank import L1Table
-from pathformer.spaces import Space
+from pathformer.spaces._base import Space
 from pathformer.spaces._beside import Beside
 from pathformer.spaces._derived import Bilinear
 from pathformer.spaces.fuzzy import Fuzzy
 from pathformer.spaces.hermitian import Hermitian
 from pathformer.spaces.inner import Inner
+from pathformer.spaces.kernels.l1_rank import L1Table
 from pathformer.spaces.point import Point
 from pathformer.spaces.sphere import Sphere
 

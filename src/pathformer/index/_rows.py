@@ -15,8 +15,8 @@ from torch import Tensor
 
 from pathformer.index._folder import Arrays
 from pathformer.index._measure import Measure
-from pathformer.nn.kernels.rerank import nearest_of
-from pathformer.nn.kernels.stored import as_stored, as_tensor
+from pathformer.index.kernels.rerank import nearest_of
+from pathformer.index.kernels.stored import as_stored, as_tensor
 
 __all__ = ["Rows"]
 

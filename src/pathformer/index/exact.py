@@ -20,8 +20,8 @@ from torch import Tensor
 from pathformer.index._base import Index, Keep
 from pathformer.index._folder import Arrays
 from pathformer.index._measure import Measure
-from pathformer.nn.kernels.scan import BLOCK, lay_out, nearest
-from pathformer.nn.kernels.stored import as_stored, as_tensor
+from pathformer.index.kernels.scan import BLOCK, lay_out, nearest
+from pathformer.index.kernels.stored import as_stored, as_tensor
 
 __all__ = ["INDEX", "Config", "Exact"]
 

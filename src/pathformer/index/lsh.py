@@ -34,14 +34,13 @@ import torch
 from torch import Tensor
 
 from pathformer.index._base import Index, Keep
-from pathformer.index._completed import longest
 from pathformer.index._folder import Arrays
-from pathformer.index._hashes import Hashes, Lifted, Planes, Thresholds
+from pathformer.index._hashes import Hashes, Lifted, Planes, Thresholds, longest
 from pathformer.index._measure import Measure
 from pathformer.index._rows import Rows
 from pathformer.index._tuning import WANTED, Trial, aim, check_recall
-from pathformer.nn.kernels.hamming import candidates, differences
-from pathformer.nn.kernels.scan import BLOCK, lay_out
+from pathformer.index.kernels.hamming import candidates, differences
+from pathformer.index.kernels.scan import BLOCK, lay_out
 
 __all__ = ["INDEX", "LSH", "Config"]
 

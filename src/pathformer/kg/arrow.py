@@ -14,7 +14,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from pathformer.kg.names import Buffers, Names
-from pathformer.kg.vocab import Vocabulary
+from pathformer.kg.vocabulary import Vocabulary
 
 __all__ = ["NO_STRINGS", "array_of", "buffers_of", "integers", "names_of_array", "numbers_of", "strings", "table_of"]
 

@@ -16,7 +16,7 @@ from pathformer.kg.knowledge import KnowledgeGraph
 from pathformer.kg.labels import Labels, labels_for
 from pathformer.kg.report import Report
 from pathformer.kg.splits import SPLITS, assemble
-from pathformer.kg.vocab import Vocabulary
+from pathformer.kg.vocabulary import Vocabulary
 
 __all__ = ["batches_of", "build"]
 

@@ -14,7 +14,7 @@ from pathformer.kg.holdout import spared
 from pathformer.kg.keys import merged, pack, unpack
 from pathformer.kg.knowledge import KnowledgeGraph
 from pathformer.kg.names import Names
-from pathformer.kg.vocab import Vocabulary
+from pathformer.kg.vocabulary import Vocabulary
 
 __all__ = ["Grown", "grow"]
 

@@ -17,8 +17,8 @@ from pathformer.kg.graph import Graph
 from pathformer.kg.names import Labelled, labels_of
 from pathformer.kg.report import Report
 from pathformer.kg.splits import SPLITS
-from pathformer.kg.vocab import Vocabulary
-from pathformer.words import counted
+from pathformer.kg.vocabulary import Vocabulary
+from pathformer.text import counted
 
 __all__ = ["KnowledgeGraph"]
 
@@ -82,9 +82,9 @@ class KnowledgeGraph:
         skip_bad: leave bad lines out and count them in `report`, instead of stopping at the first.
         progress: show a progress bar.
         """
-        from pathformer.kg.formats import ReadOptions
+        from pathformer.files.progress import reading
+        from pathformer.kg.formats._format import ReadOptions
         from pathformer.kg.labels import add_labels
-        from pathformer.kg.progress import reading
         from pathformer.kg.read import read_graph, sources
 
         found = sources(paths)
@@ -132,7 +132,7 @@ class KnowledgeGraph:
         import pyarrow as pa
 
         from pathformer.kg.build import build
-        from pathformer.kg.formats import ReadOptions
+        from pathformer.kg.formats._format import ReadOptions
         from pathformer.kg.formats._tables import chosen_columns, read_table
 
         if not hasattr(table, "__arrow_c_stream__"):

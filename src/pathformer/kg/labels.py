@@ -11,14 +11,13 @@ from typing import Any
 import pyarrow.compute as pc
 
 from pathformer.errors import GraphFileError
+from pathformer.files.source import as_file, open_bytes, plain_name
 from pathformer.kg.arrow import array_of, names_of_array, strings
 from pathformer.kg.formats._cells import OUTER, problem_of
 from pathformer.kg.formats._lines import choose_columns, rows
 from pathformer.kg.knowledge import KnowledgeGraph
 from pathformer.kg.names import Names
-from pathformer.kg.pipes import as_file
-from pathformer.kg.source import open_bytes, plain_name
-from pathformer.words import counted
+from pathformer.text import counted
 
 __all__ = ["Labels", "add_labels", "labels_for", "read_labels"]
 

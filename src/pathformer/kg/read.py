@@ -7,14 +7,14 @@ from dataclasses import replace
 from pathlib import Path
 
 from pathformer.errors import GraphFileError, InputError
+from pathformer.files.source import as_file, is_pipe, plain_name
 from pathformer.kg.build import build
-from pathformer.kg.formats import Batch, FileFormat, ReadOptions, file_format, folder_format
+from pathformer.kg.formats._format import Batch, FileFormat, ReadOptions
+from pathformer.kg.formats._registry import file_format, folder_format
 from pathformer.kg.knowledge import KnowledgeGraph, Paths
-from pathformer.kg.pipes import as_file, is_pipe
-from pathformer.kg.source import plain_name
 from pathformer.kg.splits import SPLITS
 from pathformer.kg.storage import is_saved, open_graph
-from pathformer.words import counted
+from pathformer.text import counted
 
 __all__ = ["Sources", "read_graph", "sources"]
 

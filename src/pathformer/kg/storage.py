@@ -21,13 +21,13 @@ from typing import Any, TypeVar
 import numpy as np
 
 from pathformer.errors import GraphFileError
-from pathformer.kg.atomic import check_target, new_folder
+from pathformer.files.atomic import check_target, new_folder
+from pathformer.files.manifest import wrong_field
 from pathformer.kg.graph import Graph
-from pathformer.kg.header import wrong_field
 from pathformer.kg.knowledge import KnowledgeGraph
 from pathformer.kg.names import Buffers, Names
 from pathformer.kg.report import Report
-from pathformer.kg.vocab import Vocabulary
+from pathformer.kg.vocabulary import Vocabulary
 
 __all__ = ["check_free", "is_saved", "open_graph", "save_graph"]
 

@@ -21,9 +21,10 @@ from pathformer.config import from_mapping
 from pathformer.errors import PluginError, UnsupportedQueryError
 from pathformer.models._batch import Batch
 from pathformer.nn.table import Reading, Table
-from pathformer.plan import Block, Layout, UnionWay, build_layout
+from pathformer.plan.build import build_layout
+from pathformer.plan.layout import Block, Layout, UnionWay
 from pathformer.query.structures import Structure
-from pathformer.spaces import Space
+from pathformer.spaces._base import Space
 
 __all__ = ["Combine", "Model", "build", "find"]
 

@@ -17,8 +17,8 @@ from torch import Tensor
 from pathformer.models._walk import Walk
 from pathformer.models._whole import Whole
 from pathformer.nn.packing import Packing
-from pathformer.nn.rows import take_once
-from pathformer.plan import ForkStep, Layout, PathStep, Token
+from pathformer.nn.table import take_once
+from pathformer.plan.layout import ForkStep, Layout, PathStep, Token
 from pathformer.plan.lift import lift_negations
 
 __all__ = ["Bank", "Batch", "Forks", "Paths"]

@@ -19,7 +19,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 from pathformer.models._base import Model
 from pathformer.models._batch import Batch
-from pathformer.plan import Plan, build_plan
+from pathformer.plan.build import Plan, build_plan
 from pathformer.query.structures import STRUCTURES, Structure, structure
 
 __all__ = [

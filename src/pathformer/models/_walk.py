@@ -12,8 +12,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from pathformer.nn.rows import take_once
-from pathformer.plan import PathStep, Token
+from pathformer.nn.table import take_once
+from pathformer.plan.layout import PathStep, Token
 
 __all__ = ["Hop", "Walk", "follow"]
 

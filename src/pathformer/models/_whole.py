@@ -22,9 +22,9 @@ import torch
 from torch import Tensor
 
 from pathformer.nn.packing import Packing
-from pathformer.plan import Layout
 from pathformer.plan.build import decompose
-from pathformer.query.paths import Fork, Path
+from pathformer.plan.layout import Layout
+from pathformer.query.compile.paths import Fork, Path
 
 __all__ = ["MARKS", "Whole", "longest_route", "routes"]
 

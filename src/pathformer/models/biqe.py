@@ -26,11 +26,10 @@ from torch import Tensor
 from pathformer.models._base import Model
 from pathformer.models._batch import Batch
 from pathformer.models._whole import MARKS, Whole, longest_route
-from pathformer.nn.branches import mean_branch
-from pathformer.nn.rows import take_once
-from pathformer.nn.table import Reading
+from pathformer.nn.fold import mean_branch
+from pathformer.nn.table import Reading, take_once
 from pathformer.nn.transformer import TransformerEncoder
-from pathformer.plan import Layout
+from pathformer.plan.layout import Layout
 from pathformer.spaces.inner import Inner
 
 __all__ = ["BIQE", "METHOD", "Config"]

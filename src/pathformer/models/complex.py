@@ -19,7 +19,7 @@ from torch import Tensor
 from pathformer.models._base import Model
 from pathformer.models._batch import Batch, Paths
 from pathformer.nn.table import Reading
-from pathformer.plan import Layout, PathStep
+from pathformer.plan.layout import Layout, PathStep
 from pathformer.spaces.hermitian import Hermitian, multiply
 
 __all__ = ["METHOD", "ComplEx", "Config"]

@@ -20,11 +20,11 @@ from typing import ClassVar
 from torch import Tensor, nn
 from torch.nn import functional as F  # noqa: N812 (torch's own name for it)
 
-from pathformer.models._links import LinkModel
+from pathformer.models._link_by_link import LinkModel
 from pathformer.nn.blend import Blend
 from pathformer.nn.fold import left_fold
 from pathformer.nn.table import Table
-from pathformer.plan import UnionWay
+from pathformer.plan.layout import UnionWay
 from pathformer.spaces.fuzzy import CONJUNCTIONS, DISJUNCTIONS, Fuzzy, LogicName, RegularizerName, negation
 
 __all__ = ["METHOD", "Config", "FuzzQE"]

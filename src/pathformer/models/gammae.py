@@ -20,7 +20,7 @@ from typing import ClassVar
 import torch
 from torch import Tensor
 
-from pathformer.models._links import LinkModel
+from pathformer.models._link_by_link import LinkModel
 from pathformer.nn.mlp import MLP
 from pathformer.spaces.gamma import Gamma
 

@@ -19,7 +19,7 @@ from typing import ClassVar
 
 from torch import Tensor
 
-from pathformer.models._links import LinkModel
+from pathformer.models._link_by_link import LinkModel
 from pathformer.nn.fold import LeftFold, MLPPair
 from pathformer.nn.mlp import MLP
 from pathformer.spaces.point import Point

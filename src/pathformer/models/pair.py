@@ -24,7 +24,7 @@ from pathformer.models._batch import Batch
 from pathformer.models.pathformer import Config as One
 from pathformer.models.pathformer import Pathformer
 from pathformer.nn.table import Reading
-from pathformer.plan import Layout
+from pathformer.plan.layout import Layout
 from pathformer.spaces._beside import Beside
 
 __all__ = ["METHOD", "SILENT", "Config", "Pair"]

@@ -37,15 +37,13 @@ from torch import Tensor, nn
 
 from pathformer.models._base import Combine, Model
 from pathformer.models._batch import Bank, Batch, Forks, Paths
-from pathformer.models._compose import Composition
-from pathformer.models._parts import SPACES, encoder_of, fork_of, space_of
+from pathformer.models._composed import SPACES, Composition, encoder_of, fork_of, space_of
 from pathformer.models._walk import Walk
-from pathformer.nn.complement import Complement
 from pathformer.nn.expectation import expected_rows
+from pathformer.nn.fold import Complement
 from pathformer.nn.packing import Packing, mean_pool
-from pathformer.nn.rows import take_once
 from pathformer.nn.side_by_side import SideBySide
-from pathformer.nn.table import Reading, Table, assemble
+from pathformer.nn.table import Reading, Table, assemble, take_once
 
 __all__ = ["METHOD", "Config", "Pathformer", "Variable"]
 

@@ -17,7 +17,7 @@ from typing import ClassVar
 
 from torch import Tensor
 
-from pathformer.models._links import LinkModel
+from pathformer.models._link_by_link import LinkModel
 from pathformer.spaces.box import Box
 
 __all__ = ["METHOD", "Config", "Query2Box"]

@@ -25,7 +25,7 @@ from typing import ClassVar
 import torch
 from torch import Tensor
 
-from pathformer.models._links import LinkModel
+from pathformer.models._link_by_link import LinkModel
 from pathformer.nn.fold import by_arity
 from pathformer.nn.particles import GatedHop, Rounds
 from pathformer.spaces.particles import Particles

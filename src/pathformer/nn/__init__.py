@@ -1,1 +1,1 @@
-"""Blocks that know nothing of queries."""
+"""BLOCKS: tensors in, tensors out; they know nothing of queries."""

@@ -2,6 +2,16 @@
 
 F forks, d embedding size. Branches come as a list of tensors, branch r of every fork that has one: forks of most
 branches first, so each tensor (n_r, d) belongs to the first n_r forks and none is longer than the one before.
+
+Several vectors at once: weights over branches, means and minima over branches.
+
+F forks, b branches of the widest fork. Branches come as in `nn.fold`: branch i of every fork that has one, forks of
+most branches first. They are stacked as (b, F, ...), what is missing filled so that it does not count; shapes depend
+on the batch's layout alone.
+
+What becomes of a branch that is denied, before it meets others.
+
+n rows, d embedding size.
 """
 
 from __future__ import annotations
@@ -14,7 +24,22 @@ from torch.nn import functional as F  # noqa: N812 (torch's own name for it)
 
 from pathformer.nn.mlp import MLP
 
-__all__ = ["LeftFold", "MLPPair", "MeanPair", "SetFold", "SumFold", "WeighedFold", "by_arity", "left_fold"]
+__all__ = [
+    "BranchAttention",
+    "Complement",
+    "LeftFold",
+    "MLPPair",
+    "MeanPair",
+    "SetFold",
+    "SumFold",
+    "WeighedFold",
+    "by_arity",
+    "left_fold",
+    "mean_branch",
+    "mix_branches",
+    "smallest_branch",
+    "stack_branches",
+]
 
 
 def left_fold(branches: Sequence[Tensor], pair: Callable[[Tensor, Tensor], Tensor]) -> Tensor:
@@ -148,3 +173,75 @@ def _on_first(value: Tensor, part: Tensor, combine: Callable[[Tensor, Tensor], T
     count = len(part)
     joined = combine(value[:count], part)
     return joined if count == len(value) else torch.cat([joined, value[count:]])
+
+
+def stack_branches(branches: Sequence[Tensor], fill: float = 0.0) -> Tensor:
+    """(n_1, d), (n_2, d), ... -> (b, F, d), `fill` where a fork has no such branch."""
+    count = len(branches[0])
+    full = [
+        branch if len(branch) == count else F.pad(branch, (0, 0, 0, count - len(branch)), value=fill)
+        for branch in branches
+    ]
+    return torch.stack(full)
+
+
+def mix_branches(weights: Tensor, branches: Sequence[Tensor]) -> Tensor:
+    """sum_i a_i * x_i: weights (b, F, d), branches (n_1, d), (n_2, d), ... -> (F, d)."""
+    return (weights * stack_branches(branches)).sum(dim=0)
+
+
+def mean_branch(branches: Sequence[Tensor]) -> Tensor:
+    """The mean over each fork's own branches: (n_1, d), (n_2, d), ... -> (F, d)."""
+    total = stack_branches(branches).sum(dim=0)
+    arity = torch.ones(len(total), 1, dtype=total.dtype, device=total.device)
+    for branch in branches[1:]:
+        arity[: len(branch)] += 1
+    return total / arity
+
+
+def smallest_branch(branches: Sequence[Tensor]) -> Tensor:
+    """The minimum over each fork's own branches, in every dimension: (n_1, d), (n_2, d), ... -> (F, d)."""
+    return stack_branches(branches, torch.inf).amin(dim=0)
+
+
+class BranchAttention(nn.Module):
+    """a_i = softmax over the branches i of W_2 relu(W_1 x_i + b_1), in every dimension; Xavier weights.
+
+    The reference code adds a b_2, which is the same for all branches: a softmax over them does not see it, and it would
+    never learn anything. It is left out.
+    """
+
+    def __init__(self, size: int, hidden: int, out: int) -> None:
+        """Numbers of an x, of the hidden layer, of the weights of one branch."""
+        super().__init__()
+        self.hidden = nn.Linear(size, hidden)  # W_1, b_1
+        self.scores = nn.Linear(hidden, out, bias=False)  # W_2
+        for linear in (self.hidden, self.scores):
+            nn.init.xavier_uniform_(linear.weight)
+
+    def forward(self, branches: Sequence[Tensor]) -> Tensor:
+        """(n_1, x), (n_2, x), ... -> (b, F, a) float32, 0 where a fork has no such branch."""
+        rows = torch.cat(list(branches)).to(self.hidden.weight.dtype)
+        scores = self.scores(self.hidden(rows).relu()).split([len(part) for part in branches])
+        return stack_branches(scores, -torch.inf).softmax(dim=0, dtype=torch.float32)
+
+
+class Complement(nn.Module):
+    """-c x + f(x): c learned, 1/2 at first; f a network d > d > d whose last map starts at a tenth of its usual size.
+
+    Where scores are inner products and a fork adds its branches up, what a denied branch holds then loses what it would
+    have won by a branch that is not denied.
+    """
+
+    def __init__(self, dim: int) -> None:
+        super().__init__()
+        self.share = nn.Parameter(torch.tensor([0.5]))  # c
+        self.more = MLP(dim, dim, dim)  # f
+        with torch.no_grad():
+            for weight in self.more.linears[-1].parameters():
+                weight.mul_(0.1)
+
+    def forward(self, rows: Tensor) -> Tensor:
+        """(n, d) -> (n, d)."""
+        complement: Tensor = self.more(rows) - self.share * rows
+        return complement

@@ -6,20 +6,22 @@ A table may be read several times in a pass (anchors here, candidate answers the
 gradient for every reading and adds them. On a CUDA device a `Reading` keeps a ledger instead: each reading's backward
 pass notes what it owes, and when all have, one kernel writes the table's whole gradient, row by row, without atomics:
 deterministic, and several times faster than adding rows into memory.
+
+Rows of values, taken by number.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F  # noqa: N812 (torch's own name for it)
 
 from pathformer.nn.backend import fused
-from pathformer.nn.rows import take_once
 
-__all__ = ["Reading", "Table", "assemble"]
+__all__ = ["Reading", "Table", "assemble", "take_once"]
 
 
 class Table(nn.Module):
@@ -78,3 +80,27 @@ def assemble(
         pieces.append(others[0])
     joined = torch.cat(pieces)
     return joined if order is None else take_once(joined, order)
+
+
+def take_once(values: Tensor, rows: Tensor) -> Tensor:
+    """values[rows] for rows that are all different. values (V, d), rows (n,) -> (n, d).
+
+    Knowing that no row repeats, the backward pass copies rows into place instead of adding them one by one.
+    """
+    if not torch.is_grad_enabled():
+        return values.index_select(0, rows)  # what a question's few rows cost is the calls
+    taken: Tensor = _TakeOnce.apply(values, rows)  # type: ignore[no-untyped-call]
+    return taken
+
+
+class _TakeOnce(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, values: Tensor, rows: Tensor) -> Tensor:
+        ctx.save_for_backward(rows)
+        ctx.count = len(values)
+        return values.index_select(0, rows)
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, None]:
+        (rows,) = ctx.saved_tensors
+        return grads[0].new_zeros(ctx.count, grads[0].shape[1]).index_copy_(0, rows, grads[0]), None

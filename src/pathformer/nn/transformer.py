@@ -17,7 +17,7 @@ from torch import Tensor, nn
 
 from pathformer.nn.attention import SelfAttention
 from pathformer.nn.backend import fused
-from pathformer.nn.linear import linear
+from pathformer.nn.mlp import linear
 from pathformer.nn.noise import Noise
 from pathformer.nn.packing import Packing
 from pathformer.nn.positions import sinusoidal

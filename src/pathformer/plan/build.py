@@ -19,10 +19,10 @@ import numpy as np
 import numpy.typing as npt
 
 from pathformer.plan.layout import Block, ForkStep, Ints, Layout, PathStep, Step, Token, UnionWay
-from pathformer.query.computation import Tree
-from pathformer.query.dnf import to_demorgan, to_dnf
-from pathformer.query.paths import NEGATION, Fork, Path, to_paths
-from pathformer.query.structures import Structure, instance_of_tree, structure_of
+from pathformer.query.compile.dnf import to_demorgan, to_dnf
+from pathformer.query.compile.paths import Fork, Path, to_paths
+from pathformer.query.structures import NEGATION, Structure, instance_of_tree, structure_of
+from pathformer.query.tree import Tree
 
 __all__ = ["Plan", "build_layout", "build_plan", "by_structure", "decompose", "plan_trees"]
 

@@ -8,9 +8,9 @@ import numpy as np
 
 from pathformer.plan.build import decompose
 from pathformer.plan.layout import ForkStep, Ints, Layout, PathStep, UnionWay
-from pathformer.query.paths import NEGATION, Fork, Path
-from pathformer.query.structures import Structure
-from pathformer.words import counted
+from pathformer.query.compile.paths import Fork, Path
+from pathformer.query.structures import NEGATION, Structure
+from pathformer.text import counted
 
 __all__ = ["explain", "formula"]
 

@@ -4,6 +4,8 @@ A query has one free variable, its answer; every other variable is existential, 
 sub-formula that holds all its occurrences (`design`: scope). Names are strings as parsed and integers once bound
 (`bind`): an entity's id, and for a relation the even id 2k of its forward direction. An atom is always written
 subject first, so a relation read backwards needs no mark of its own here.
+
+A query and how it is asked: what a syntax may say beside the query itself.
 """
 
 from __future__ import annotations
@@ -22,6 +24,7 @@ __all__ = [
     "Not",
     "Or",
     "Query",
+    "Request",
     "Term",
     "Variable",
     "all_of",
@@ -172,3 +175,12 @@ def _parts(formula: Formula) -> tuple[Formula, ...]:
             return (part,)
         case And(parts) | Or(parts):
             return parts
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """A query, with SPARQL's LIMIT and DISTINCT, which belong to asking; answers are sets whether or not it is said."""
+
+    query: Query
+    limit: int | None = None
+    distinct: bool = False

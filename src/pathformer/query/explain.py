@@ -5,20 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from pathformer.errors import UnsupportedQueryError
-from pathformer.query.ast import Query
-from pathformer.query.bind import bind, own_vocabulary
-from pathformer.query.computation import Tree
-from pathformer.query.dnf import to_dnf
-from pathformer.query.from_tree import to_query
+from pathformer.query.ast import Query, Request
+from pathformer.query.compile.bind import bind, own_vocabulary
+from pathformer.query.compile.dnf import to_dnf
+from pathformer.query.compile.paths import to_paths
+from pathformer.query.compile.scope import scoped
+from pathformer.query.compile.to_tree import to_tree
 from pathformer.query.naming import Naming
 from pathformer.query.parse import detect, request, syntaxes, write
-from pathformer.query.paths import to_paths
-from pathformer.query.request import Request
-from pathformer.query.scope import scoped
+from pathformer.query.picture.text_tree import Labels, Listing, tree_lines
+from pathformer.query.print import to_query
 from pathformer.query.structures import benchmark_structure, structure_of
-from pathformer.query.text_tree import Labels, Listing, tree_lines
-from pathformer.query.tree import to_tree
-from pathformer.words import counted
+from pathformer.query.tree import Tree
+from pathformer.text import counted
 
 __all__ = ["Stage", "explain"]
 

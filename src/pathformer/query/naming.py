@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from urllib.parse import quote, unquote
 
 from pathformer.kg.knowledge import KnowledgeGraph
-from pathformer.kg.vocab import Vocabulary
+from pathformer.kg.vocabulary import Vocabulary
 
 __all__ = ["Naming", "iri_of", "local_of", "name_of", "namespace_of"]
 

@@ -12,9 +12,8 @@ from functools import cache
 from types import ModuleType
 
 from pathformer import plugins
-from pathformer.query.ast import Query
+from pathformer.query.ast import Query, Request
 from pathformer.query.naming import Naming
-from pathformer.query.request import Request
 
 __all__ = ["detect", "parse", "request", "syntaxes", "write"]
 

@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from pathformer.errors import QuerySyntaxError, UnsupportedQueryError
-from pathformer.query.computation import Anchor, Intersection, Negation, Projection, Tree, Union
+from pathformer.query.tree import Anchor, Intersection, Negation, Projection, Tree, Union
 
 __all__ = [
     "EFOL_TRAINED",

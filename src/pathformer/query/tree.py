@@ -1,122 +1,121 @@
-"""From formula to computation tree.
+"""The query computation tree (the paper's "Query Computation Tree and Set Logic Operators").
 
-The set of values of one variable, the root, for which a formula holds, is
-
-    f | g | ...                        the union of their sets, each of them once
-    !f                                 the complement of its set
-    r(a, ?x)  r(?x, a)                 the projection of {a} along r, or against it
-    r(?v, ?x) & (the rest, of ?v)      the projection, along r, of the set of ?v
-    f & g & ...                        the intersection, at every variable, of what hangs on it
-
-A conjunction's variables must form a tree from the root: its atoms with two variables are the edges. A part that is no
-atom hangs on the one variable that it shares with the rest; the other variables in it are its own (the scope rule: a
-variable is quantified at the smallest part that holds all its occurrences). A part that shares several is taken apart
-first (`apart`). Unions stay where they are written as far as that goes, so `up` prints back as `up`.
+Leaves are anchor entities, the root is the answer, every inner node is a set operator. Ids only: entity ids, and
+directed relation ids (2k forward, 2k + 1 its inverse), so one tree serves exact traversal, Pathformer, link-by-link
+and whole-query methods alike.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from pathformer.errors import FreeVariableError, QuerySizeError, UnsafeQueryError
-from pathformer.kg.vocab import Vocabulary
-from pathformer.query.apart import Apart, as_written, shared_variables
-from pathformer.query.ast import And, Atom, Constant, Formula, Not, Or, Query, Variable, all_of, check_depth, variables
-from pathformer.query.bind import unbind
-from pathformer.query.computation import Anchor, Negation, Projection, Tree, Union, depth, unite
-from pathformer.query.conjunction import Conjunction
-from pathformer.query.from_tree import to_query
-from pathformer.query.safety import positive, unsafe_part
-from pathformer.query.syntax.formula import text_of
-
-__all__ = ["TREE_DEPTH_LIMIT", "check_length", "to_tree"]
-
-TREE_DEPTH_LIMIT = 200  # operators on a way from an anchor to the answer: later stages recurse
-
-
-def to_tree(query: Query, vocabulary: Vocabulary | None = None) -> Tree:
-    """The computation tree of a bound query; the vocabulary, where given, is for the names in error messages.
-
-    Raises CyclicQueryError, FreeVariableError, ScopeError, UnsafeQueryError or QuerySizeError, with the part at fault.
-    """
-
-    def spell(formula: Formula) -> str:
-        written = as_written(formula)
-        return text_of(written if vocabulary is None else unbind(Query(query.answer, written), vocabulary).formula)
-
-    check_depth(query.formula)
-    answer = query.answer.name
-    tree = _Compiler(spell, Apart.of(spell)).compile(query.formula, answer)
-    check_length(tree)
-    tree = positive(tree)
-    if (part := unsafe_part(tree)) is not None:
-        raise UnsafeQueryError(
-            f"?{answer} stands in no positive atom of {spell(to_query(part, answer=answer).formula)}: that would be "
-            f"nearly every entity of the graph. Say what ?{answer} is, too, as in r(a, ?{answer}) & !s(b, ?{answer})"
-        )
-    return tree
-
-
-def check_length(tree: Tree) -> None:
-    """Refuse a tree that is deeper than those which later stages walk."""
-    if (levels := depth(tree)) > TREE_DEPTH_LIMIT:
-        raise QuerySizeError(
-            f"the longest path has {levels - 1:,} operators, more than the limit of {TREE_DEPTH_LIMIT}"
-        )
+__all__ = [
+    "Anchor",
+    "Intersection",
+    "Negation",
+    "Projection",
+    "Tree",
+    "Union",
+    "canonical",
+    "children",
+    "depth",
+    "intersect",
+    "unite",
+]
 
 
 @dataclass(frozen=True, slots=True)
-class _Compiler:
-    spell: Callable[[Formula], str]
-    apart: Apart
+class Anchor:
+    """The set that holds one known entity."""
 
-    def compile(self, formula: Formula, root: str) -> Tree:
-        """The values of `root` for which the formula holds; its other variables are its own."""
-        match formula:
-            case Or(parts):
-                return _once(unite(tuple(self.compile(part, root) for part in parts)))
-            case Not(part):
-                return Negation(self.compile(part, root))
-            case And() | Atom():
-                options = self.apart.alternatives([formula], frozenset({root}))
-                return unite(tuple(self._conjunction(parts, root) for parts in options))
-
-    def _conjunction(self, parts: Sequence[Formula], root: str) -> Tree:
-        if not any(root in variables(part) for part in parts):
-            raise FreeVariableError(
-                f"?{root} does not stand in {self.spell(all_of(parts))}: what is "
-                f"asked, offered by an 'or' or denied by a 'not' must say something of it"
-            )
-        joined = Conjunction(root, self.spell)
-        for place, (part, shared) in enumerate(shared_variables(parts, frozenset({root}))):
-            if isinstance(part, Atom):
-                self._add_atom(joined, place, part)
-            elif not shared:
-                raise FreeVariableError(
-                    f"{self.spell(part)} holds no variable that stands outside it: it does not restrict ?{root}"
-                )
-            else:
-                (variable,) = shared
-                joined.hang(place, variable, part, self.compile(part, variable))
-        return joined.tree()
-
-    def _add_atom(self, joined: Conjunction, place: int, atom: Atom) -> None:
-        match atom:
-            case Atom(_, Variable(first), Variable(second)):
-                joined.connect(place, atom, first, second)
-            case Atom(int(relation), Constant(int(entity)), Variable(name)):
-                joined.hang(place, name, atom, Projection(relation, Anchor(entity)))
-            case Atom(int(relation), Variable(name), Constant(int(entity))):
-                joined.hang(place, name, atom, Projection(relation ^ 1, Anchor(entity)))
-            case Atom(_, Constant(), Constant()):
-                raise FreeVariableError(
-                    f"{self.spell(atom)} holds no variable: it does not restrict the answer, leave it out"
-                )
-            case _:
-                raise TypeError("to_tree takes a bound query: bind it to a vocabulary first")
+    entity: int
 
 
-def _once(tree: Tree) -> Tree:
-    """A union without branches that stand in it before: an engine would measure it as a question of another shape."""
-    return unite(tuple(dict.fromkeys(tree.branches))) if isinstance(tree, Union) else tree
+@dataclass(frozen=True, slots=True)
+class Projection:
+    """All tails of `relation` (directed id) from entities of `of`."""
+
+    relation: int
+    of: Tree
+
+
+@dataclass(frozen=True, slots=True)
+class Intersection:
+    """Entities in every branch (two or more)."""
+
+    branches: tuple[Tree, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Union:
+    """Entities in at least one branch (two or more)."""
+
+    branches: tuple[Tree, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Negation:
+    """All entities of the graph that are not in `of`."""
+
+    of: Tree
+
+
+Tree = Anchor | Projection | Intersection | Union | Negation
+
+
+def canonical(tree: Tree) -> Tree:
+    """One representative of all trees equal up to branch order, nesting of like forks and double negation.
+
+    Nested intersections (unions) are flattened, repeated branches merged, branches sorted, double negations dropped.
+    """
+    match tree:
+        case Anchor():
+            return tree
+        case Projection(relation, of):
+            return Projection(relation, canonical(of))
+        case Negation(of):
+            inner = canonical(of)
+            return inner.of if isinstance(inner, Negation) else Negation(inner)
+        case Intersection(branches) | Union(branches):
+            return _fork(type(tree), branches)
+
+
+def intersect(branches: tuple[Tree, ...]) -> Tree:
+    """The intersection of one or more branches, those of intersections that stand directly in it included."""
+    flat = tuple(b for branch in branches for b in (branch.branches if isinstance(branch, Intersection) else (branch,)))
+    return flat[0] if len(flat) == 1 else Intersection(flat)
+
+
+def unite(branches: tuple[Tree, ...]) -> Tree:
+    """The union of one or more branches, those of unions that stand directly in it included."""
+    flat = tuple(b for branch in branches for b in (branch.branches if isinstance(branch, Union) else (branch,)))
+    return flat[0] if len(flat) == 1 else Union(flat)
+
+
+def depth(tree: Tree) -> int:
+    """The most nodes on a way from the root to an anchor; without recursion, since it guards what recurses."""
+    level: list[Tree] = [tree]
+    count = 0
+    while level:
+        count += 1
+        level = [child for node in level for child in children(node)]
+    return count
+
+
+def children(tree: Tree) -> tuple[Tree, ...]:
+    """The nodes that a node's operator takes."""
+    match tree:
+        case Anchor():
+            return ()
+        case Projection(_, of) | Negation(of):
+            return (of,)
+        case Intersection(branches) | Union(branches):
+            return branches
+
+
+def _fork(kind: type[Intersection] | type[Union], branches: tuple[Tree, ...]) -> Tree:
+    flat: set[Tree] = set()
+    for branch in map(canonical, branches):
+        flat.update(branch.branches if isinstance(branch, kind) else (branch,))
+    ordered = sorted(flat, key=repr)
+    return ordered[0] if len(ordered) == 1 else kind(tuple(ordered))

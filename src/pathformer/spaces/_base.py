@@ -6,6 +6,8 @@ A point, a box, a Beta distribution are all kept as one row of numbers (a box: c
 indexing and checkpoints never ask what a space is. How queries move in it belongs to the models; what a space alone
 decides is how far an entity is from a query, which parameters are valid and, where its geometry says so, how queries
 meet.
+
+Directions: the spaces in which only the angle between two rows counts read them so.
 """
 
 from __future__ import annotations
@@ -15,10 +17,11 @@ from typing import ClassVar
 
 import torch
 from torch import Tensor, nn
+from torch.nn import functional as F  # noqa: N812 (torch's own name for it)
 
 from pathformer.nn.table import Reading, Table
 
-__all__ = ["Space"]
+__all__ = ["Space", "unit"]
 
 
 class Space(nn.Module, ABC):
@@ -84,3 +87,8 @@ class Space(nn.Module, ABC):
     def products(self, queries: Tensor, entities: Tensor) -> tuple[Tensor, Tensor] | None:
         """Factors (B, k), (N, k) whose inner products are minus the distances, up to a constant a query; or None."""
         return None
+
+
+def unit(rows: Tensor) -> Tensor:
+    """v / |v|: (..., d) -> (..., d) float32."""
+    return F.normalize(rows.float(), dim=-1)

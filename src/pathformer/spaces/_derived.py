@@ -69,7 +69,7 @@ class Bilinear(Derived):
         """As `Derived.distance_to`, without a (B, K, f) tensor of products; on a kernel, without one of rows too."""
         factors, constants = self.factors(queries)
         if entities.fused:
-            from pathformer.nn.kernels.pairs import pair_distance
+            from pathformer.spaces.kernels.pairs import pair_distance
 
             return pair_distance(factors, self.features(entities.weight), ids, "dot") + constants[:, None]
         if len(entities.weight) > ids.numel():

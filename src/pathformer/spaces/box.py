@@ -15,7 +15,7 @@ import torch
 from torch import Tensor, nn
 
 from pathformer.nn.backend import fused
-from pathformer.nn.branches import BranchAttention, mean_branch, mix_branches, smallest_branch
+from pathformer.nn.fold import BranchAttention, mean_branch, mix_branches, smallest_branch
 from pathformer.nn.mlp import MLP
 from pathformer.nn.table import Reading, Table
 from pathformer.spaces._base import Space
@@ -78,7 +78,7 @@ class Box(Space):
     def distance_to(self, queries: Tensor, entities: Reading, ids: Tensor) -> Tensor:
         """As `Space.distance_to`, without keeping the (B, K, d) rows where a kernel can do without."""
         if entities.fused:
-            from pathformer.nn.kernels.pairs import pair_distance
+            from pathformer.spaces.kernels.pairs import pair_distance
 
             return pair_distance(queries.float(), entities.weight, ids, "box")
         return super().distance_to(queries, entities, ids)
@@ -86,12 +86,12 @@ class Box(Space):
     def distance_to_all(self, queries: Tensor, entities: Tensor, chunk: int = 1 << 26) -> Tensor:
         """As `Space.distance_to_all`, by kernels that make no (B, N, d) tensor; the processor's gives no gradient."""
         if fused(entities):
-            from pathformer.nn.kernels.pairs import every_distance
+            from pathformer.spaces.kernels.pairs import every_distance
 
             return every_distance(queries.float(), entities, "box")
         if entities.is_cuda or (torch.is_grad_enabled() and (queries.requires_grad or entities.requires_grad)):
             return super().distance_to_all(queries, entities, chunk)
-        from pathformer.nn.kernels.pairs_numba import box_distances
+        from pathformer.spaces.kernels.pairs_numba import box_distances
 
         return box_distances(queries, entities)
 

@@ -24,7 +24,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F  # noqa: N812 (torch's own name for it)
 
 from pathformer.nn.backend import fused
-from pathformer.nn.branches import BranchAttention, mean_branch, mix_branches, smallest_branch
+from pathformer.nn.fold import BranchAttention, mean_branch, mix_branches, smallest_branch
 from pathformer.nn.mlp import MLP
 from pathformer.nn.table import Reading
 from pathformer.spaces._derived import Derived
@@ -97,7 +97,7 @@ class Cone(Derived):
     def distance_to(self, queries: Tensor, entities: Reading, ids: Tensor) -> Tensor:
         """As `Derived.distance_to`, without keeping the (B, K, d) rows where a kernel can do without."""
         if entities.fused:
-            from pathformer.nn.kernels.pairs import pair_distance
+            from pathformer.spaces.kernels.pairs import pair_distance
 
             return self.scale.float() * pair_distance(queries.float(), self.features(entities.weight), ids, "cone")
         return super().distance_to(queries, entities, ids)
@@ -106,12 +106,12 @@ class Cone(Derived):
         """As `Derived.distance_to_all`, by kernels that make no (B, N, d) tensor; the processor's gives no gradient."""
         angles, scale = self.features(entities), self.scale.float()
         if fused(entities):
-            from pathformer.nn.kernels.pairs import every_distance
+            from pathformer.spaces.kernels.pairs import every_distance
 
             return scale * every_distance(queries.float(), angles, "cone")
         if entities.is_cuda or torch.is_grad_enabled():
             return super().distance_to_all(queries, entities, chunk)
-        from pathformer.nn.kernels.pairs_numba import cone_distances
+        from pathformer.spaces.kernels.pairs_numba import cone_distances
 
         return scale * cone_distances(queries, angles)
 

@@ -23,8 +23,8 @@ import torch
 from torch import Tensor, nn
 
 from pathformer.nn.table import Table
+from pathformer.spaces._base import unit
 from pathformer.spaces._derived import Bilinear
-from pathformer.spaces._unit import unit
 
 __all__ = ["CONJUNCTIONS", "DISJUNCTIONS", "SPACE", "Fuzzy", "LogicName", "RegularizerName", "negation"]
 

@@ -8,9 +8,9 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from pathformer.nn.kernels.l1_rank import L1Table
 from pathformer.nn.table import Reading
 from pathformer.spaces._base import Space
+from pathformer.spaces.kernels.l1_rank import L1Table
 
 __all__ = ["SPACE", "Point"]
 

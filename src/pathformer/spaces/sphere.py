@@ -12,8 +12,7 @@ import math
 import torch
 from torch import Tensor, nn
 
-from pathformer.spaces._base import Space
-from pathformer.spaces._unit import unit
+from pathformer.spaces._base import Space, unit
 
 __all__ = ["SPACE", "Sphere"]
 

@@ -16,12 +16,11 @@ import numpy.typing as npt
 
 from pathformer.errors import InputError
 from pathformer.kg.graph import Graph
-from pathformer.query.computation import Anchor, Intersection, Negation, Projection, Tree, Union
 from pathformer.query.structures import Structure
-from pathformer.symbolic.pairs import GraphPair
-from pathformer.symbolic.program import compile_structure
-from pathformer.symbolic.queries import Ragged
-from pathformer.symbolic.stack import workspace
+from pathformer.query.tree import Anchor, Intersection, Negation, Projection, Tree, Union
+from pathformer.querysets.queries import Ragged
+from pathformer.symbolic.graph_pair import GraphPair
+from pathformer.symbolic.program import compile_structure, workspace
 
 __all__ = ["answer", "answer_rows", "cores", "threads"]
 
@@ -127,7 +126,7 @@ def answer_rows(structure: Structure, rows: npt.NDArray[np.integer], graphs: Gra
     Easy are the answers on the smaller graph, vanished ones (answers that a negation takes away on the larger) among
     them; hard are those on the larger graph that are not easy.
     """
-    from pathformer.symbolic.kernels.bulk import answer_rows as kernel
+    from pathformer.symbolic.kernels.evaluate import answer_rows as kernel
 
     program = compile_structure(structure)
     edges = graphs.edges()

@@ -4,6 +4,10 @@ The header holds one JSON object under the key `pathformer`, so that settings, s
 touching a tensor. A file is written in a new folder beside its place, flushed to the disk and then moved there, so a
 kill at any moment leaves the last good one; what it leaves in that folder, up to a whole file, the next write sweeps.
 Two processes that write one file at once never mix theirs: the one whose folder is swept fails, and says so.
+
+The state of torch's generators, as tensors that a checkpoint can hold.
+
+A run draws from that of its device, its first weights from the processor's.
 """
 
 from __future__ import annotations
@@ -24,9 +28,20 @@ from safetensors.torch import save_file
 from torch import Tensor
 
 from pathformer.errors import CheckpointError
-from pathformer.models import Model, build
+from pathformer.models._base import Model, build
 
-__all__ = ["FORMAT", "Checkpoint", "as_stored", "check_graph", "load_model", "read", "read_facts", "write"]
+__all__ = [
+    "FORMAT",
+    "Checkpoint",
+    "as_stored",
+    "check_graph",
+    "load_model",
+    "read",
+    "read_facts",
+    "restore",
+    "states",
+    "write",
+]
 
 FORMAT = 2  # of the header; a reader refuses any other
 _KEY = "pathformer"
@@ -120,3 +135,18 @@ def check_graph(facts: Mapping[str, Any], fingerprint: str, path: Path, graph: s
             f"{path} was trained on another graph: its vocabulary is {facts['fingerprint']} ({facts.get('dataset')}), "
             f"that of {graph} is {fingerprint}; ids would mean other things"
         )
+
+
+def states(device: torch.device) -> dict[str, Tensor]:
+    """That of the processor, and of the card where a run computes on one."""
+    found = {"cpu": torch.get_rng_state()}
+    if device.type == "cuda":
+        found["cuda"] = torch.cuda.get_rng_state(device)
+    return found
+
+
+def restore(saved: Mapping[str, Tensor], device: torch.device) -> None:
+    """Go on with what `states` gave; a run that moves to a card draws there from its seed."""
+    torch.set_rng_state(saved["cpu"].cpu())
+    if device.type == "cuda" and "cuda" in saved:
+        torch.cuda.set_rng_state(saved["cuda"].cpu(), device)

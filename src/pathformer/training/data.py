@@ -21,9 +21,10 @@ import torch
 from torch import Tensor
 
 from pathformer.nn.draw import draw_candidates
-from pathformer.plan import Block, Layout, UnionWay, build_layout
+from pathformer.plan.build import build_layout
+from pathformer.plan.layout import Block, Layout, UnionWay
 from pathformer.query.structures import Structure
-from pathformer.symbolic.queries import Queries
+from pathformer.querysets.queries import Queries
 
 __all__ = ["Drawer", "Drawn", "TrainingSet"]
 

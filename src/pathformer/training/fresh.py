@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 
-from pathformer.symbolic.queries import Queries
+from pathformer.querysets.queries import Queries
 from pathformer.training.data import TrainingSet
 
 __all__ = ["ROOM", "Fresh"]

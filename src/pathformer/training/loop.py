@@ -23,15 +23,16 @@ import torch
 
 from pathformer.errors import DivergedError
 from pathformer.evaluation.report import Report
-from pathformer.nn.memory import keep_freed_memory
-from pathformer.training import checkpoint, generators
+from pathformer.files.interrupt import Interrupt
+from pathformer.files.lock import alone
+from pathformer.nn.device import keep_freed_memory
+from pathformer.training import checkpoint
+from pathformer.training import checkpoint as generators
 from pathformer.training.display import Display, duration
 from pathformer.training.fresh import Fresh
-from pathformer.training.interrupt import Interrupt
-from pathformer.training.lock import alone
 from pathformer.training.logs import Log, open_logs
 from pathformer.training.schedule import Clock, moment
-from pathformer.training.task import Result, Task, Training
+from pathformer.training.settings import Result, Task, Training
 from pathformer.training.turns import Turns
 
 __all__ = ["Result", "Task", "Training", "train"]

@@ -16,7 +16,7 @@ import torch
 from torch import Tensor
 
 from pathformer.errors import CheckpointError
-from pathformer.models import Model
+from pathformer.models._base import Model
 from pathformer.nn.table import Table
 from pathformer.spaces.hermitian import Hermitian
 

@@ -19,14 +19,14 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from pathformer.models import Batch, Model
+from pathformer.models._base import Model
+from pathformer.models._batch import Batch
 from pathformer.nn.table import Table
 from pathformer.training.adam import Adam
 from pathformer.training.average import Average
 from pathformer.training.data import Drawer, Drawn, TrainingSet
-from pathformer.training.losses import block_means, query_weights
-from pathformer.training.objectives import Objective, build
-from pathformer.training.options import StepConfig
+from pathformer.training.objectives._base import Objective, block_means, build, query_weights
+from pathformer.training.settings import StepConfig
 
 __all__ = ["Losses", "StepConfig", "TrainingStep"]
 

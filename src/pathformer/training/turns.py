@@ -12,11 +12,12 @@ from collections.abc import Mapping
 import torch
 from torch import Tensor
 
-from pathformer.models import Model
+from pathformer.models._base import Model
 from pathformer.training.adam import Adam
 from pathformer.training.average import Average
 from pathformer.training.data import TrainingSet
-from pathformer.training.step import Losses, StepConfig, TrainingStep
+from pathformer.training.settings import StepConfig
+from pathformer.training.step import Losses, TrainingStep
 
 __all__ = ["Turns"]
 

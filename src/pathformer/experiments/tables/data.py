@@ -10,10 +10,11 @@ from pathformer.errors import DatasetError
 from pathformer.experiments.tables.catalogue import DATASETS, TITLES
 from pathformer.experiments.tables.paper import MEAN_ANSWERS, QUERY_COUNTS, STATISTICS
 from pathformer.experiments.tables.view import Row, View
-from pathformer.kg import KnowledgeGraph
-from pathformer.kg.datasets import load
+from pathformer.kg.datasets._registry import load
+from pathformer.kg.knowledge import KnowledgeGraph
 from pathformer.query.structures import STRUCTURES
-from pathformer.symbolic import Benchmark, Queries, sample_benchmark
+from pathformer.querysets.benchmark import Benchmark, sample_benchmark
+from pathformer.querysets.queries import Queries
 
 __all__ = ["answers", "counted_tables", "counts", "printed_only", "statistics"]
 

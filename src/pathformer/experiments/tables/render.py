@@ -9,7 +9,7 @@ import textwrap
 from collections.abc import Sequence
 
 from pathformer.experiments.tables.view import Sheet
-from pathformer.words import markdown_table
+from pathformer.text import markdown_table
 
 __all__ = ["FORMATS", "to_csv", "to_json", "to_markdown", "to_text"]
 

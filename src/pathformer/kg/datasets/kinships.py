@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pathformer.kg.datasets._dataset import Dataset
+from pathformer.kg.datasets._registry import Dataset
 
 __all__ = ["DATASET"]
 

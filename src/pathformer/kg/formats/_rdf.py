@@ -15,9 +15,9 @@ from pathlib import Path
 from typing import Any
 
 from pathformer.errors import GraphFileError, MissingExtraError
+from pathformer.files.source import Reader, open_bytes
 from pathformer.kg.arrow import strings
 from pathformer.kg.formats._format import Batch, ReadOptions
-from pathformer.kg.source import Reader, open_bytes
 
 __all__ = ["read_rdf"]
 

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from pathformer.kg.source import open_bytes
+from pathformer.files.source import open_bytes
 
 __all__ = ["Record", "open_quote_hint", "records"]
 

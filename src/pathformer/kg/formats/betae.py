@@ -15,6 +15,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from pathformer.errors import GraphFileError
+from pathformer.files.pickles import load_pickle
 from pathformer.kg.arrow import numbers_of
 from pathformer.kg.formats import tsv
 from pathformer.kg.formats._cells import OUTER
@@ -22,10 +23,9 @@ from pathformer.kg.formats._format import FolderFormat, ReadOptions
 from pathformer.kg.formats._lines import rows
 from pathformer.kg.keys import merged, pack, unpack
 from pathformer.kg.knowledge import KnowledgeGraph
-from pathformer.kg.pickles import load_pickle
 from pathformer.kg.report import Report
 from pathformer.kg.splits import SPLITS, assemble
-from pathformer.kg.vocab import Vocabulary
+from pathformer.kg.vocabulary import Vocabulary
 
 __all__ = ["FORMAT", "base_name", "read_id_map"]
 

@@ -11,9 +11,9 @@ import pyarrow as pa
 from pyarrow import parquet
 
 from pathformer.errors import GraphFileError
+from pathformer.files.source import open_bytes
 from pathformer.kg.formats._format import Batch, FileFormat, ReadOptions
 from pathformer.kg.formats._tables import chosen_columns, read_table
-from pathformer.kg.source import open_bytes
 
 __all__ = ["FORMAT"]
 

@@ -13,10 +13,10 @@ from difflib import get_close_matches
 from itertools import chain
 from urllib.parse import unquote
 
-from pathformer.errors import QuerySyntaxError
+from pathformer.errors import QuerySyntaxError, UnsupportedQueryError
 from pathformer.query.naming import local_of, name_of
 
-__all__ = ["mistake"]
+__all__ = ["mistake", "refused"]
 
 _KEYWORDS = (
     *("ADD", "ALL", "AS", "ASC", "ASK", "BASE", "BIND", "BY", "CLEAR", "CONSTRUCT", "COPY", "CREATE", "DATA"),
@@ -140,3 +140,11 @@ def _is_term(token: Token) -> bool:
 def _written(name: str) -> str:
     prefix, _, local = name.partition(":")
     return f"{prefix}:{local_of(unquote(local))}"
+
+
+def refused(construct: str, instead: str = "") -> UnsupportedQueryError:
+    """The error that names a construct, and what can be asked instead."""
+    return UnsupportedQueryError(
+        f"{construct} is not in the SPARQL that can be asked here: SELECT of one variable, triple patterns, UNION, "
+        "FILTER NOT EXISTS, MINUS, the property paths / ^ |, PREFIX, BASE, DISTINCT, LIMIT" + instead
+    )

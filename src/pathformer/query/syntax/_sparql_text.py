@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from itertools import count
 
 from pathformer.errors import UnsupportedQueryError
-from pathformer.kg.vocab import Vocabulary
-from pathformer.query.computation import Anchor, Intersection, Negation, Projection, Tree, Union
+from pathformer.kg.vocabulary import Vocabulary
+from pathformer.query.compile.safety import unsafe_part
 from pathformer.query.naming import Naming, iri_of, local_of
-from pathformer.query.safety import unsafe_part
+from pathformer.query.tree import Anchor, Intersection, Negation, Projection, Tree, Union
 
 __all__ = ["SparqlText"]
 

@@ -11,14 +11,13 @@ from numbers import Integral
 from typing import Any
 
 from pathformer.errors import QuerySizeError, QuerySyntaxError, UnknownIdError, UnsupportedQueryError
-from pathformer.kg.vocab import Vocabulary
-from pathformer.query.ast import DEPTH_LIMIT, Query
-from pathformer.query.bind import bind, unbind
-from pathformer.query.from_tree import to_query
+from pathformer.kg.vocabulary import Vocabulary
+from pathformer.query.ast import DEPTH_LIMIT, Query, Request
+from pathformer.query.compile.bind import bind, unbind
+from pathformer.query.compile.to_tree import check_length, to_tree
 from pathformer.query.naming import Naming
-from pathformer.query.request import Request
+from pathformer.query.print import to_query
 from pathformer.query.structures import NEGATION, UNION, instance_of_tree, tree_of_instance
-from pathformer.query.tree import check_length, to_tree
 
 __all__ = ["parse", "parse_ids", "recognises", "request", "write"]
 

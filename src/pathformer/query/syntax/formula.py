@@ -12,9 +12,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pathformer.errors import QuerySyntaxError
-from pathformer.query.ast import And, Atom, Constant, Formula, Not, Or, Query, Term, Variable, check_depth
+from pathformer.query.ast import And, Atom, Constant, Formula, Not, Or, Query, Request, Term, Variable, check_depth
 from pathformer.query.naming import Naming
-from pathformer.query.request import Request
 
 if TYPE_CHECKING:
     from lark import Lark
@@ -34,7 +33,7 @@ def parse(text: str, naming: Naming | None = None) -> Query:
     """Read a formula; `naming` is not needed here. QuerySyntaxError underlines the place."""
     from lark.exceptions import UnexpectedInput
 
-    from pathformer.query.syntax._mistakes import sentence
+    from pathformer.query.syntax._formula_mistakes import sentence
 
     try:
         query: Query = _parser().parse(text)  # type: ignore[assignment]  # the transformer returns a Query

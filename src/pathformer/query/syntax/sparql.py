@@ -15,15 +15,13 @@ from itertools import islice
 from typing import Any
 
 from pathformer.errors import MissingExtraError, QuerySizeError, QuerySyntaxError
-from pathformer.query.ast import Query, check_depth
-from pathformer.query.bind import bind, own_vocabulary
+from pathformer.query.ast import Query, Request, check_depth
+from pathformer.query.compile.bind import bind, own_vocabulary
+from pathformer.query.compile.to_tree import to_tree
 from pathformer.query.naming import Naming
-from pathformer.query.request import Request
-from pathformer.query.syntax._deep import run_deep
-from pathformer.query.syntax._refused import refused
-from pathformer.query.syntax._sparql_mistakes import mistake
+from pathformer.query.syntax._sparql_mistakes import mistake, refused
+from pathformer.query.syntax._sparql_recursion import run_deep
 from pathformer.query.syntax._sparql_text import SparqlText
-from pathformer.query.tree import to_tree
 
 __all__ = ["parse", "recognises", "request", "write"]
 
@@ -90,8 +88,7 @@ def _read(text: str, namespace: str) -> Request:
     from rdflib.plugins.sparql.algebra import translateQuery
     from rdflib.plugins.sparql.parser import parseQuery
 
-    from pathformer.query.syntax._algebra import AlgebraReader
-    from pathformer.query.syntax._pieces import in_pieces
+    from pathformer.query.syntax._sparql_algebra import AlgebraReader, in_pieces
 
     if update := _UPDATE.match(text):
         raise refused(update[1].upper())

@@ -14,15 +14,15 @@ from typing import Any
 import numba
 
 from pathformer.errors import InputError
-from pathformer.kg.archives import cache_folder
-from pathformer.symbolic import program, stack
+from pathformer.files.archives import cache_folder
+from pathformer.symbolic import program
 
-__all__ = ["bulk", "evaluate", "walk"]
+__all__ = ["evaluate", "walk"]
 
 
 def _digest() -> str:
     digest = hashlib.blake2b(digest_size=8)
-    for file in [*sorted(Path(__file__).parent.glob("*.py")), Path(program.__file__), Path(stack.__file__)]:
+    for file in [*sorted(Path(__file__).parent.glob("*.py")), Path(program.__file__)]:
         digest.update(file.read_bytes())
     return digest.hexdigest()
 
@@ -32,6 +32,6 @@ _given = _config.CACHE_DIR
 with suppress(InputError):  # a user without a home has numba's own place, or none (`loops`)
     _config.CACHE_DIR = str((Path(_given) if _given else cache_folder() / "numba") / _digest())
 try:
-    from pathformer.symbolic.kernels import bulk, evaluate, walk  # decorated, and so given a place, while this is set
+    from pathformer.symbolic.kernels import evaluate, walk  # decorated, and so given a place, while this is set
 finally:
     _config.CACHE_DIR = _given

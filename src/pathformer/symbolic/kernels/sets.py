@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from pathformer.loops import compiled
-from pathformer.symbolic.stack import BOTH
+from pathformer.compiled import compiled
+from pathformer.symbolic.program import BOTH
 
 __all__ = ["exclude", "find_pair", "flip", "intersect", "narrow", "project"]
 

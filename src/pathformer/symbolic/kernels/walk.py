@@ -7,10 +7,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from pathformer.loops import compiled
+from pathformer.compiled import compiled
 from pathformer.symbolic.kernels.evaluate import evaluate
-from pathformer.symbolic.program import ANCHOR, KEEP, RETURN, STEP
-from pathformer.symbolic.stack import ENDLESS, LARGE, SMALL
+from pathformer.symbolic.program import ANCHOR, ENDLESS, KEEP, LARGE, RETURN, SMALL, STEP
 
 __all__ = ["ACCEPTED", "BROKEN", "EMPTY", "NO_HARD", "NO_VANISHED", "OVER_LIMIT", "draw"]
 

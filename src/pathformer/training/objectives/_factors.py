@@ -12,15 +12,15 @@ import torch
 from torch import Tensor
 
 from pathformer.errors import ConfigError
-from pathformer.models import Batch, Model
-from pathformer.models._batch import Paths
+from pathformer.models._base import Model
+from pathformer.models._batch import Batch, Paths
 from pathformer.nn.cross_entropy import product_cross_entropy
 from pathformer.nn.table import Reading, Table
-from pathformer.plan import Layout
+from pathformer.plan.layout import Layout
 from pathformer.query.structures import STRUCTURES
 from pathformer.spaces.hermitian import Hermitian, between, cubes
 from pathformer.training.data import Drawn
-from pathformer.training.options import SoftmaxOptions
+from pathformer.training.settings import SoftmaxOptions
 
 __all__ = ["factor_losses"]
 

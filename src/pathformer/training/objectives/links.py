@@ -13,7 +13,8 @@ import torch
 from torch import Tensor
 
 from pathformer.errors import ConfigError
-from pathformer.models import Batch, Model
+from pathformer.models._base import Model
+from pathformer.models._batch import Batch
 from pathformer.models.complex import ComplEx
 from pathformer.nn.cross_entropy import product_cross_entropy
 from pathformer.spaces.hermitian import between, cubes, multiply

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from torch import Tensor
 
-from pathformer.models import Batch, Model
+from pathformer.models._base import Model
+from pathformer.models._batch import Batch
 from pathformer.training.data import Drawn
-from pathformer.training.losses import margin_loss
-from pathformer.training.objectives._base import Needs, Objective
+from pathformer.training.objectives._base import Needs, Objective, margin_loss
 
 __all__ = ["OBJECTIVE", "Margin"]
 

@@ -20,7 +20,8 @@ import math
 import torch
 from torch import Tensor
 
-from pathformer.models import Batch, Model
+from pathformer.models._base import Model
+from pathformer.models._batch import Batch
 from pathformer.nn.cross_entropy import cross_entropy, product_cross_entropy
 from pathformer.nn.table import Reading
 from pathformer.training.data import Drawn

@@ -1,5 +1,1 @@
 """HOW TO TRAIN WELL IN LITTLE TIME: one file a recipe, settings of a model and of its training that go together."""
-
-from pathformer.training.recipes._base import Recipe, find
-
-__all__ = ["Recipe", "find"]

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from pathformer import plugins
-from pathformer.training.task import Training
+from pathformer.training.settings import Training
 
 __all__ = ["Maker", "Recipe", "find"]
 

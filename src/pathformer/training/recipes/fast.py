@@ -8,9 +8,8 @@ whole paths what links cannot know. Which part gave what is in docs/recipe.md. T
 
 from __future__ import annotations
 
-from pathformer.training.options import SoftmaxOptions, StepConfig
 from pathformer.training.recipes._base import Recipe
-from pathformer.training.task import Training
+from pathformer.training.settings import SoftmaxOptions, StepConfig, Training
 
 __all__ = ["MODEL", "NETWORK", "RECIPE", "fast"]
 

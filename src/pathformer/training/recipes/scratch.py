@@ -6,9 +6,8 @@ their `-efol` forms are this recipe.
 
 from __future__ import annotations
 
-from pathformer.training.options import StepConfig
 from pathformer.training.recipes._base import Recipe
-from pathformer.training.task import Training
+from pathformer.training.settings import StepConfig, Training
 
 __all__ = ["RECIPE", "scratch"]
 

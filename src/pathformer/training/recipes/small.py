@@ -10,9 +10,8 @@ paper's: a minute has a thousand updates, not half a million.
 
 from __future__ import annotations
 
-from pathformer.training.options import StepConfig
 from pathformer.training.recipes._base import Recipe
-from pathformer.training.task import Training
+from pathformer.training.settings import StepConfig, Training
 
 __all__ = ["MIX", "RECIPE", "small"]
 

@@ -1,0 +1,190 @@
+"""One curve from what was found to probabilities: a logistic regression, made rising and exact by an isotonic fit.
+
+n predictions, F features (`features`).
+
+    z = b + sum_f w_f (x_f - mean_f) / scale_f      logistic regression with a little ridge, by Newton's method
+    p = g(z)                                        g isotonic: rising, fitted by pooling adjacent violators
+
+Within a query z never rises from one prediction to the next, so a nearer entity is never less likely than a farther
+one. A known answer has probability 1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from pathformer.engine.calibrate.features import FEATURES, features
+from pathformer.engine.find.candidates import Candidates
+from pathformer.files.manifest import wrong_field
+
+__all__ = ["Curve", "pool_adjacent_violators"]
+
+Floats = npt.NDArray[np.float64]
+
+_RIDGE = 1.0  # of the standardised weights: one pseudo-observation each
+_ROUNDS = 50  # of Newton's method; it needs about seven
+_POOL = 50  # predictions a step of the isotonic fit holds at least, so that one lucky answer makes no step
+_FIELDS = {
+    "predictions": "a count",
+    "bias": "a number",
+    "features": "an object",
+    "steps": "a list",
+    "levels": "a list",
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Curve:
+    """A fitted map from what was found to probabilities."""
+
+    mean: Floats  # (F,)
+    scale: Floats  # (F,)
+    weights: Floats  # (F,)
+    bias: float
+    steps: Floats  # (S,) values of z, ascending
+    levels: Floats  # (S,) the probability at each, ascending
+    predictions: int  # it was fitted on; 0: not fitted, the default
+
+    @classmethod
+    def none(cls) -> Curve:
+        """Where too little was held out: the first prediction 10 %, the k-th about a k-th of that; a mere habit."""
+        weights = np.zeros(len(FEATURES))
+        weights[0] = -1.0
+        z = np.linspace(-20.0, 20.0, 401)
+        flat, one = np.zeros(len(FEATURES)), np.ones(len(FEATURES))
+        return cls(flat, one, weights, float(np.log(0.1 / 0.9)), z, _logistic(z), 0)
+
+    @classmethod
+    def fit(cls, found: Sequence[Candidates], right: Sequence[npt.NDArray[np.bool_]]) -> Curve:
+        """Fit on held-out queries: what was found for each, and which of its predictions were right, (P,) a query."""
+        tables = [features(one) for one in found]
+        truth = np.concatenate([np.zeros(0), *right])
+        if not 0 < truth.sum() < len(truth):
+            return cls.none()  # nothing to tell right from wrong by
+        table = np.concatenate(tables)
+        mean, scale = table.mean(axis=0), table.std(axis=0)
+        scale[scale < 1e-9] = 1.0
+        weights, bias = _regress((table - mean) / scale, truth)
+        line = np.linspace(-20.0, 20.0, 2)
+        rough = cls(mean, scale, weights, bias, line, line, len(truth))
+        z = np.concatenate([rough._scores(one) for one in tables])
+        steps, levels = _isotonic(z, truth)
+        return cls(mean, scale, weights, bias, steps, levels, len(truth))
+
+    @property
+    def fitted(self) -> bool:
+        """Whether held-out queries stand behind it."""
+        return self.predictions > 0
+
+    def probabilities(self, found: Candidates, odd: npt.NDArray[np.bool_] | None = None) -> Floats:
+        """Of every entity found, (K,): 1 for a known answer, else how likely it is one.
+
+        odd: (K,) predictions that are not counted. Others are as likely as if these were not there; what is said of
+        these themselves lies between their neighbours.
+        """
+        result = np.ones(len(found))
+        result[found.predicted] = np.interp(self._scores(features(found)), self.steps, self.levels)
+        if odd is not None and odd.any():
+            result[~odd], rough = self.probabilities(found.where(~odd)), result[odd]
+            result[odd] = np.clip(rough, *_between(result, odd, found.predicted))
+        return result
+
+    def to_json(self) -> dict[str, Any]:
+        """As plain values; `from_json` reads them back."""
+        return {
+            "predictions": self.predictions,
+            "bias": self.bias,
+            "features": {
+                name: {"mean": float(mean), "scale": float(scale), "weight": float(weight)}
+                for name, mean, scale, weight in zip(FEATURES, self.mean, self.scale, self.weights, strict=True)
+            },
+            "steps": self.steps.tolist(),
+            "levels": self.levels.tolist(),
+        }
+
+    @classmethod
+    def from_json(cls, table: Mapping[str, Any]) -> Curve:
+        """What `to_json` gave; ValueError for anything else."""
+        if problem := wrong_field(table, _FIELDS):
+            raise ValueError(problem)
+        try:
+            rows = [[table["features"][name][key] for name in FEATURES] for key in ("mean", "scale", "weight")]
+            mean, scale, weights = np.array(rows, np.float64)
+            steps, levels = np.array(table["steps"], np.float64), np.array(table["levels"], np.float64)
+        except (KeyError, TypeError, ValueError) as error:
+            raise ValueError(f"not the numbers of a calibration: {error}") from error
+        finite = all(np.isfinite(numbers).all() for numbers in (mean, scale, weights, steps, levels))
+        if not finite or not scale.all() or steps.shape != levels.shape or steps.ndim != 1 or not len(steps):
+            raise ValueError("not the numbers of a calibration")
+        if levels.min() < 0.0 or levels.max() > 1.0:
+            raise ValueError("'levels' are no probabilities")
+        return cls(mean, scale, weights, table["bias"], steps, levels, table["predictions"])
+
+    def _scores(self, table: Floats) -> Floats:
+        """z of one query's predictions, (P, F) -> (P,), never rising."""
+        z = (table - self.mean) / self.scale @ self.weights + self.bias
+        return np.minimum.accumulate(z)
+
+
+def _between(falling: Floats, odd: npt.NDArray[np.bool_], predicted: npt.NDArray[np.bool_]) -> tuple[Floats, Floats]:
+    """The least and the most that odd ones may be in a sequence of predictions that falls without them."""
+    values, apart = falling[predicted], odd[predicted]
+    before = np.minimum.accumulate(np.where(apart, 1.0, values))
+    after = np.maximum.accumulate(np.where(apart, 0.0, values)[::-1])[::-1]
+    return after[apart], before[apart]
+
+
+def pool_adjacent_violators(values: Floats, weights: Floats) -> tuple[Floats, npt.NDArray[np.int64]]:
+    """The rising sequence nearest to `values` in weighted squares: its levels, and how many values each replaces."""
+    levels: list[float] = []
+    masses: list[float] = []
+    counts: list[int] = []
+    for value, weight in zip(values.tolist(), weights.tolist(), strict=True):
+        level, mass, count = value, weight, 1
+        while levels and levels[-1] >= level:
+            before, more = levels.pop(), masses.pop()
+            level, mass, count = (level * mass + before * more) / (mass + more), mass + more, count + counts.pop()
+        levels.append(level)
+        masses.append(mass)
+        counts.append(count)
+    return np.array(levels), np.array(counts, np.int64)
+
+
+def _regress(table: Floats, truth: Floats) -> tuple[Floats, float]:
+    """Logistic regression with ridge: minimise -log likelihood + ridge / 2 |w|^2. (n, F), (n,) -> (F,), bias."""
+    design = np.column_stack([table, np.ones(len(table))])
+    ridge = np.full(design.shape[1], _RIDGE)
+    ridge[-1] = 1e-6  # the bias is free
+    beta = np.zeros(design.shape[1])
+    beta[-1] = np.log(truth.mean() / (1 - truth.mean()))
+    for _ in range(_ROUNDS):
+        p = _logistic(design @ beta)
+        gradient = design.T @ (p - truth) + ridge * beta
+        curvature = (design * (p * (1 - p))[:, None]).T @ design + np.diag(ridge)
+        step = np.linalg.solve(curvature, gradient)
+        beta = beta - step / max(1.0, float(np.abs(step).max()))  # no step longer than 1: far out Newton overshoots
+        if np.abs(step).max() < 1e-8:
+            break
+    return beta[:-1], float(beta[-1])
+
+
+def _isotonic(z: Floats, truth: Floats) -> tuple[Floats, Floats]:
+    """Where probabilities step, and their levels: pools of neighbours first, so that each level rests on enough."""
+    order = np.argsort(z, kind="stable")
+    pools = np.array_split(order, max(1, len(order) // _POOL))
+    centres = np.array([z[pool].mean() for pool in pools])
+    rates = np.array([(truth[pool].sum() + 0.5) / (len(pool) + 1) for pool in pools])  # never quite 0 or 1
+    sizes = np.array([len(pool) for pool in pools], np.float64)
+    levels, counts = pool_adjacent_violators(rates, sizes)
+    ends = np.cumsum(counts)
+    steps = np.add.reduceat(centres * sizes, ends - counts) / np.add.reduceat(sizes, ends - counts)
+    return steps, levels
+
+
+def _logistic(z: Floats) -> Floats:
+    return 1.0 / (1.0 + np.exp(-np.clip(z, -40.0, 40.0)))

@@ -1,0 +1,1 @@
+"""Candidates for an answer."""

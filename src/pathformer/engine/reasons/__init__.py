@@ -1,0 +1,1 @@
+"""Why an answer is one, and why there is none."""

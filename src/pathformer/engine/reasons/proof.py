@@ -1,0 +1,139 @@
+"""Reasons in ids: which entity each variable of a tree stands for, and the edges that follow from that.
+
+`prove` finds one for a known answer, by going back from it through sets that were computed exactly.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+
+from pathformer.engine.reasons.spell import Speller
+from pathformer.engine.reasons.why import Edge, Named, Why
+from pathformer.kg.graph import Graph
+from pathformer.query.compile.variables import Place
+from pathformer.query.tree import Anchor, Intersection, Negation, Projection, Tree, Union
+from pathformer.symbolic.answer import answer
+
+__all__ = ["Reason", "Sets", "Step", "prove", "say"]
+
+Denied = tuple[Tree, int, Place]  # what a negation denies, of which entity, and where that stands
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """An edge along a directed relation."""
+
+    head: int
+    relation: int
+    tail: int
+    rank: int | None = None  # None: the graph has the edge
+
+
+@dataclass(frozen=True, slots=True)
+class Reason:
+    """A binding of a tree's variables, its edges, and what must not hold: negated parts, with entity and place.
+
+    Those that do hold on the graph as it is are contrary.
+    """
+
+    bindings: Mapping[Place, int] = field(default_factory=dict)
+    steps: tuple[Step, ...] = ()
+    absent: tuple[Denied, ...] = ()
+    contrary: tuple[Denied, ...] = ()
+
+    def __add__(self, other: Reason) -> Reason:
+        return Reason(
+            {**self.bindings, **other.bindings},
+            self.steps + other.steps,
+            self.absent + other.absent,
+            self.contrary + other.contrary,
+        )
+
+
+class Sets:
+    """The exact answers of a tree's parts on a graph, each computed when first asked for."""
+
+    def __init__(self, graph: Graph) -> None:
+        self.graph = graph
+        self._sets: dict[Tree, npt.NDArray[np.int32]] = {}
+
+    def of(self, tree: Tree) -> npt.NDArray[np.int32]:
+        """The entities of a part, ascending."""
+        if tree not in self._sets:
+            self._sets[tree] = answer(tree, self.graph)
+        return self._sets[tree]
+
+    def holds(self, tree: Tree, entities: npt.NDArray[np.integer]) -> npt.NDArray[np.bool_]:
+        """Whether each entity is in the set of a part."""
+        if isinstance(tree, Negation):  # nearly everything: asked the other way round
+            return ~self.holds(tree.of, entities)
+        members = self.of(tree)
+        if not len(members):
+            return np.zeros(len(entities), bool)
+        places = np.minimum(np.searchsorted(members, entities), len(members) - 1)
+        found: npt.NDArray[np.bool_] = members[places] == entities
+        return found
+
+
+def prove(tree: Tree, entity: int, sets: Sets, place: Place = ()) -> Reason:
+    """One reason for an entity that is an answer of the tree on the graph of `sets`."""
+    match tree:
+        case Anchor():
+            return Reason()
+        case Projection(relation, Anchor(start)):
+            return Reason(steps=(Step(start, relation, entity),))
+        case Projection(relation, of):
+            sources = sets.graph.tails_of(entity, relation ^ 1)
+            source = int(sources[sets.holds(of, sources)][0])
+            below = (*place, 0)
+            return (
+                Reason({below: source})
+                + prove(of, source, sets, below)
+                + Reason(steps=(Step(source, relation, entity),))
+            )
+        case Negation(of):
+            return Reason(absent=((of, entity, (*place, 0)),))
+        case Intersection(branches):
+            reason = Reason()
+            for number, branch in enumerate(branches):
+                reason += prove(branch, entity, sets, (*place, number))
+            return reason
+        case Union(branches):
+            one = np.array([entity])
+            number = next(n for n, branch in enumerate(branches) if sets.holds(branch, one)[0])
+            return prove(branches[number], entity, sets, (*place, number))
+
+
+def say(reason: Reason, speller: Speller) -> Why:
+    """A reason in names."""
+    vocabulary = speller.vocabulary
+
+    def named(entity: int) -> Named:
+        label = vocabulary.label(entity)
+        return Named(vocabulary.entity(entity), label, label != vocabulary.distinct_label(entity))
+
+    def relation(id: int) -> Named:
+        return Named(vocabulary.relation(id), vocabulary.short_relation_label(id))
+
+    def edge(step: Step) -> Edge:
+        ends = (step.head, step.tail) if step.relation % 2 == 0 else (step.tail, step.head)
+        return Edge(named(ends[0]), relation(step.relation), named(ends[1]), step.rank is None, step.rank)
+
+    bindings: dict[str, Named] = {}
+    for place, entity in reason.bindings.items():
+        name, value = speller.variables[place], named(entity)
+        while bindings.get(name, value) != value:  # one variable of the question may be several of the tree
+            name += "'"
+        bindings[name] = value
+
+    def spelled(denied: tuple[Denied, ...]) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(speller.spell(tree, place, entity) for tree, entity, place in denied))
+
+    edges: dict[tuple[Named, Named, Named], Edge] = {}
+    for said in map(edge, reason.steps):  # one edge may be walked in both directions, with a rank for each
+        edges.setdefault((said.subject, said.relation, said.object), said)
+    return Why(bindings, tuple(edges.values()), spelled(reason.absent), spelled(reason.contrary))

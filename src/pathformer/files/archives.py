@@ -1,0 +1,62 @@
+"""Archives of datasets, unpacked once into the user's cache."""
+
+from __future__ import annotations
+
+import hashlib
+import lzma
+import os
+import tarfile
+import zlib
+from pathlib import Path
+from typing import Any
+
+from pathformer.errors import GraphFileError, InputError
+from pathformer.files.atomic import new_folder
+
+__all__ = ["ARCHIVE_SUFFIXES", "cache_folder", "unpacked"]
+
+ARCHIVE_SUFFIXES = (".tar.xz", ".tar.gz", ".tgz", ".tar.bz2", ".tar")
+
+_MARKER = ".unpacked"
+_DAMAGE = (tarfile.TarError, EOFError, OSError, ValueError, lzma.LZMAError, zlib.error)
+
+
+def cache_folder() -> Path:
+    """Where unpacked archives are kept: $XDG_CACHE_HOME/pathformer, else ~/.cache/pathformer."""
+    given = os.environ.get("XDG_CACHE_HOME")
+    try:
+        return (Path(given) if given else Path.home() / ".cache") / "pathformer"
+    except RuntimeError as error:
+        raise InputError("the user has no home folder to keep files in: name another in XDG_CACHE_HOME") from error
+
+
+def unpacked(archive: Path) -> Path:
+    """The folder that an archive holds, unpacked on first use; a changed archive is unpacked anew.
+
+    Members that would land outside of the folder, links to elsewhere and devices are refused.
+    """
+    try:
+        digest = hashlib.blake2b(archive.read_bytes(), digest_size=8).hexdigest()
+    except OSError as error:
+        raise GraphFileError(f"cannot be read ({error.strerror})", archive) from error
+    stem = archive.name
+    for suffix in ARCHIVE_SUFFIXES:
+        stem = stem.removesuffix(suffix)
+    target = cache_folder() / f"{stem}-{digest}"
+    if not (target / _MARKER).is_file():
+        with new_folder(target, _MARKER, force=True) as folder:
+            _extract(archive, folder)
+            (folder / _MARKER).touch()
+    inner = [path for path in target.iterdir() if path.name != _MARKER]
+    return inner[0] if len(inner) == 1 and inner[0].is_dir() else target
+
+
+def _extract(archive: Path, folder: Path) -> None:
+    try:
+        with tarfile.open(archive) as tar:
+            tar.extractall(folder, filter="data")
+            packed: Any = tar.fileobj
+            while packed.read(1 << 20):  # a packer's checksum stands behind its data, where no member is
+                pass
+    except _DAMAGE as error:
+        raise GraphFileError(f"the archive cannot be unpacked ({error})", archive) from error

@@ -1,0 +1,1 @@
+"""THE PRODUCT IS MADE: from triples to an engine."""

@@ -1,0 +1,119 @@
+"""A trained model measured on questions it has not seen, and what an engine says of it: report, notes, facts."""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from datetime import UTC, datetime
+from typing import Any
+
+import torch
+
+from pathformer import __version__
+from pathformer.engine.calibrate.reliability import draw_reliability
+from pathformer.engine.engine import Engine
+from pathformer.engine.history import FirstFit, learned
+from pathformer.fitting.lesson import Lesson
+from pathformer.fitting.measure import Measured, measure
+from pathformer.fitting.notes import notes_on
+from pathformer.fitting.report import FitReport
+from pathformer.fitting.settings import Scale
+from pathformer.fitting.stages import Stages
+from pathformer.index._base import build
+from pathformer.models._base import Model
+from pathformer.text import counted
+from pathformer.training.machine import commit
+from pathformer.training.settings import Result
+
+__all__ = ["assess", "with_times"]
+
+
+def assess(
+    model: Model,
+    lesson: Lesson,
+    result: Result,
+    stages: Stages,
+    advance: Callable[[str], None],
+    seconds: float | None = None,
+    *,
+    old: Mapping[str, Any] | None = None,
+) -> Engine:
+    """The engine of a trained model, over an exact index: measured, calibrated on `valid`, judged on `test`.
+
+    advance, seconds: as in `measure`; old: the header of the engine that this training updates.
+    """
+    kg, questions, scale = lesson.kg, lesson.questions, lesson.scale
+    bare = Engine(kg, model, build("exact", model.entities.weight.detach().cpu(), model.space))
+    found = measure(bare, questions, advance, seconds)
+    report = _report(bare, scale, result, found, stages.seconds)
+    shapes = learned(questions.train, old)
+    notes = notes_on(
+        kg, questions, report, fitted=found.calibration.fitted, grown=old is not None, lacking=shapes["lacking"]
+    )
+    report = replace(report, notes=notes)
+    for note in notes:
+        stages.say(note)
+    files = _texts(report)
+    if report.calibration is not None:
+        files["calibration.svg"] = draw_reliability(report.calibration).encode()
+    return Engine(kg, model, bare.index, found.calibration, {**_about(report, scale), **shapes}, files)
+
+
+def with_times(engine: Engine, seconds: Mapping[str, float], first: FirstFit | None = None) -> Engine:
+    """An engine whose report holds these times, by stage: that of a stage is known when it is over.
+
+    first: of an update, what the first fit had.
+    """
+    report = replace(FitReport.from_json(engine.files["report.json"].decode()), seconds=dict(seconds), first=first)
+    about, files = {**engine.about, "seconds": sum(seconds.values())}, {**engine.files, **_texts(report)}
+    return Engine(engine.kg, engine.model, engine.index, engine.calibration, about, files, engine.form)
+
+
+def _report(engine: Engine, scale: Scale, result: Result, found: Measured, seconds: Mapping[str, float]) -> FitReport:
+    """All but the notes."""
+    kg = engine.kg
+    return FitReport(
+        graph=kg.name,
+        entities=kg.vocabulary.entity_count,
+        relations=len(kg.vocabulary.relations),
+        triples={part: len(triples) for part, triples in kg.splits.items()},
+        model=scale.model,
+        parameters=sum(parameter.numel() for parameter in engine.model.parameters()),
+        steps=result.step,
+        device=_machine(engine.model.entities.weight.device),
+        scores=found.scores,
+        frequency=found.frequency,
+        by_relation=found.by_relation,
+        calibration=found.judged,
+        everyday=found.everyday,
+        reasons=found.reasons,
+        seconds=dict(seconds),
+    )
+
+
+def _about(report: FitReport, scale: Scale) -> dict[str, Any]:
+    """What an engine's header says of its making."""
+    return {
+        "minutes": scale.minutes,
+        "seconds": sum(report.seconds.values()),
+        "steps": report.steps,
+        "device": report.device,
+        "seed": scale.training.seed,
+        "held_out": {part: report.triples.get(part, 0) for part in ("valid", "test")},
+        "mrr": None if report.scores is None else report.scores.mrr,
+        "ece": None if report.calibration is None else report.calibration.ece,
+        "version": __version__,
+        "commit": commit(),
+        "date": datetime.now(UTC).date().isoformat(),
+    }
+
+
+def _texts(report: FitReport) -> dict[str, bytes]:
+    return {"report.json": report.json().encode(), "report.md": report.markdown().encode()}
+
+
+def _machine(device: torch.device) -> str:
+    if device.type == "cuda":
+        return torch.cuda.get_device_name(device)
+    return f"{platform.machine()} processor, {counted(torch.get_num_threads(), 'thread')}"

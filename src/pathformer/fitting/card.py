@@ -1,0 +1,135 @@
+"""The model card of a release: what the model is, how it was made, what its form costs, and what it cannot do.
+
+Everything in it comes from the header of the engine. How well the model ranks stands in the report beside it.
+"""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from pathformer.engine.history import first_facts, last_update, trained_of
+from pathformer.engine.storage import NOTICES, Parts
+from pathformer.fitting.cost import Cost
+from pathformer.fitting.demo import example_questions
+from pathformer.kg.datasets._registry import Dataset, datasets
+from pathformer.kg.knowledge import KnowledgeGraph
+from pathformer.query.structures import NEGATION_STRUCTURES
+from pathformer.training.display import duration
+
+__all__ = ["Kept", "card_of", "licence_of", "notices_of"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Kept:
+    """In which form a release keeps its weights, and what that costs."""
+
+    form: str
+    bytes_before: int  # of weights
+    bytes_after: int
+    searched: str = "bf16"  # the numbers that nearest entities are found by
+    cost: Cost | None = None  # none where nothing was measured
+
+
+def card_of(parts: Parts, kept: Kept) -> str:
+    """The card of a release as Markdown."""
+    names, run = parts.kg.vocabulary, parts.about.get("card", {})
+    title = f"# {run.get('name', parts.kg.name)}"
+    what = (
+        f"A {parts.model.name} that answers questions about the graph `{parts.kg.name}`: what it states and what it "
+        f"lacks. {names.entity_count:,} entities, {len(names.relations):,} relations."
+    )
+    asked = [f"pathformer ask FOLDER {shlex.quote(question)}" for question in example_questions(parts.kg)]
+    sections = [
+        [title, "", what],
+        ["## Training", "", *(f"- {name}: {value}" for name, value in _training(parts).items())],
+        ["## Released form", "", *_form(kept)],
+        ["## What it cannot do", "", *(f"- {line}" for line in _limits(parts))],
+        ["## How to ask it", "", "```", *asked, "```"],
+    ]
+    return "\n\n".join("\n".join(lines) for lines in sections) + "\n"
+
+
+def licence_of(kg: KnowledgeGraph) -> str:
+    """What is stated of a known dataset; nothing of a graph of one's own, be it called like one."""
+    known = _known(kg)
+    return "" if known is None else known.licence
+
+
+def notices_of(kg: KnowledgeGraph) -> dict[str, bytes]:
+    """By name, the files that must be passed on with a graph, and so with an engine that holds it."""
+    known = _known(kg)
+    return {} if known is None or known.notices is None else {NOTICES: known.notices.read_bytes()}
+
+
+def _known(kg: KnowledgeGraph) -> Dataset | None:
+    """The dataset that a graph is."""
+    known = datasets().get(kg.name)
+    if known is None:
+        return None
+    if known.bundled is not None:
+        same = known.load(kg.name, None).vocabulary.fingerprint() == kg.vocabulary.fingerprint()
+    else:
+        same = known.entities == kg.vocabulary.entity_count
+    return known if same else None
+
+
+def _training(parts: Parts) -> dict[str, str]:
+    """The facts of its making, those that are known."""
+    first, run = first_facts(parts.about), parts.about.get("card", {})
+    seconds, steps = first["seconds"], first["steps"]
+    facts: dict[str, Any] = {
+        "licence of the data": licence_of(parts.kg) or "not known to the program: that of the triples that were read",
+        "structures trained": ", ".join(trained_of(parts.about)),
+        "training queries": run.get("trained_on", ""),
+        "weights": run.get("weights", ""),
+        "seed": first["seed"],
+        "steps": None if steps is None else f"{steps:,}",
+        "time": None if seconds is None else duration(seconds),
+        "machine": first["device"],
+        "version": first["version"],
+        "commit": "" if first["commit"] == "unknown" else first["commit"],
+        "date": first["date"],
+        "updated": last_update(parts.about),
+    }
+    return {name: str(value) for name, value in facts.items() if value not in ("", None)}
+
+
+def _form(kept: Kept) -> list[str]:
+    share = kept.bytes_after / kept.bytes_before
+    line = (
+        f"Weights in {kept.form}: {_megabytes(kept.bytes_after)} in place of {_megabytes(kept.bytes_before)} "
+        f"({100 * share:.0f} %). Opening widens them to float32; nearest entities are searched in {kept.searched}."
+    )
+    if kept.cost is None:
+        return [line, "What that costs in MRR was not measured."]
+    return [line, kept.cost.sentence()]
+
+
+def _limits(parts: Parts) -> Iterator[str]:
+    trained = trained_of(parts.about)
+    yield "What is not in the graph, entity or relation, is unknown to it."
+    yield "It learns nothing more: its weights were rounded, and `pathformer fit --update` takes an engine as trained."
+    yield "Variables in a cycle, numbers, dates and counts are outside its language."
+    if not parts.model.negation:
+        yield "It cannot take a negation: such questions are refused."
+    elif trained and not set(NEGATION_STRUCTURES) & set(trained):
+        yield "It never saw a negation while it was trained: do not trust its predictions for questions with *not*."
+    yield _probabilities(parts)
+    yield "A prediction is a guess from what the graph repeats, its gaps and its slants included."
+
+
+def _probabilities(parts: Parts) -> str:
+    if not parts.calibration.fitted:
+        return "Its probabilities are a mere habit: there was too little to measure them by."
+    error = parts.about.get("ece")
+    judged = "" if error is None else f"; on others they are off by {100 * error:.1f} points on average"
+    return (
+        f"Its probabilities were fitted on {parts.calibration.predictions:,} predictions of held-out questions{judged}."
+    )
+
+
+def _megabytes(size: int) -> str:
+    return f"{size / 1e6:,.1f} MB"

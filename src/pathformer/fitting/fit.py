@@ -1,0 +1,113 @@
+"""From triples to an engine: hold out, draw questions, train, calibrate, index, report, write.
+
+    engine = fit(kg, minutes=5)
+    engine = fit(kg, out="films")      # the same call continues after an interruption
+
+With `out`, work in progress lies in a folder beside it (`.films.fit`), where questions are kept and training saves
+itself; everything else is made again from the same seed in seconds. The folder goes when the engine is written.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+from rich.console import Console
+
+from pathformer.engine.engine import Engine
+from pathformer.engine.storage import HEADER, retell
+from pathformer.errors import InputError
+from pathformer.files.atomic import check_target
+from pathformer.fitting.assessment import assess, with_times
+from pathformer.fitting.heldout import draw_questions, drawn_once, hold_out
+from pathformer.fitting.lesson import Lesson, new_model, train_in
+from pathformer.fitting.measure import MEASURES
+from pathformer.fitting.reindex import reindex
+from pathformer.fitting.settings import Scale, memory_of, scale_for
+from pathformer.fitting.stages import Stages
+from pathformer.fitting.workspace import workshop
+from pathformer.index._base import find as find_index
+from pathformer.kg.holdout import check_seed
+from pathformer.kg.knowledge import KnowledgeGraph
+from pathformer.nn.device import choose_device, free_threads
+from pathformer.query.structures import EFOL_TRAINED, STRUCTURES
+from pathformer.training.budget import Box
+
+__all__ = ["fit"]
+
+_DRAWINGS = len(EFOL_TRAINED) + 4 * len(STRUCTURES)  # structures that `draw_questions` tells of
+_STAGES = 5
+
+
+def fit(
+    kg: KnowledgeGraph,
+    minutes: float | None = None,
+    *,
+    out: str | Path | None = None,
+    index: str = "exact",
+    device: str = "auto",
+    seed: int = 0,
+    force: bool = False,
+    fresh: bool = False,
+    progress: bool = True,
+    scale: Scale | None = None,
+) -> Engine:
+    """Learn a graph and return an engine that answers questions about it.
+
+    kg: with parts `valid` and `test` of its own, or without: then a twentieth of it is held out for each,
+        a tenth of a small one.
+    minutes: about how long in all; by the size of the graph if not given.
+    out: a folder for the engine; without it nothing is written, and an interruption loses the work.
+    index: how the nearest entities are found: exact, lsh, hnsw.
+    force: replace an engine that is there; fresh: forget an unfinished fit.
+    scale: settings of one's own instead of those for the graph's size.
+    """
+    _check_graph(kg)
+    check_seed(seed)
+    target = None if out is None else Path(out)
+    find_index(index)  # a name that is none is refused before any work
+    if target is not None:
+        check_target(target, HEADER, force=force)
+    place = choose_device(device)
+    sizes = scale or scale_for(
+        entities=kg.vocabulary.entity_count,
+        triples=kg.triple_count,
+        minutes=minutes,
+        cuda=place.type == "cuda",
+        memory=memory_of(place),
+        seed=seed,
+    )
+    stages, box = Stages(Console(stderr=True, quiet=not progress), count=_STAGES), Box.of(sizes.minutes)
+    with (
+        stages.stoppable(kept=target is not None),
+        workshop(target, kg, sizes, fresh=fresh) as folder,
+        free_threads(),
+    ):
+        stages.keep(folder)
+        with stages.stage("holding out"):
+            parts = hold_out(kg, sizes.held_out, seed)
+        stages.say_compiling()
+        with stages.stage("drawing questions", _DRAWINGS) as advance:
+            questions = drawn_once(folder, parts, lambda: draw_questions(parts, sizes, seed, advance, box))
+        lesson, model = Lesson(parts, questions, sizes), new_model(parts, sizes, place)
+        with stages.training() as display:
+            timed = sizes.timed(box.training(sizes.training, folder))
+            result = train_in(folder, model, replace(lesson, scale=timed), display)
+        with stages.stage("measuring and calibrating", MEASURES) as advance:
+            engine = assess(model, lesson, result, stages, advance, box.measuring)
+            engine = engine if index == "exact" else reindex(engine, index)
+        engine = with_times(engine, stages.seconds)
+        if target is not None:
+            with stages.stage("writing"):
+                engine.save(target, force=force)
+            engine = with_times(engine, stages.seconds)  # that of writing among them
+            retell(engine.parts, target)
+    return engine
+
+
+def _check_graph(kg: object) -> None:
+    if not isinstance(kg, KnowledgeGraph):
+        example = (
+            f"KnowledgeGraph.read({str(kg)!r})" if isinstance(kg, str | Path) else "KnowledgeGraph.from_triples(...)"
+        )
+        raise InputError(f"fit takes a KnowledgeGraph, not a {type(kg).__name__}: make one with {example}")

@@ -1,0 +1,255 @@
+"""The parts of a graph in a fit, and the questions drawn from them.
+
+    train   what the model learns from
+    valid   held out: picks the best weights, fits the probabilities (queries on train, answered on train and valid)
+    test    held out: judges both (queries on train and valid, answered on everything)
+
+The engine's model is the one that was trained on `train`, not one trained again on everything. The held-out parts are
+small, their triples are known to the engine all the same, by traversal, and weights that had seen them could no longer
+be judged: neither the figures nor the probabilities of the report would be theirs.
+
+Questions of a fit that lie in its folder.
+
+How many were drawn in time depends on the clock, so that drawing them again would not give the same ones. Ids alone are
+kept; answers follow from the graph.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from pathformer.errors import InputError
+from pathformer.fitting.settings import Scale
+from pathformer.kg.knowledge import KnowledgeGraph
+from pathformer.kg.ragged import common, difference, select, union
+from pathformer.query.structures import EFOL_TRAINED, STRUCTURES
+from pathformer.querysets.benchmark import graph_pair
+from pathformer.querysets.queries import Queries
+from pathformer.querysets.removed import all_with_removed
+from pathformer.querysets.sampler import Rules, sample
+from pathformer.symbolic.answer import answer_rows
+from pathformer.symbolic.graph_pair import GraphPair
+from pathformer.training.budget import DRAWN, JUDGED, Box
+
+__all__ = [
+    "Questions",
+    "among",
+    "asked_again",
+    "draw_again",
+    "draw_held_out",
+    "draw_questions",
+    "drawn_once",
+    "hold_out",
+    "to_learn",
+]
+
+Advance = Callable[[str], None]  # called with what was drawn
+
+_MOST = 120  # missing answers of a held-out query, as in the benchmark's protocol
+
+
+@dataclass(frozen=True, eq=False)
+class Questions:
+    """Queries with their answers, by structure; a structure that the graph does not hold is absent."""
+
+    train: Mapping[str, Queries]
+    valid: Mapping[str, Queries]
+    test: Mapping[str, Queries]
+    everyday: Mapping[str, Mapping[str, Queries]]  # of "valid" and "test", drawn whether or not an answer is missing
+
+    def fewer(self, count: int, seed: int = 0) -> Questions:
+        """At most `count` held-out questions of a structure; those to learn from stay."""
+        rng = np.random.default_rng(seed)
+
+        def some(queries: Mapping[str, Queries]) -> dict[str, Queries]:
+            return {name: asked.take(np.sort(rng.permutation(len(asked))[:count])) for name, asked in queries.items()}
+
+        everyday = {split: some(queries) for split, queries in self.everyday.items()}
+        return Questions(self.train, some(self.valid), some(self.test), everyday)
+
+
+def hold_out(kg: KnowledgeGraph, share: float, seed: int = 0) -> KnowledgeGraph:
+    """The graph in three parts: its own, if it came so, else `share` of it for valid and for test."""
+    if not kg.triple_count:
+        raise InputError(f"the graph {kg.name!r} holds no triples: there is nothing to learn from")
+    if {"valid", "test"} <= kg.splits.keys():
+        return kg
+    return kg.split(share, share, seed=seed)
+
+
+def draw_questions(
+    kg: KnowledgeGraph,
+    scale: Scale,
+    seed: int = 0,
+    advance: Advance | None = None,
+    box: Box | None = None,
+    learned: tuple[str, ...] = EFOL_TRAINED,
+    judged: tuple[str, ...] = tuple(STRUCTURES),
+) -> Questions:
+    """Draw what a fit trains on and is judged by; fewer of them where its box leaves no time for all.
+
+    learned, judged: the structures of either.
+    """
+    told, box = advance or (lambda _: None), box or Box()
+    draws = _Draws(seed, told, box.end(DRAWN), len(learned))
+    train = draws.asked(GraphPair.of(kg.graph("train")), learned, scale.drawn, "train", scale.limit)
+    if not {"valid", "test"} <= kg.splits.keys() or not min(len(kg.splits["valid"]), len(kg.splits["test"])):
+        return Questions(train, {}, {}, {})
+    draws = _Draws(seed, told, box.end(JUDGED), 4 * len(judged))
+    parts = {
+        split: draws.asked(graph_pair(kg, split), judged, scale.asked, split, _MOST) for split in ("valid", "test")
+    }
+    everyday = {split: draws.everyday(kg, split, judged, scale) for split in parts}
+    return Questions(train, parts["valid"], parts["test"], everyday)
+
+
+def draw_again(kg: KnowledgeGraph, first: Mapping[str, Queries], scale: Scale, seed: int, number: int) -> list[Queries]:
+    """The n-th set of training questions, ready `to_learn`: as many as at first, drawn anew; all links every time."""
+    graphs = GraphPair.of(kg.graph("train"))
+    drawn = {"1p": first["1p"]}
+    for name in first.keys() - drawn.keys():
+        rules = Rules(forward=True, limit=scale.limit, attempts=_attempts(scale.drawn))
+        others = sample(STRUCTURES[name], graphs, len(first[name]), seed=seed, stream=f"train {number}", rules=rules)
+        drawn[name] = others if len(others) else first[name]
+    return to_learn(kg, (drawn[name] for name in first), scale)
+
+
+def to_learn(kg: KnowledgeGraph, queries: Iterable[Queries], scale: Scale) -> list[Queries]:
+    """Training questions with all that the objective asks for: what their negations take away, where that counts."""
+    if not scale.training.update.softmax.removed:
+        return list(queries)
+    return all_with_removed(queries, GraphPair.of(kg.graph("train")))
+
+
+def draw_held_out(
+    kg: KnowledgeGraph, split: str, count: int, seed: int = 0, names: tuple[str, ...] = tuple(STRUCTURES)
+) -> dict[str, Queries]:
+    """Questions of a held-out part alone; none where the graph has no such part."""
+    if not len(kg.splits.get(split, ())):
+        return {}
+    return _Draws(seed, lambda _: None).asked(graph_pair(kg, split), names, count, split, _MOST)
+
+
+def asked_again(queries: Mapping[str, Queries], kg: KnowledgeGraph) -> dict[str, Queries]:
+    """Held-out questions of a graph that has grown to be `kg`, with the answers that they were to find.
+
+    What the new triples make true is an answer like any other: others are not ranked against it. What they prove, with
+    all that is not held out for the test, is known now and no longer to be found; what they make untrue by a negation
+    is no answer any more. A question that has none left to find is not asked.
+    """
+    if not queries:
+        return {}  # a graph that could spare nothing has no part to ask about
+    graphs, found = graph_pair(kg, "test"), {}
+    for name, asked in queries.items():
+        easy, missing = answer_rows(asked.structure, asked.ids, graphs)
+        hard = common(asked.hard, missing)
+        known = union(asked.easy, union(easy, missing))
+        again = Queries(asked.structure, asked.ids, difference(known, hard), hard)
+        some = np.flatnonzero(hard.counts)
+        if len(some):
+            found[name] = again.take(some)
+    return found
+
+
+def among(queries: Mapping[str, Queries], entities: int) -> dict[str, Queries]:
+    """The same questions to a model of the first `entities` alone, none of whose missing answers is newer."""
+    return {name: replace(q, easy=select(q.easy, q.easy.values < entities)) for name, q in queries.items()}
+
+
+class _Draws:
+    """Draws structure after structure: with one seed, telling of each, the time shared among those still to come."""
+
+    def __init__(self, seed: int, advance: Advance, end: float | None = None, structures: int = 0) -> None:
+        """end: when they are to be over, on `time.monotonic`'s clock; without it there is no hurry."""
+        self._seed, self._advance, self._end, self._left = seed, advance, end, structures
+
+    def asked(
+        self, graphs: GraphPair, names: tuple[str, ...], count: int, stream: str, limit: int
+    ) -> dict[str, Queries]:
+        """Queries that have an answer, a missing one where `graphs` are two; at most `limit` of them each."""
+        train = stream == "train"
+        rules = Rules(forward=train, limit=limit, link_limit=None if train else limit, attempts=_attempts(count))
+        found = {}
+        for name in names:
+            queries = self._sample(name, graphs, count, stream, rules)
+            if name == "1p" and not train and len(queries) > count:  # listed whole: some of them will do
+                queries = queries.take(self._some(len(queries), count))
+            if len(queries):
+                found[name] = queries
+            self._advance(f"{stream} {name}")
+        return found
+
+    def everyday(self, kg: KnowledgeGraph, split: str, names: tuple[str, ...], scale: Scale) -> dict[str, Queries]:
+        """Queries that hold on the graph without `split`, with what it adds to their answers, be it nothing."""
+        both = graph_pair(kg, split)
+        known = GraphPair.of(kg.graph("train" if split == "valid" else "valid"))
+        rules = Rules(limit=scale.limit, link_limit=scale.limit, attempts=_attempts(scale.asked))
+        found = {}
+        for name in names:
+            structure, rows = STRUCTURES[name], self._sample(name, known, scale.asked, f"everyday {split}", rules).ids
+            if len(rows) > scale.asked:
+                rows = rows[self._some(len(rows), scale.asked)]
+            if len(rows):
+                found[name] = Queries(structure, rows, *answer_rows(structure, rows, both))
+            self._advance(f"everyday {name}")
+        return found
+
+    def _sample(self, name: str, graphs: GraphPair, count: int, stream: str, rules: Rules) -> Queries:
+        timed = replace(rules, seconds=self._seconds())
+        return sample(STRUCTURES[name], graphs, count, seed=self._seed, stream=stream, rules=timed)
+
+    def _seconds(self) -> float | None:
+        """For the next structure."""
+        if self._end is None:
+            return None
+        share = max(0.0, self._end - time.monotonic()) / max(self._left, 1)
+        self._left -= 1
+        return share
+
+    def _some(self, total: int, count: int) -> npt.NDArray[np.int64]:
+        return np.sort(np.random.default_rng(self._seed).permutation(total)[:count])
+
+
+def _attempts(count: int) -> int:
+    """How often to try for so many queries: a graph that hardly holds a shape must not hold up the others."""
+    return max(200_000, 50 * count)
+
+
+_FILE = "questions.npz"
+_EVERYDAY = "everyday "
+
+
+def drawn_once(folder: Path, kg: KnowledgeGraph, draw: Callable[[], Questions]) -> Questions:
+    """The questions that an earlier sitting in this folder drew, else those of `draw`, which are kept there."""
+    file = folder / _FILE
+    if file.is_file():
+        return _read(file, kg)
+    questions = draw()
+    new = file.with_suffix(".part.npz")
+    np.savez(new, **_rows(questions))  # type: ignore[arg-type]  # its other keyword is not meant
+    new.rename(file)
+    return questions
+
+
+def _rows(questions: Questions) -> dict[str, npt.NDArray[np.int32]]:
+    parts = {"train": questions.train, "valid": questions.valid, "test": questions.test}
+    parts |= {_EVERYDAY + split: asked for split, asked in questions.everyday.items()}
+    return {f"{part}/{name}": asked.ids for part, queries in parts.items() for name, asked in queries.items()}
+
+
+def _read(file: Path, kg: KnowledgeGraph) -> Questions:
+    parts: dict[str, dict[str, Queries]] = {"train": {}, "valid": {}, "test": {}}
+    with np.load(file, allow_pickle=False) as stored:
+        for key in stored.files:
+            part, name = key.split("/")
+            structure, rows = STRUCTURES[name], stored[key]
+            graphs = graph_pair(kg, part.removeprefix(_EVERYDAY))
+            parts.setdefault(part, {})[name] = Queries(structure, rows, *answer_rows(structure, rows, graphs))
+    everyday = {part.removeprefix(_EVERYDAY): found for part, found in parts.items() if part.startswith(_EVERYDAY)}
+    return Questions(parts["train"], parts["valid"], parts["test"], everyday)

@@ -1,0 +1,206 @@
+"""What a fit says of itself: what was learned, how well, how sure, in what time, and what could not be learned.
+
+MRR and Hits@10 are filtered, over answers that need a held-out triple; beside them what counting alone gives
+(`evaluation.frequency`). A row is printed in percent.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from rich.table import Table
+
+from pathformer.engine.calibrate.reliability import Reliability
+from pathformer.engine.history import FirstFit
+from pathformer.evaluation.report import Report, ruled_table
+from pathformer.fitting.assumed import AssumedShare
+from pathformer.text import counted, markdown_table, percent
+from pathformer.training.display import duration
+
+__all__ = ["FitReport", "RelationScore"]
+
+
+@dataclass(frozen=True, slots=True)
+class RelationScore:
+    """How well the held-out triples of one relation are found."""
+
+    relation: str
+    triples: int  # to learn from
+    links: int  # held-out questions about it, both directions
+    mrr: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class FitReport:
+    """The outcome of a fit."""
+
+    graph: str
+    entities: int
+    relations: int
+    triples: Mapping[str, int]  # by part: train, valid, test
+    model: Mapping[str, Any]  # its settings
+    parameters: int
+    steps: int  # of the last update where there was one, as are device and seconds
+    device: str
+    scores: Report | None  # on held-out questions; none where nothing could be held out
+    frequency: Report | None  # what counting gives on the same
+    by_relation: tuple[RelationScore, ...] = ()
+    calibration: Reliability | None = None  # questions of which an answer is missing
+    everyday: Reliability | None = None  # questions as they come
+    reasons: AssumedShare | None = None  # whether what reasons assume is true
+    seconds: Mapping[str, float] = field(default_factory=dict)  # by stage
+    notes: tuple[str, ...] = ()  # what could not be learned or measured, and what was done instead
+    first: FirstFit | None = None  # of an updated engine
+
+    @property
+    def worse(self) -> tuple[str, ...]:
+        """The structures on which counting is no worse."""
+        if self.scores is None or self.frequency is None:
+            return ()
+        other = self.frequency.scores
+        return tuple(name for name, found in self.scores.scores.items() if found.mrr <= other[name].mrr)
+
+    def table(self) -> Table:
+        """For the terminal: a line a structure."""
+        table = ruled_table(["held-out questions", "queries", "MRR", "counting", "Hits@10"])
+        for row in self._rows():
+            table.add_row(*row, style="bold" if row[0] == "mean" else None)
+        return table
+
+    def markdown(self) -> str:
+        """For people."""
+        return "\n".join(
+            [*self._head(), *self._figures(), *self._relations(), *self._probabilities(), *self._why(), *self._tail()]
+        )
+
+    def json(self) -> str:
+        """For programs."""
+        return json.dumps(
+            {
+                **{key: value for key, value in asdict(self).items() if key not in ("scores", "frequency")},
+                "scores": None if self.scores is None else json.loads(self.scores.json()),
+                "frequency": None if self.frequency is None else json.loads(self.frequency.json()),
+                "calibration": None if self.calibration is None else self.calibration.plain(),
+                "everyday": None if self.everyday is None else self.everyday.plain(),
+            },
+            indent=2,
+            ensure_ascii=False,
+        )
+
+    @classmethod
+    def from_json(cls, text: str) -> FitReport:
+        """The report that `json` wrote."""
+        table = json.loads(text)
+        for name in ("scores", "frequency"):
+            table[name] = table[name] and Report.from_json(json.dumps(table[name]))
+        for name in ("calibration", "everyday"):
+            table[name] = table[name] and Reliability.from_plain(table[name])
+        table["reasons"] = table["reasons"] and AssumedShare(**table["reasons"])
+        table["first"] = table["first"] and FirstFit(**table["first"])
+        table["by_relation"] = tuple(RelationScore(**row) for row in table["by_relation"])
+        return cls(**{**table, "notes": tuple(table["notes"])})
+
+    def _rows(self) -> list[list[str]]:
+        if self.scores is None or self.frequency is None:
+            return []
+        rows = []
+        for name, found in self.scores.scores.items():
+            counting = self.frequency.scores[name].mrr
+            rows.append([name, f"{found.queries:,}", percent(found.mrr), percent(counting), percent(found.hits[10])])
+        queries = sum(found.queries for found in self.scores.scores.values())
+        hits = sum(found.hits[10] for found in self.scores.scores.values()) / len(rows)
+        rows.append(["mean", f"{queries:,}", percent(self.scores.mrr), percent(self.frequency.mrr), percent(hits)])
+        return rows
+
+    def _head(self) -> list[str]:
+        parts = ", ".join(f"{part} {count:,}" for part, count in self.triples.items())
+        triples = sum(self.triples.values())
+        which = "" if self.first is None else " in the last update,"
+        return [
+            f"# {self.graph}",
+            "",
+            f"{self.entities:,} entities, {counted(self.relations, 'relation')}, {triples:,} triples ({parts}).",
+            f"A model of {self.parameters:,} numbers,{which} {counted(self.steps, 'step')} on {self.device}.",
+            *([] if self.first is None else [self.first.sentence()]),
+            "",
+            *([*(f"- {note}" for note in self.notes), ""] if self.notes else []),
+        ]
+
+    def _figures(self) -> list[str]:
+        rows = self._rows()
+        if not rows:
+            return []
+        header = ["structure", "queries", "MRR", "counting", "Hits@10"]
+        return [
+            "## What was learned",
+            "",
+            "Questions whose missing answers need a triple that was held out, in percent; *counting* knows only which",
+            "entities usually stand at the end of a relation.",
+            "",
+            *markdown_table(header, rows),
+            "",
+        ]
+
+    def _relations(self) -> list[str]:
+        if not self.by_relation:
+            return []
+        rows = [[f"`{r.relation}`", f"{r.triples:,}", f"{r.links:,}", percent(r.mrr)] for r in self.by_relation]
+        return [
+            "## Relation by relation",
+            "",
+            *markdown_table(["relation", "triples", "held-out links", "MRR"], rows),
+            "",
+        ]
+
+    def _probabilities(self) -> list[str]:
+        if self.calibration is None:
+            return []
+        rows = [
+            [
+                words,
+                f"{shown.predictions:,}",
+                f"{shown.right:,}",
+                f"{shown.ece:.3f}",
+                f"{shown.brier:.4f}",
+                f"{shown.base_brier:.4f}",
+            ]
+            for words, shown in (
+                ("an answer is missing", self.calibration),
+                ("as they come", self.everyday),
+            )
+            if shown is not None
+        ]
+        return [
+            "## How sure it is",
+            "",
+            "The ten best predictions of held-out questions; probabilities were fitted on others.",
+            "",
+            "![Probability given against share that was right](calibration.svg)",
+            "",
+            *markdown_table(["questions", "predictions", "right", "ECE", "Brier", "base rate's"], rows),
+            "",
+        ]
+
+    def _why(self) -> list[str]:
+        if self.reasons is None or not self.reasons.assumed:
+            return []
+        shown = self.reasons
+        return [
+            "## Whether its reasons hold",
+            "",
+            f"Of the edges that the reasons of {shown.answers:,} held-out answers assume, {percent(shown.share)} %",
+            f"are true; of those that bindings drawn at random assume, {percent(shown.random_share)} %.",
+            "",
+        ]
+
+    def _tail(self) -> list[str]:
+        rows = [[name, duration(seconds)] for name, seconds in self.seconds.items()]
+        return [
+            "## Time" if self.first is None else "## Time of the last update",
+            "",
+            *markdown_table(["stage", "time"], rows),
+            "",
+        ]

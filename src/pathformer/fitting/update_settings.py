@@ -1,0 +1,101 @@
+"""How an engine learns more triples: the settings, which rows move, and how often new links are drawn.
+
+Rows of new entities and relations move, those of old entities that new triples name at a twentieth of the rate, and
+everything else stays as it is: whatever else is trained drifts, and old answers with it. A model that started from a
+link predictor is taught links alone, another one questions of all kinds that its method takes. In spaces in which that
+was not tried, those of runs that became engines, all of a model is trained, at a tenth of a fit's rate.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, replace
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from pathformer.engine.engine import Engine
+from pathformer.fitting.heldout import Questions
+from pathformer.fitting.settings import Scale, memory_of, scale_for
+from pathformer.kg.grow import Grown
+from pathformer.models._base import Model
+from pathformer.nn.table import Table
+from pathformer.spaces._base import Space
+from pathformer.spaces.hermitian import Hermitian
+from pathformer.spaces.sphere import Sphere
+
+__all__ = ["focused", "has_hops", "row_rates", "update_scale"]
+
+_SHARE = 0.15  # of the first fit's time
+_RATE = 0.1  # of its learning rate, where everything is trained
+_ROWS: Mapping[type[Space], float] = {Hermitian: 3e-2, Sphere: 1e-1}  # that of new rows, where only rows are
+_NAMED = 0.05  # of it, for rows of old entities that new triples name
+_N3, _RELATION = 0.01, 0.5  # weights of the link predictor's own terms, for the same
+_AVERAGED = 0.98  # decay of the weights' average: fifty steps, where a fit's thousand would hold half-learned rows
+_DRAWN = 5_000  # training queries of a structure
+_ASKED = 40  # held-out queries of a structure
+
+
+def update_scale(old: Engine, grown: Grown, minutes: float | None, device: torch.device, seed: int) -> Scale:
+    """The settings of an update: those of the first fit, less of everything, a lower rate."""
+    whole = minutes if minutes is not None else _SHARE * float(old.about.get("seconds") or 300.0) / 60.0
+    usual = scale_for(
+        entities=grown.kg.vocabulary.entity_count,
+        triples=grown.kg.triple_count,
+        minutes=whole,
+        cuda=device.type == "cuda",
+        memory=memory_of(device),
+        seed=seed,
+        hops=has_hops(old),  # as the model was made, however large the graph has become
+    )
+    training = usual.training
+    update = replace(training.update, rate=_ROWS.get(type(old.model.space), _RATE * training.update.rate))
+    if has_hops(old):
+        softmax = replace(update.softmax, n3=_N3, relation=_RELATION, removed=0)  # links take nothing away
+        update = replace(update, softmax=softmax, weighted=False, ema=_AVERAGED)
+    return replace(
+        usual,
+        model=asdict(old.model.config),
+        links=None,
+        drawn=min(usual.drawn, _DRAWN),
+        asked=min(usual.asked, _ASKED),
+        training=replace(training, validations=1, warmup=0.2, update=update),
+    )
+
+
+def has_hops(old: Engine) -> bool:
+    """Whether the model started from a link predictor, whose hops its paths are made of."""
+    return isinstance(old.model.space, Hermitian)
+
+
+def row_rates(model: Model, grown: Grown) -> dict[str, Tensor] | None:
+    """By table, what each row has of the learning rate, (N, 1): the new, what new triples name, and nothing else.
+
+    None where all of a model is trained.
+    """
+    if type(model.space) not in _ROWS:
+        return None
+    entities, relations = np.zeros(model.entity_count, np.float32), np.zeros(model.relation_count, np.float32)
+    entities[grown.triples[:, [0, 2]]] = _NAMED
+    entities[model.entity_count - grown.entities :] = 1.0
+    relations[model.relation_count - 2 * grown.relations :] = 1.0
+    rates = {}
+    for name, module in model.named_modules():
+        if isinstance(module, Table):
+            own = entities if name.endswith("entities") else relations
+            others = np.zeros(len(module) - len(own), np.float32)  # a token of negation, say
+            rates[f"{name}.weight"] = torch.from_numpy(np.concatenate([own, others])[:, None]).to(module.weight)
+    return rates
+
+
+def focused(questions: Questions, grown: Grown) -> Questions:
+    """New links so often that they make up a third of all links that are drawn."""
+    links = questions.train["1p"]
+    relations = grown.kg.vocabulary.relation_count
+    new = np.concatenate([grown.triples[:, :2], np.stack([grown.triples[:, 2], grown.triples[:, 1] ^ 1], axis=1)])
+    keys = links.ids[:, 0].astype(np.int64) * relations + links.ids[:, 1]
+    places = np.flatnonzero(np.isin(keys, new[:, 0].astype(np.int64) * relations + new[:, 1]))
+    times = len(links) // (2 * len(places)) if len(places) else 0
+    more = np.concatenate([np.arange(len(links)), np.tile(places, times)])
+    return replace(questions, train={**questions.train, "1p": links.take(more)})

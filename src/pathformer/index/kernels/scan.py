@@ -1,0 +1,148 @@
+"""The nearest of all rows on the processor: distances and the choice of the smallest in one pass over the table.
+
+R points, N entities, D dimensions, k wanted.
+
+Entities lie transposed in blocks of 128, so that each sum runs over the dimensions in order, in float32, as in
+`l1_rank`: the same bits. A block passes four points while it is in the cache and is then done with; of its distances
+only those below a point's k-th smallest so far are kept, in a heap. Nothing of size N is written. A table in bf16
+stays in bf16 and is widened in registers: one point reads 2 D N bytes, and the memory's rate is what it costs.
+
+One core of an AMD EPYC, 63,361 x 800: 3.6 ms a point in bf16 and 7.4 in float32 alone, 2.3 in fours.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import torch
+
+from pathformer.compiled import compiled, share
+from pathformer.index.kernels.stored import wide
+
+__all__ = ["BLOCK", "lay_out", "merged", "nearest"]
+
+BLOCK = 128  # entities a block: 200 kB of 800 dimensions in bf16
+
+
+def lay_out(stored: np.ndarray) -> np.ndarray:
+    """Rows (N, D) as blocks (ceil(N / 128), D, 128), the last one filled up with zeros."""
+    rows, width = stored.shape
+    blocks = -(-rows // BLOCK)
+    laid = np.zeros((blocks, width, BLOCK), stored.dtype)
+    for block in range(blocks):
+        part = stored[block * BLOCK : (block + 1) * BLOCK]
+        laid[block, :, : len(part)] = part.T
+    return laid
+
+
+def nearest(
+    points: np.ndarray, blocks: np.ndarray, keep: np.ndarray, k: int, factors: np.ndarray | None = None
+) -> tuple[np.ndarray, np.ndarray]:
+    """The k nearest kept entities of each point, nearest first, equal distances by id.
+
+    points (R, D) float32; blocks as `lay_out` gives them; keep (N,) bool. The distance is |p - e|_1; with `factors`
+    (N,) it is minus the inner product times the entity's factor: 1 / |e| makes it minus the cosine of unit points.
+    Returns ids (R, k) int64 and distances (R, k) float32; -1 and inf where there are no more.
+    """
+    dot = factors is not None
+    factors = np.empty(0, np.float32) if factors is None else factors
+    threads = min(torch.get_num_threads(), len(blocks))
+    distances = np.full((threads, len(points), k), np.inf, np.float32)
+    ids = np.full((threads, len(points), k), -1, np.int64)
+
+    def work(part: int, first: int, last: int) -> None:
+        _scan(points, blocks, keep, dot, factors, first, last, distances[part], ids[part])
+
+    share(work, len(blocks), threads)
+    return merged(np.concatenate(ids, axis=1), np.concatenate(distances, axis=1), k)
+
+
+def merged(ids: np.ndarray, distances: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
+    """The k smallest of each row, in order of distance, then id."""
+    order = np.lexsort((ids, distances))[:, :k]
+    return np.take_along_axis(ids, order, axis=1), np.take_along_axis(distances, order, axis=1)
+
+
+@compiled
+def _scan(points, blocks, keep, dot, factors, first, last, distances, ids):
+    rows, count, size = len(points), len(keep), blocks.shape[2]
+    sums = np.empty((4, size), np.float32)
+    for block in range(first, last):
+        start = block * size
+        used = min(size, count - start)
+        for row in range(0, rows, 4):
+            group = min(4, rows - row)
+            sums[:] = 0
+            if group == 4:
+                _add_four(points[row : row + 4], blocks[block], dot, sums)
+            else:
+                for j in range(group):
+                    _add_one(points[row + j], blocks[block], dot, sums[j])
+            for j in range(group):
+                if dot:
+                    for n in range(used):
+                        sums[j, n] *= factors[start + n]
+                _choose(sums[j], used, start, keep, distances[row + j], ids[row + j])
+
+
+@compiled
+def _add_one(point, block, dot, sums):
+    width, size = block.shape
+    for k in range(width):
+        p, entities = point[k], block[k]
+        if dot:
+            for n in range(size):
+                sums[n] -= p * wide(entities[n])
+        else:
+            for n in range(size):
+                sums[n] += abs(p - wide(entities[n]))
+
+
+@compiled
+def _add_four(points, block, dot, sums):
+    width, size = block.shape
+    a, b, c, d = sums[0], sums[1], sums[2], sums[3]
+    for k in range(width):
+        pa, pb, pc, pd = points[0, k], points[1, k], points[2, k], points[3, k]
+        entities = block[k]
+        if dot:
+            for n in range(size):
+                e = wide(entities[n])
+                a[n] -= pa * e
+                b[n] -= pb * e
+                c[n] -= pc * e
+                d[n] -= pd * e
+        else:
+            for n in range(size):
+                e = wide(entities[n])
+                a[n] += abs(pa - e)
+                b[n] += abs(pb - e)
+                c[n] += abs(pc - e)
+                d[n] += abs(pd - e)
+
+
+@compiled
+def _choose(sums, used, start, keep, distances, ids):
+    """Put what is nearer than the farthest of the heap in its place; ids come ascending, so a tie never enters."""
+    for n in range(used):
+        if sums[n] < distances[0] and keep[start + n]:
+            _replace_root(distances, ids, sums[n], start + n)
+
+
+@compiled
+def _replace_root(distances, ids, distance, entity):
+    """Sink a new entry into a heap whose root is the farthest, of equal ones the largest id."""
+    size, place = len(distances), 0
+    while True:
+        child = 2 * place + 1
+        if child >= size:
+            break
+        right = child + 1
+        if right < size and (
+            distances[right] > distances[child] or (distances[right] == distances[child] and ids[right] > ids[child])
+        ):
+            child = right
+        if distances[child] < distance or (distances[child] == distance and ids[child] < entity):
+            break
+        distances[place], ids[place] = distances[child], ids[child]
+        place = child
+    distances[place], ids[place] = distance, entity

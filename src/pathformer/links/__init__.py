@@ -1,0 +1,1 @@
+"""HOW LIKELY IS A LINK: evidence for single links."""

@@ -1,0 +1,1 @@
+"""One file a source of evidence for single links."""

@@ -1,0 +1,1 @@
+"""Queries and trees as pictures and as text trees."""

@@ -1,0 +1,1 @@
+"""QUERIES BY THE THOUSAND: drawn, kept, read and verified."""

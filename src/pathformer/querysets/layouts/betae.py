@@ -1,0 +1,162 @@
+"""The BetaE layout: pickles of nested tuples, shared by most code of the field.
+
+    {train,valid,test}-queries.pkl          shape -> set of instances
+    train-answers.pkl                       instance -> set of answers on the train graph
+    {valid,test}-{easy,hard}-answers.pkl    instance -> set of answers
+    {id2ent,id2rel,ent2id,rel2id}.pkl, stats.txt, {train,valid,test}.txt    the graph, read by `kg.formats.betae`
+
+Some releases also hold De Morgan forms of 2u and up (a negation around an intersection of negations); they ask the same
+questions again and are left out with a notice. Pickles are read by an unpickler that admits plain containers only.
+"""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from pathformer.errors import BenchmarkError, QueryError
+from pathformer.files.atomic import new_folder
+from pathformer.files.pickles import load_pickle
+from pathformer.query.structures import Structure, shape_text, structure
+from pathformer.querysets.layouts._foreign import reading_ids
+from pathformer.querysets.queries import Ragged, Stored
+
+if TYPE_CHECKING:
+    from pathformer.kg.knowledge import KnowledgeGraph
+    from pathformer.querysets.benchmark import Benchmark, Folder
+
+__all__ = ["MARKER", "SIGN", "detect", "read", "write"]
+
+SIGN = "*-queries.pkl files"
+MARKER = ".pathformer"  # a download looks the same otherwise, and must never be replaced
+_DE_MORGAN = {
+    ((("e", ("r", "n")), ("e", ("r", "n"))), ("n",)): "2u",
+    ((("e", ("r", "n")), ("e", ("r", "n"))), ("n", "r")): "up",
+}
+
+
+def detect(path: Path) -> bool:
+    """Whether the folder is in this layout."""
+    return any(path.glob("*-queries.pkl"))
+
+
+def read(path: Path, splits: Sequence[str]) -> Folder:
+    """Read these splits of the folder; a split without answer files has none."""
+    from pathformer.querysets.benchmark import Folder
+
+    found: dict[str, list[Stored]] = {}
+    notices: list[str] = []
+    for split in splits:
+        file = path / f"{split}-queries.pkl"
+        if not file.is_file():
+            continue
+        queries = _mapping(file)
+        easy_file = path / ("train-answers.pkl" if split == "train" else f"{split}-easy-answers.pkl")
+        hard_file = path / f"{split}-hard-answers.pkl"
+        easy = _mapping(easy_file) if easy_file.is_file() else None
+        hard = _mapping(hard_file) if hard_file.is_file() else None
+        found[split] = []
+        for shape, instances in queries.items():
+            if shape in _DE_MORGAN:
+                notices.append(f"{file.name}: {len(instances):,} De Morgan forms of {_DE_MORGAN[shape]} left out")
+                continue
+            found[split].append(_stored(file, split, shape, instances, easy, hard))
+    return Folder(path, "betae", found, notices=notices)
+
+
+def write(benchmark: Benchmark, path: Path, *, kg: KnowledgeGraph | None = None, force: bool = False) -> None:
+    """Export for other people's code: the one place where pickles are written; with `kg`, the graph beside them."""
+    with new_folder(path, MARKER, force=force) as folder:
+        (folder / MARKER).touch()
+        for split, queries_of in benchmark.splits.items():
+            queries: dict[Any, set[Any]] = {}
+            easy: dict[Any, set[int]] = {}
+            hard: dict[Any, set[int]] = {}
+            for drawn in queries_of.values():
+                instances = [drawn.structure.instance(row) for row in drawn.ids.tolist()]
+                queries[drawn.structure.shape] = set(instances)
+                easy.update(zip(instances, _sets(drawn.easy), strict=True))
+                hard.update(zip(instances, _sets(drawn.hard), strict=True))
+            _dump(queries, folder / f"{split}-queries.pkl")
+            _dump(easy, folder / ("train-answers.pkl" if split == "train" else f"{split}-easy-answers.pkl"))
+            if split != "train":
+                _dump(hard, folder / f"{split}-hard-answers.pkl")
+        if kg is not None:
+            _write_graph(kg, folder)
+
+
+def _write_graph(kg: KnowledgeGraph, folder: Path) -> None:
+    """What the ids mean and which edges there are: names, counts, and every edge in both directions."""
+    names = kg.vocabulary
+    entities = {e: names.entity(e) for e in range(names.entity_count)}
+    relations = {r: f"{'-' if r % 2 else '+'}{names.relation(r)}" for r in range(names.relation_count)}
+    for kind, named in (("ent", entities), ("rel", relations)):
+        _dump(named, folder / f"id2{kind}.pkl")
+        _dump({name: number for number, name in named.items()}, folder / f"{kind}2id.pkl")
+    stats = f"numentity: {names.entity_count}\nnumrelations: {names.relation_count}"
+    (folder / "stats.txt").write_text(stats, encoding="utf-8")
+    for split, triples in kg.splits.items():
+        inverse = np.stack([triples[:, 2], triples[:, 1] ^ 1, triples[:, 0]], axis=1)
+        both = np.stack([triples, inverse], axis=1).reshape(-1, 3)
+        np.savetxt(folder / f"{split}.txt", both, fmt="%d", delimiter="\t")
+
+
+def _sets(answers: Ragged) -> list[set[int]]:
+    return [set(answers[row].tolist()) for row in range(len(answers))]
+
+
+def _dump(value: Any, file: Path) -> None:
+    with file.open("wb") as stream:
+        pickle.dump(value, stream, protocol=4)
+
+
+def _mapping(file: Path) -> Mapping[Any, Any]:
+    value = load_pickle(file)
+    if not isinstance(value, Mapping):
+        raise BenchmarkError(f"{file}: expected a dict, found {type(value).__name__}")
+    return value
+
+
+def _stored(
+    file: Path,
+    split: str,
+    shape: Any,
+    instances: Any,
+    easy: Mapping[Any, Any] | None,
+    hard: Mapping[Any, Any] | None,
+) -> Stored:
+    try:
+        kind = structure(shape)
+    except QueryError as error:
+        raise BenchmarkError(f"{file}: {shape!r} is not a query structure ({error})") from error
+    with reading_ids(file, f"{kind} queries"):
+        ordered = sorted(instances)
+        table = _table(file, kind, ordered)
+    return Stored(
+        kind,
+        table,
+        easy=_answers(file, kind, ordered, easy),
+        hard=Ragged.empty(len(ordered)) if split == "train" else _answers(file, kind, ordered, hard),
+    )
+
+
+def _table(file: Path, kind: Structure, instances: list[Any]) -> np.ndarray[Any, np.dtype[np.int32]]:
+    rows = [kind.row(instance) for instance in instances]
+    for row, instance in zip(rows, instances, strict=True):
+        if len(row) != len(kind.columns) or kind.instance(row) != instance:
+            raise BenchmarkError(f"{file}: {instance!r} is not an instance of {shape_text(kind.shape)}")
+    return np.array(rows, np.int32).reshape(len(rows), len(kind.columns))
+
+
+def _answers(file: Path, kind: Structure, instances: list[Any], answers: Mapping[Any, Any] | None) -> Ragged | None:
+    if answers is None:
+        return None
+    try:
+        with reading_ids(file, f"{kind} queries' answers"):
+            return Ragged.of(answers[instance] for instance in instances)
+    except KeyError as error:
+        raise BenchmarkError(f"{file}: the {kind} query {error} has no entry in the answer file beside it") from error

@@ -1,0 +1,67 @@
+"""What a negation takes away: entities that answer a query without its negated branches, and not with them.
+
+    2in  r1(a, x) & !r2(b, x)      of the tails of (a, r1) those that are tails of (b, r2) too
+
+In a ranking they are what a model of the positive part alone puts first: it knows them by heart.
+
+Walks find mostly negations that take one or two entities away, while the benchmark's queries, which must lose an answer
+to an edge that is not in the graph, take away ten times as many. `contested` draws queries by what they take away.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+import numpy as np
+
+from pathformer.kg.ragged import difference
+from pathformer.query.compile.parts import positive_part
+from pathformer.query.structures import Structure
+from pathformer.querysets.queries import Queries, Ragged
+from pathformer.querysets.sampler import Rules, sample
+from pathformer.symbolic.answer import answer_rows
+from pathformer.symbolic.graph_pair import GraphPair
+
+__all__ = ["all_with_removed", "contested", "with_removed"]
+
+OVER = 4  # queries that are drawn for each that is kept
+
+
+def with_removed(queries: Queries, graphs: GraphPair) -> Queries:
+    """The same queries with what their negated branches take away on the smaller graph."""
+    part = positive_part(queries.structure)
+    if part is None:
+        return replace(queries, removed=Ragged.empty(len(queries)))
+    structure, columns = part
+    without, _ = answer_rows(structure, queries.ids[:, list(columns)], graphs)
+    return replace(queries, removed=difference(without, queries.easy))
+
+
+def all_with_removed(queries: Iterable[Queries], graphs: GraphPair) -> list[Queries]:
+    """The same for several structures: those without a negation, and those that bring it already, stay as they are."""
+    return [with_removed(part, graphs) if part.structure.negated and part.removed is None else part for part in queries]
+
+
+def contested(
+    structure: Structure,
+    graphs: GraphPair,
+    count: int,
+    most: int,
+    *,
+    seed: int = 0,
+    stream: str = "train",
+    rules: Rules | None = None,
+) -> Queries:
+    """`count` queries of several times as many that are drawn, chosen by what their negations take away.
+
+    A query that takes n entities away is chosen with a weight of min(n, most), and none twice: by the largest of
+    u^(1/weight), u uniform in 0 to 1 (Efraimidis and Spirakis).
+    """
+    drawn = sample(structure, graphs, OVER * count, seed=seed, stream=stream, rules=rules)
+    drawn = with_removed(drawn, graphs)
+    assert drawn.removed is not None
+    weights = np.minimum(drawn.removed.counts, most)
+    rng = np.random.default_rng(list(f"{seed}/{stream}/{structure.name}".encode()))
+    keys = rng.random(len(drawn)) ** (1.0 / np.maximum(weights, 1e-3))
+    return drawn.take(np.sort(np.argsort(-keys, kind="stable")[:count]))

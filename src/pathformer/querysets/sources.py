@@ -1,0 +1,234 @@
+"""Which queries a run trains on and is measured by, put together from what the data folder has.
+
+    betae    the BetaE set. If the dataset's folder holds its released pickles, those. If not: training queries as
+             released by Query2box, which are BetaE's too, where they are there; the rest of the training queries
+             (FB15k-237 3i, all negation) and any evaluation split without a file drawn by the protocol, seed 0;
+             evaluation queries from the protocol's draws of the data folder. `origin` says of every part which it is:
+             figures on drawn queries are not figures on the released ones.
+    q2b      the Query2box set as released; what it lacks of training queries is drawn.
+    drawn    everything drawn by the protocol, for any graph.
+    else     a folder of queries in any layout; training queries are drawn if it has none.
+
+Answers are found by traversal wherever a file lacks them.
+"""
+
+from __future__ import annotations
+
+import json
+import lzma
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from pathformer.errors import BenchmarkError, DatasetError
+from pathformer.files.archives import unpacked
+from pathformer.kg.datasets._registry import data_folder, locate
+from pathformer.kg.knowledge import KnowledgeGraph
+from pathformer.query.structures import STRUCTURES, structure
+from pathformer.querysets.benchmark import Folder, graph_pair, read_folder
+from pathformer.querysets.layouts import betae
+from pathformer.querysets.protocol import protocol_for
+from pathformer.querysets.queries import Queries
+from pathformer.querysets.sampler import Rules, sample
+from pathformer.symbolic.answer import answer_rows
+
+__all__ = ["QuerySets", "query_sets"]
+
+_Q2B = {"fb15k-237": ("fb15k-237-q2b", "FB15k-237-q2b"), "nell995": ("nell-q2b", "NELL-q2b")}
+_PROTOCOL = {"fb15k-237": "fb15k-237", "nell995": "nell"}
+
+
+@dataclass(frozen=True)
+class QuerySets:
+    """Queries by split and structure, and where each part came from."""
+
+    splits: Mapping[str, Mapping[str, Queries]]
+    origin: Mapping[str, str] = field(default_factory=dict)  # "train 3i" -> a few words
+
+    def __getitem__(self, split: str) -> Mapping[str, Queries]:
+        return self.splits[split]
+
+    def only(self, *, train: Sequence[str], other: Sequence[str]) -> QuerySets:
+        """Some of the structures: `train` of the training queries, `other` of the rest."""
+        wanted = {split: train if split == "train" else other for split in self.splits}
+        return QuerySets(
+            {split: {name: self.splits[split][name] for name in names} for split, names in wanted.items()},
+            {f"{split} {name}": self.origin[f"{split} {name}"] for split, names in wanted.items() for name in names},
+        )
+
+    def origin_of(self, split: str) -> str:
+        """The origins of a split's structures in one phrase."""
+        found: dict[str, list[str]] = {}
+        for part, words in self.origin.items():
+            place, _, name = part.partition(" ")
+            if place == split:
+                found.setdefault(words, []).append(name)
+        if len(found) == 1:
+            return next(iter(found))
+        return "; ".join(f"{' '.join(names)}: {words}" for words, names in found.items())
+
+
+def query_sets(
+    kg: KnowledgeGraph,
+    queries: str,
+    *,
+    trained: Sequence[str],
+    evaluated: Sequence[str],
+    data: str | Path | None = None,
+    splits: Sequence[str] = ("train", "valid", "test"),
+) -> QuerySets:
+    """The queries of a run, those of `splits` only."""
+    folder = data_folder(data)
+    wanted = {split: tuple(trained if split == "train" else evaluated) for split in splits if split in kg.splits}
+    found: dict[tuple[str, str], tuple[Queries, str]] = {}
+    for source in _sources(kg, queries, folder):
+        for split, names in wanted.items():
+            missing = [name for name in names if (split, name) not in found]
+            for name, asked, words in source.read(split, missing) if missing else ():
+                found[split, name] = asked, words
+    return QuerySets(
+        {split: {name: found[split, name][0] for name in names} for split, names in wanted.items()},
+        {f"{split} {name}": found[split, name][1] for split, names in wanted.items() for name in names},
+    )
+
+
+def _sources(kg: KnowledgeGraph, queries: str, data: Path | None) -> list[Any]:
+    """Where to look, in order; the last one draws whatever is still missing."""
+    match queries:
+        case "drawn":
+            found: list[Any] = []
+        case "betae":
+            own = _own_folder(kg, data)
+            if own is not None:
+                found = [_Folder(kg, own, "released BetaE queries")]
+            else:
+                q2b = _q2b_folder(kg, data)
+                found = [_Folder(kg, q2b, "released (Query2box, the same as BetaE's)", ("train",))] if q2b else []
+                found.append(_ProtocolFiles(kg, data))
+        case "q2b":
+            q2b = _q2b_folder(kg, data)
+            if q2b is None:
+                raise DatasetError(
+                    f"no Query2box queries of {kg.name!r} under {data or 'a data folder (none is set)'}; "
+                    "get them from github.com/hyren/query2box"
+                )
+            found = [_Folder(kg, q2b, "released Query2box queries")]
+        case _:
+            found = [_Folder(kg, Path(queries), f"from {queries}")]
+    return [*found, _Draws(kg)]
+
+
+@dataclass(frozen=True)
+class _Folder:
+    """A folder of queries; answers that it lacks are found by traversal."""
+
+    kg: KnowledgeGraph
+    path: Path
+    words: str
+    splits: tuple[str, ...] = ("train", "valid", "test")
+
+    @cached_property
+    def folder(self) -> Folder:
+        """As it lies there, read once."""
+        folder = read_folder(self.path)
+        folder.check(self.kg)
+        return folder
+
+    def read(self, split: str, names: Sequence[str]) -> Iterator[tuple[str, Queries, str]]:
+        if split not in self.splits:
+            return
+        for stored in self.folder.splits.get(split, ()):
+            name = stored.structure.name
+            if name not in names:
+                continue
+            easy, hard = stored.easy, stored.hard
+            if easy is None or hard is None:
+                easy, hard = answer_rows(stored.structure, stored.ids, graph_pair(self.kg, split))
+            yield name, Queries(stored.structure, stored.ids, easy, hard), self.words
+
+
+@dataclass(frozen=True)
+class _ProtocolFiles:
+    """Evaluation queries that were drawn by the protocol before: a line is `[structure, instance]`."""
+
+    kg: KnowledgeGraph
+    data: Path | None
+
+    def read(self, split: str, names: Sequence[str]) -> Iterator[tuple[str, Queries, str]]:
+        prefix = _PROTOCOL.get(self.kg.name)
+        if prefix is None or self.data is None:
+            return
+        file = self.data / "betae-protocol" / f"{prefix}-{split}-queries.jsonl.xz"
+        if not file.is_file():
+            return
+        rows: dict[str, list[list[int]]] = {name: [] for name in names}
+        for name, instance in _lines(file):
+            if name in rows:
+                rows[name].append([value for value in _flat(instance) if value >= 0])
+        for name, table in rows.items():
+            if table:
+                ids = np.array(table, np.int32)
+                easy, hard = answer_rows(STRUCTURES[name], ids, graph_pair(self.kg, split))
+                yield name, Queries(STRUCTURES[name], ids, easy, hard), "betae-protocol draw, not the released queries"
+
+
+@dataclass(frozen=True)
+class _Draws:
+    """Queries drawn by the protocol, seed 0."""
+
+    kg: KnowledgeGraph
+
+    def read(self, split: str, names: Sequence[str]) -> Iterator[tuple[str, Queries, str]]:
+        protocol = protocol_for(self.kg)
+        graphs = graph_pair(self.kg, split)
+        pairs = len(self.kg.graph("train").pair_relation)
+        limits = Rules(limit=protocol.limit, link_limit=protocol.link_limit)
+        rules = Rules(forward=not protocol.backward) if split == "train" else limits
+        for name in names:
+            shape = structure(name)
+            count = protocol.count(split, shape, pairs)
+            drawn = sample(shape, graphs, count, seed=protocol.seed, stream=split, rules=rules)
+            if len(drawn):
+                yield name, drawn, f"drawn by the protocol, seed {protocol.seed}"
+            else:
+                raise BenchmarkError(
+                    f"no {split} query of {name} could be drawn from {self.kg.name!r}: it is too small"
+                )
+
+
+def _own_folder(kg: KnowledgeGraph, data: Path | None) -> Path | None:
+    """The dataset's own folder, if it holds released queries."""
+    try:
+        folder = locate(kg.name, data)
+    except DatasetError:
+        return None
+    return folder if folder.is_dir() and betae.detect(folder) else None
+
+
+def _q2b_folder(kg: KnowledgeGraph, data: Path | None) -> Path | None:
+    if data is None:
+        return None
+    for name in _Q2B.get(kg.name, ()):
+        if (data / name).is_dir():
+            return data / name
+        if (data / f"{name}.tar.xz").is_file():
+            return unpacked(data / f"{name}.tar.xz")
+    return None
+
+
+def _lines(file: Path) -> Iterator[tuple[str, Any]]:
+    with lzma.open(file, "rt", encoding="utf-8") as lines:
+        for number, line in enumerate(lines, 1):
+            try:
+                name, instance = json.loads(line)
+            except ValueError as error:
+                raise BenchmarkError(f"{file}:{number}: expected [structure, instance] ({error})") from error
+            yield name, instance
+
+
+def _flat(node: Any) -> list[int]:
+    return [value for part in node for value in _flat(part)] if isinstance(node, list) else [node]

@@ -1,0 +1,1 @@
+"""Compiled distances of the spaces."""

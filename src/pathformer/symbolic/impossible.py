@@ -1,0 +1,69 @@
+"""What the graph already excludes: entities that cannot answer a query however the graph is completed.
+
+A missing edge may turn out true, a stated one stays true. So a positive part that holds now holds for ever, a negated
+part is over as soon as what it denies is stated, and a projection can always gain tails:
+
+    certain(a)        = {a}            denied(a)         = all but a
+    certain(r(S))     = r(certain S)   denied(r(S))      = nothing
+    certain(S & T)    = both           denied(S & T)     = denied S | denied T
+    certain(S | T)    = either         denied(S | T)     = denied S & denied T
+    certain(!S)       = denied S       denied(!S)        = certain S
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from pathformer.kg.graph import Graph
+from pathformer.query.tree import Anchor, Intersection, Negation, Projection, Tree, Union, intersect, unite
+from pathformer.symbolic.answer import answer
+
+__all__ = ["refuted"]
+
+
+def refuted(tree: Tree, graph: Graph) -> npt.NDArray[np.int32]:
+    """The entities that answer the tree on no graph which holds all edges of this one, ascending."""
+    out = _denied(tree)
+    return np.empty(0, np.int32) if out is None else answer(out, graph)
+
+
+def _certain(tree: Tree) -> Tree | None:
+    """A tree whose answers are answers of `tree` on every larger graph; None: there are none."""
+    match tree:
+        case Anchor():
+            return tree
+        case Projection(relation, of):
+            inner = _certain(of)
+            return None if inner is None else Projection(relation, inner)
+        case Negation(of):
+            return _denied(of)
+        case Intersection(branches):
+            return _all([_certain(branch) for branch in branches])
+        case Union(branches):
+            return _any([_certain(branch) for branch in branches])
+
+
+def _denied(tree: Tree) -> Tree | None:
+    """A tree whose answers are answers of `tree` on no larger graph; None: there are none."""
+    match tree:
+        case Anchor():
+            return Negation(tree)
+        case Projection():
+            return None
+        case Negation(of):
+            return _certain(of)
+        case Intersection(branches):
+            return _any([_denied(branch) for branch in branches])
+        case Union(branches):
+            return _all([_denied(branch) for branch in branches])
+
+
+def _all(parts: list[Tree | None]) -> Tree | None:
+    present = tuple(part for part in parts if part is not None)
+    return intersect(present) if len(present) == len(parts) else None
+
+
+def _any(parts: list[Tree | None]) -> Tree | None:
+    present = tuple(part for part in parts if part is not None)
+    return unite(present) if present else None

@@ -1,5 +1,0 @@
-"""Folders of queries, one file a layout.
-
-Each has `SIGN` (what to look for, in words), `detect(path)`, `read(path, splits)` and, where it can be written,
-`MARKER` (the file that tells a folder of ours from a stranger's) and `write(benchmark, path, kg, force)`.
-"""

@@ -1,0 +1,144 @@
+"""A release: opened as any engine, the same known answers, nearly the same predictions, in less space."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+import pathformer as pf
+from pathformer.engine.answer.read import Question
+from pathformer.engine.engine import Engine
+from pathformer.errors import EngineError, InputError
+from pathformer.fitting.reindex import reindex
+from pathformer.fitting.release import released
+from pathformer.index._base import build as build_index
+from pathformer.kg.datasets import world as kg_world
+from pathformer.kg.datasets._registry import load
+from pathformer.kg.knowledge import KnowledgeGraph
+from pathformer.models._base import build
+
+FELLINI = "?x : directed(Fellini, ?f) & !won(?f, Oscar) & stars(?f, ?x)"
+FORMS = {"bf16": 0.55, "int8": 0.35}  # and the share of the weights' size that is left at most, in a small model
+
+
+@pytest.fixture(scope="module")
+def wide(small_graph_triples: dict[str, list[tuple[str, str, str]]]) -> Engine:
+    """Fifty entities in 64 numbers each, spread as a trained table is: rows of very different lengths."""
+    kg = KnowledgeGraph.from_triples(small_graph_triples["train"], name="small")
+    torch.manual_seed(1)
+    names = kg.vocabulary
+    settings = {"dim": 64, "layers": 2, "heads": 4, "space": "sphere", "fork": "set"}
+    model = build("pathformer", settings, entities=names.entity_count, relations=names.relation_count)
+    with torch.no_grad():
+        model.entities.weight.mul_(torch.logspace(-2, 2, names.entity_count)[:, None])
+    return Engine(kg, model, build_index("exact", model.entities.weight.detach(), model.space), about={"seed": 1})
+
+
+def questions(engine: Engine) -> list[Question]:
+    names = engine.kg.vocabulary
+    return [f"?x : r{n % 4}({names.entity(n)}, ?y) & r{n % 3}(?y, ?x)" for n in range(40)]
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_what_is_opened_is_what_was_released(wide: Engine, form: str, tmp_path: Path) -> None:
+    before = Engine.of(released(wide.parts, form))
+    opened = pf.load(wide.save(tmp_path / form, form=form))
+    assert opened.form == before.form == form
+    for one, other in zip(opened.ask(questions(wide)), before.ask(questions(wide)), strict=True):
+        assert one == other
+    assert {p.dtype for p in opened.model.parameters()} == {torch.float32}
+    assert not any(p.requires_grad for p in opened.model.parameters())
+    assert wide.form == "full"
+    assert opened.about == wide.about
+
+
+def test_a_release_of_the_bundled_graph_holds_its_notices(tmp_path: Path) -> None:
+    kg = load("world")
+    names = kg.vocabulary
+    model = build("complex", {"rank": 2}, entities=names.entity_count, relations=names.relation_count)
+    engine = Engine(kg, model, build_index("exact", model.entities.weight.detach(), model.space))
+    folder = engine.save(tmp_path / "small", form="int8")
+    assert (folder / "LICENSES.md").read_bytes() == (
+        Path(kg_world.__file__).with_suffix("") / "LICENSES.md"
+    ).read_bytes()
+    assert (
+        "licence of the data: CC BY 4.0 (GeoNames, www.geonames.org; changed)" in (folder / "MODEL_CARD.md").read_text()
+    )
+    assert "LICENSES.md" in pf.load(folder).files
+    assert not (engine.save(tmp_path / "full") / "LICENSES.md").exists()  # nobody passes that on
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_known_answers_are_the_same_and_predictions_nearly(wide: Engine, form: str) -> None:
+    small = Engine.of(released(wide.parts, form))
+    shared = []
+    for full, less in zip(wide.ask(questions(wide)), small.ask(questions(wide)), strict=True):
+        assert {a.entity for a in full if a.known} == {a.entity for a in less if a.known}
+        ten, others = ({a.entity for a in answers if not a.known} for answers in (full, less))
+        shared.append(len(ten & others) / max(1, len(ten)))
+    assert np.mean(shared) >= 0.95  # of the ten best predictions; near ties may change places at the end of the ten
+    exact, rounded = (engine.model.entities.weight.detach() for engine in (wide, small))
+    assert not torch.equal(exact, rounded)
+    torch.testing.assert_close(rounded, exact, rtol=0.0, atol=float(exact.abs().max()) / 250)
+
+
+@pytest.mark.parametrize(("form", "share"), FORMS.items())
+def test_it_takes_less_space(wide: Engine, form: str, share: float, tmp_path: Path) -> None:
+    full, less = wide.save(tmp_path / "full"), wide.save(tmp_path / "less", form=form)
+    before, after = ((folder / "model.safetensors").stat().st_size for folder in (full, less))
+    assert after < share * before
+    assert (full / "index").is_dir()
+    assert not (less / "index").exists()
+    assert json.loads((less / "engine.json").read_text())["form"] == form
+    assert "form" not in json.loads((full / "engine.json").read_text())
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_a_release_that_is_saved_again_keeps_its_bits(wide: Engine, form: str, tmp_path: Path) -> None:
+    first = wide.save(tmp_path / "first", form=form)
+    again = pf.load(first).save(tmp_path / "again")
+    third = pf.load(again).save(tmp_path / "third", form=form)  # its own form is no other form
+    for folder in (again, third):
+        assert (folder / "model.safetensors").read_bytes() == (first / "model.safetensors").read_bytes()
+
+
+def test_another_index_comes_along_and_holds_the_rounded_rows(wide: Engine, tmp_path: Path) -> None:
+    opened = pf.load(reindex(wide, "lsh", ["rerank=40"]).save(tmp_path / "lsh", form="int8"))
+    assert (opened.index.name, opened.form) == ("lsh", "int8")
+    assert np.load(tmp_path / "lsh" / "index" / "rows.npy").dtype == np.uint16  # bf16
+    plain = reindex(opened, "exact")
+    assert plain.form == "int8"
+    assert not (plain.save(tmp_path / "exact") / "index").exists()
+
+
+def test_what_was_removed_stays_so(wide: Engine, tmp_path: Path) -> None:
+    index = build_index("exact", wide.model.entities.weight.detach(), wide.model.space)
+    index.remove([3, 7])
+    opened = pf.load(Engine(wide.kg, wide.model, index).save(tmp_path / "fewer", form="int8"))
+    assert opened.index.removed.tolist() == [3, 7]
+
+
+def test_a_release_is_not_released_in_another_form(wide: Engine, tmp_path: Path) -> None:
+    small = pf.load(wide.save(tmp_path / "int8", form="int8"))
+    with pytest.raises(InputError, match="is a release in int8 already, and what was rounded away does not come back"):
+        small.save(tmp_path / "bf16", form="bf16")
+    with pytest.raises(InputError, match="no form 'int4' to release weights in; there are bf16 and int8"):
+        wide.save(tmp_path / "int4", form="int4")
+    assert {path.name for path in tmp_path.iterdir()} == {"int8"}
+
+
+def test_a_form_of_another_version_is_refused(engine: Engine, tmp_path: Path) -> None:
+    folder = engine.save(tmp_path / "films", form="int8")
+    header = json.loads((folder / "engine.json").read_text())
+    (folder / "engine.json").write_text(json.dumps(header | {"form": "int4"}))
+    with pytest.raises(EngineError, match="keeps its weights in the form 'int4', which this version does not read"):
+        pf.load(folder)
+
+
+def test_every_answer_of_a_small_release_is_ranked(engine: Engine, tmp_path: Path) -> None:
+    small = pf.load(engine.save(tmp_path / "films", form="int8"))
+    assert {a.entity for a in small.ask(FELLINI) if a.known} == {a.entity for a in engine.ask(FELLINI) if a.known}

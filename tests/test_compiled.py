@@ -1,0 +1,85 @@
+"""One thread here, the usual number everywhere else."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from threading import Barrier
+
+import pytest
+import torch
+
+from pathformer.compiled import one_thread
+
+USUAL = 3
+
+
+@pytest.fixture(autouse=True)
+def usual() -> Iterator[None]:
+    before = torch.get_num_threads()
+    torch.set_num_threads(USUAL)
+    yield
+    torch.set_num_threads(before)
+
+
+def elsewhere() -> int:
+    """What a thread that starts now is given."""
+    with ThreadPoolExecutor(1) as fresh:
+        return fresh.submit(torch.get_num_threads).result()
+
+
+def test_other_threads_keep_their_number_and_new_ones_get_the_usual_one() -> None:
+    with ThreadPoolExecutor(1) as other:
+        assert other.submit(torch.get_num_threads).result() == USUAL
+        with one_thread():
+            assert torch.get_num_threads() == 1
+            assert other.submit(torch.get_num_threads).result() == USUAL
+            assert elsewhere() == USUAL
+            with one_thread():
+                assert torch.get_num_threads() == 1
+            assert torch.get_num_threads() == 1
+    assert torch.get_num_threads() == USUAL
+    assert elsewhere() == USUAL
+
+
+def test_blocks_that_overlap_leave_nothing_behind() -> None:
+    """The second begins in a new thread while the first is inside, and ends after it."""
+    both, first_left = Barrier(2, timeout=30), Barrier(2, timeout=30)
+
+    def second() -> tuple[int, int]:
+        with one_thread():
+            both.wait()
+            first_left.wait()
+            inside = torch.get_num_threads()
+        return inside, torch.get_num_threads()
+
+    with ThreadPoolExecutor(1) as other:
+        with one_thread():
+            running = other.submit(second)
+            both.wait()
+        first_left.wait()
+        assert running.result(30) == (1, USUAL)
+    assert torch.get_num_threads() == USUAL
+    assert elsewhere() == USUAL
+
+
+def test_an_error_inside_gives_the_number_back() -> None:
+    with pytest.raises(ValueError, match="inside"), one_thread():
+        raise ValueError("inside")
+    assert torch.get_num_threads() == USUAL
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no fork there")
+@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
+def test_a_forked_process_can_enter() -> None:
+    with one_thread():
+        pass  # its threads are there now
+    child = os.fork()
+    if not child:
+        signal.alarm(30)
+        with one_thread():
+            os._exit(0 if torch.get_num_threads() == 1 else 1)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
