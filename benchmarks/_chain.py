@@ -20,13 +20,14 @@ from torch import Tensor
 from torch.nn.functional import one_hot
 
 from pathformer.evaluation.ranks import Filters, Ranks, even_blocks, rank_blocks
+from pathformer.kg.ragged import Ragged
 from pathformer.models._base import Model
 from pathformer.models._batch import Batch
 from pathformer.plan.build import build_layout, decompose
 from pathformer.plan.layout import Block
 from pathformer.query.compile.paths import Fork, Path
 from pathformer.query.structures import NEGATION, STRUCTURES
-from pathformer.querysets.queries import Queries, Ragged
+from pathformer.querysets.queries import Queries
 
 __all__ = ["Chain"]
 

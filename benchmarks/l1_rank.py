@@ -21,10 +21,11 @@ from _record import record
 
 from pathformer.evaluation.evaluate import ModelRanker, reference_filter
 from pathformer.evaluation.ranks import Ranks, block_rows, even_blocks, fold_disjuncts, rank_block
+from pathformer.kg.ragged import Ragged
 from pathformer.models._base import build
 from pathformer.plan.build import decompose
 from pathformer.query.structures import STRUCTURES
-from pathformer.querysets.queries import Queries, Ragged
+from pathformer.querysets.queries import Queries
 from pathformer.spaces.kernels import rank_triton
 from pathformer.spaces.kernels.l1_rank import L1Table, l1_distances_plain
 

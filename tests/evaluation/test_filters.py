@@ -7,8 +7,9 @@ import numpy as np
 from pathformer.evaluation.evaluate import reference_filter, strict_filter
 from pathformer.evaluation.ranks import Filters
 from pathformer.kg.graph import Graph
+from pathformer.kg.ragged import Ragged
 from pathformer.query.structures import structure
-from pathformer.querysets.queries import Queries, Ragged
+from pathformer.querysets.queries import Queries
 
 SMALL = np.array([[0, 0, 2], [0, 0, 3], [1, 0, 3]])
 LARGE = np.array([*SMALL, [0, 0, 4], [1, 0, 2]])  # entity 2 stops being an answer of 2in, 4 becomes one

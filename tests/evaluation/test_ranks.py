@@ -27,7 +27,7 @@ from pathformer.evaluation.ranks import (
     rank_block,
     rank_blocks,
 )
-from pathformer.querysets.queries import Ragged
+from pathformer.kg.ragged import Ragged
 from pathformer.spaces.kernels.l1_rank import L1Table
 
 CPU = torch.device("cpu")

@@ -31,9 +31,10 @@ from pathformer.index._base import build as build_index
 from pathformer.kg.graph import Graph
 from pathformer.kg.grow import Grown, grow
 from pathformer.kg.knowledge import KnowledgeGraph
+from pathformer.kg.ragged import Ragged
 from pathformer.models._base import Model, build
 from pathformer.query.structures import EFOL_TRAINED, STRUCTURES
-from pathformer.querysets.queries import Queries, Ragged
+from pathformer.querysets.queries import Queries
 
 NEW = [("fresh", "r0", "e1"), ("fresh", "r1", "e2"), ("e3", "r2", "fresh"), ("later", "r0", "fresh"), ("e4", "x", "e5")]
 

@@ -7,8 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pathformer.kg.ragged import common, difference, select, union
-from pathformer.querysets.queries import Ragged
+from pathformer.kg.ragged import Ragged, common, difference, select, union
 
 SETS = st.lists(st.tuples(st.sets(st.integers(0, 9)), st.sets(st.integers(0, 9))), max_size=5)
 

@@ -5,9 +5,10 @@ import pytest
 
 from pathformer.evaluation.evaluate import reference_filter
 from pathformer.kg.graph import Graph
+from pathformer.kg.ragged import Ragged
 from pathformer.links.evidence.counts import Frequency
 from pathformer.query.structures import STRUCTURES, structure
-from pathformer.querysets.queries import Queries, Ragged
+from pathformer.querysets.queries import Queries
 
 TRIPLES = np.array([[0, 0, 1], [2, 0, 1], [3, 0, 1], [0, 0, 2], [1, 2, 2], [3, 2, 2], [0, 2, 3]])
 

@@ -10,6 +10,7 @@ from torch import Tensor
 from pathformer.config import from_mapping
 from pathformer.errors import ConfigError, UnsupportedQueryError
 from pathformer.evaluation.evaluate import ModelRanker
+from pathformer.kg.ragged import Ragged
 from pathformer.models._base import build, find
 from pathformer.models._batch import Batch
 from pathformer.models.fuzzqe import Config, FuzzQE
@@ -17,7 +18,7 @@ from pathformer.models.mlp import MLPModel
 from pathformer.plan.build import build_plan
 from pathformer.plan.layout import UnionWay
 from pathformer.query.structures import STRUCTURES
-from pathformer.querysets.queries import Queries, Ragged
+from pathformer.querysets.queries import Queries
 
 ENTITIES, RELATIONS = 12, 6
 

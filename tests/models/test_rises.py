@@ -15,8 +15,9 @@ from support.trials import TRAINED, asked_of, in_training
 
 from pathformer.evaluation.evaluate import ModelRanker, evaluate
 from pathformer.kg.knowledge import KnowledgeGraph
+from pathformer.kg.ragged import Ragged
 from pathformer.models._base import Model, find
-from pathformer.querysets.queries import Queries, Ragged
+from pathformer.querysets.queries import Queries
 from pathformer.training.settings import SoftmaxOptions, StepConfig
 
 UNSEEN = ("ip", "pi", "2u", "up")

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pathformer.kg.knowledge import KnowledgeGraph
+from pathformer.kg.ragged import Ragged
 from pathformer.querysets.benchmark import Benchmark, read_folder
-from pathformer.querysets.queries import Ragged
 from pathformer.querysets.verify import differing_rows, merge, verify
 
 rows_of_answers = st.lists(st.sets(st.integers(0, 9), max_size=5), max_size=8)

@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 import torch
 
+from pathformer.kg.ragged import Ragged
 from pathformer.query.structures import structure
-from pathformer.querysets.queries import Queries, Ragged
+from pathformer.querysets.queries import Queries
 from pathformer.training.data import Drawer, TrainingSet
 
 ENTITIES = 12

@@ -12,8 +12,9 @@ import pytest
 import torch
 from support import training_toy as toy
 
+from pathformer.kg.ragged import Ragged
 from pathformer.query.structures import STRUCTURES, structure
-from pathformer.querysets.queries import Queries, Ragged
+from pathformer.querysets.queries import Queries
 from pathformer.querysets.sampler import sample
 from pathformer.symbolic.graph_pair import GraphPair
 from pathformer.training import checkpoint

@@ -27,13 +27,14 @@ from pathformer.evaluation.metrics import Ties, score
 from pathformer.evaluation.ranks import Filters, Ranks, block_rows, even_blocks, fold_disjuncts, rank_blocks
 from pathformer.evaluation.report import Report
 from pathformer.kg.graph import Graph
+from pathformer.kg.ragged import Ragged
 from pathformer.models._base import Model
 from pathformer.models._batch import Batch
 from pathformer.nn.device import keep_freed_memory
 from pathformer.plan.build import build_layout, decompose
 from pathformer.plan.layout import Block, UnionWay
 from pathformer.query.structures import STRUCTURES
-from pathformer.querysets.queries import Queries, Ragged
+from pathformer.querysets.queries import Queries
 from pathformer.symbolic.answer import answer_rows
 from pathformer.symbolic.graph_pair import GraphPair
 

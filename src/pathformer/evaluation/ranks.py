@@ -21,8 +21,8 @@ import torch
 from torch import Tensor
 
 from pathformer.errors import DivergedError
+from pathformer.kg.ragged import Ragged
 from pathformer.models._base import Combine
-from pathformer.querysets.queries import Ragged
 from pathformer.spaces.kernels.l1_rank import count_below
 
 __all__ = [

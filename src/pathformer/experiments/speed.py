@@ -20,9 +20,10 @@ import torch
 
 from pathformer.experiments.settings import Run, read_run
 from pathformer.experiments.tables.catalogue import CASES
+from pathformer.kg.ragged import Ragged
 from pathformer.models._base import Model, build
 from pathformer.query.structures import EFOL_TRAINED, EPFO_TRAINED, structure
-from pathformer.querysets.queries import Queries, Ragged
+from pathformer.querysets.queries import Queries
 from pathformer.training.data import TrainingSet
 from pathformer.training.machine import commit as commit_here
 from pathformer.training.machine import device_facts

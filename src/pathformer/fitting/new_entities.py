@@ -17,9 +17,10 @@ from torch.nn import functional as F  # noqa: N812 (torch's own name for it)
 from pathformer.evaluation.evaluate import ModelRanker
 from pathformer.kg.graph import Graph
 from pathformer.kg.knowledge import KnowledgeGraph
+from pathformer.kg.ragged import Ragged
 from pathformer.models._base import Model, build
 from pathformer.query.structures import STRUCTURES
-from pathformer.querysets.queries import Queries, Ragged
+from pathformer.querysets.queries import Queries
 from pathformer.spaces.hermitian import Hermitian
 from pathformer.spaces.sphere import Sphere
 

@@ -5,64 +5,16 @@ n queries, k ids a query (anchors and relations in reading order of the structur
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
 from pathformer.errors import BenchmarkError
+from pathformer.kg.ragged import Ragged
 from pathformer.query.structures import Structure
 
-__all__ = ["Queries", "Ragged", "Stored"]
-
-
-@dataclass(frozen=True, eq=False, slots=True)
-class Ragged:
-    """n rows of different length: row i is `values[ptr[i] : ptr[i + 1]]`; answer rows are ascending."""
-
-    ptr: npt.NDArray[np.int64]  # (n + 1,)
-    values: npt.NDArray[np.int32]
-
-    @classmethod
-    def of(cls, rows: Iterable[Sequence[int]]) -> Ragged:
-        """Rows from plain sequences, each sorted."""
-        arrays = [np.sort(np.fromiter(row, np.int32)) for row in rows]
-        ptr = np.zeros(len(arrays) + 1, np.int64)
-        np.cumsum([len(a) for a in arrays], out=ptr[1:])
-        return cls(ptr, np.concatenate(arrays) if arrays else np.empty(0, np.int32))
-
-    @classmethod
-    def concatenate(cls, parts: Sequence[Ragged]) -> Ragged:
-        """All rows of all parts, in order."""
-        ptr = [np.zeros(1, np.int64)]
-        for part in parts:
-            ptr.append(part.ptr[1:] + ptr[-1][-1])
-        return cls(np.concatenate(ptr), np.concatenate([np.empty(0, np.int32), *(p.values for p in parts)]))
-
-    @classmethod
-    def empty(cls, rows: int) -> Ragged:
-        """Rows with nothing in them."""
-        return cls(np.zeros(rows + 1, np.int64), np.empty(0, np.int32))
-
-    def __len__(self) -> int:
-        return len(self.ptr) - 1
-
-    def __getitem__(self, row: int) -> npt.NDArray[np.int32]:
-        return self.values[self.ptr[row] : self.ptr[row + 1]]
-
-    @property
-    def counts(self) -> npt.NDArray[np.int64]:
-        """The length of every row."""
-        return np.diff(self.ptr)
-
-    def take(self, rows: npt.NDArray[np.integer]) -> Ragged:
-        """The chosen rows, in the order given."""
-        counts = self.counts[rows]
-        ptr = np.zeros(len(rows) + 1, np.int64)
-        np.cumsum(counts, out=ptr[1:])
-        places = np.arange(ptr[-1]) + np.repeat(self.ptr[:-1][rows] - ptr[:-1], counts)
-        return Ragged(ptr, self.values[places])
+__all__ = ["Queries", "Stored"]
 
 
 @dataclass(frozen=True, eq=False, slots=True)

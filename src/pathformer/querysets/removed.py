@@ -15,10 +15,10 @@ from dataclasses import replace
 
 import numpy as np
 
-from pathformer.kg.ragged import difference
+from pathformer.kg.ragged import Ragged, difference
 from pathformer.query.compile.parts import positive_part
 from pathformer.query.structures import Structure
-from pathformer.querysets.queries import Queries, Ragged
+from pathformer.querysets.queries import Queries
 from pathformer.querysets.sampler import Rules, sample
 from pathformer.symbolic.answer import answer_rows
 from pathformer.symbolic.graph_pair import GraphPair

@@ -9,8 +9,9 @@ import numpy as np
 import numpy.typing as npt
 
 from pathformer.kg.knowledge import KnowledgeGraph
+from pathformer.kg.ragged import Ragged
 from pathformer.querysets.benchmark import Folder, graph_pair
-from pathformer.querysets.queries import Ragged, Stored
+from pathformer.querysets.queries import Stored
 from pathformer.symbolic.answer import answer_rows
 
 __all__ = ["Verdict", "differing_rows", "merge", "verify"]

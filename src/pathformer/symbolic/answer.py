@@ -16,9 +16,9 @@ import numpy.typing as npt
 
 from pathformer.errors import InputError
 from pathformer.kg.graph import Graph
+from pathformer.kg.ragged import Ragged
 from pathformer.query.structures import Structure
 from pathformer.query.tree import Anchor, Intersection, Negation, Projection, Tree, Union
-from pathformer.querysets.queries import Ragged
 from pathformer.symbolic.graph_pair import GraphPair
 from pathformer.symbolic.program import compile_structure, workspace
 

@@ -13,10 +13,11 @@ import torch
 
 from pathformer.evaluation.ranks import Filters, Ranks, block_rows, even_blocks, rank_blocks
 from pathformer.kg.graph import Graph
+from pathformer.kg.ragged import Ragged
 from pathformer.plan.build import decompose
 from pathformer.query.compile.paths import Fork, Path
 from pathformer.query.structures import NEGATION
-from pathformer.querysets.queries import Queries, Ragged
+from pathformer.querysets.queries import Queries
 
 __all__ = ["Frequency"]
 

@@ -21,9 +21,10 @@ import numpy as np
 from pathformer.errors import BenchmarkError, QueryError
 from pathformer.files.atomic import new_folder
 from pathformer.files.pickles import load_pickle
+from pathformer.kg.ragged import Ragged
 from pathformer.query.structures import Structure, shape_text, structure
 from pathformer.querysets.layouts._foreign import reading_ids
-from pathformer.querysets.queries import Ragged, Stored
+from pathformer.querysets.queries import Stored
 
 if TYPE_CHECKING:
     from pathformer.kg.knowledge import KnowledgeGraph

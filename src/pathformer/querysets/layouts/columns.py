@@ -18,8 +18,9 @@ import numpy as np
 from pathformer.errors import BenchmarkError, QueryError
 from pathformer.files.atomic import new_folder
 from pathformer.files.manifest import wrong_field
+from pathformer.kg.ragged import Ragged
 from pathformer.query.structures import STRUCTURES, shape_text, structure
-from pathformer.querysets.queries import Ragged, Stored
+from pathformer.querysets.queries import Stored
 
 if TYPE_CHECKING:
     from pathformer.kg.knowledge import KnowledgeGraph

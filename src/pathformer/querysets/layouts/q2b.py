@@ -18,9 +18,10 @@ import numpy as np
 
 from pathformer.errors import BenchmarkError
 from pathformer.files.pickles import load_pickle
+from pathformer.kg.ragged import Ragged
 from pathformer.query.structures import STRUCTURES, Structure
 from pathformer.querysets.layouts._foreign import reading_ids
-from pathformer.querysets.queries import Ragged, Stored
+from pathformer.querysets.queries import Stored
 
 if TYPE_CHECKING:
     from pathformer.querysets.benchmark import Folder
