@@ -27,7 +27,7 @@ def box(queries: Tensor, rows: Tensor) -> Tensor:
 
 def cone(queries: Tensor, rows: Tensor) -> Tensor:
     space = Cone(D, 30.0).to(DEVICE)
-    return space.measure(queries[:, None], rows) / space.scale.detach()
+    return space.distance_to_features(queries[:, None], rows) / space.scale.detach()
 
 
 def dot(queries: Tensor, rows: Tensor) -> Tensor:

@@ -20,6 +20,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F  # noqa: N812 (torch's own name for it)
 
 from pathformer.nn.table import Reading, Table
+from pathformer.plan.measure import Measure
 
 __all__ = ["Space", "unit"]
 
@@ -45,6 +46,19 @@ class Space(nn.Module, ABC):
     def beside_margin(self) -> tuple[float, ...]:
         """How far each part of a query may deviate, for first distances beside the margin: gamma / d under L1."""
         return (self.margin * self.parts / self.query_width,) * self.parts
+
+    @property
+    def measure(self) -> Measure | None:
+        """How `measured_queries` and `measured_entities` give the distance; None where only `distance` does."""
+        return None
+
+    def measured_entities(self, entities: Tensor) -> Tensor:
+        """The rows that `measure` compares with those of queries: (..., e) -> (..., f)."""
+        return entities
+
+    def measured_queries(self, queries: Tensor) -> Tensor:
+        """The rows that `measure` compares with those of entities: (..., q) -> (..., f)."""
+        return queries
 
     def entity_table(self, count: int) -> Table:
         """`count` entities, uniform +-R; the paper is silent, BetaE's and ConE's code do this."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
+from pathformer.plan.measure import Measure
 from pathformer.spaces._base import Space
 
 __all__ = ["Beside"]
@@ -34,6 +35,26 @@ class Beside(Space):
         """Likewise of queries: (..., q) -> (..., q_1), (..., q_2)."""
         one, other = rows.split([space.query_width for space in self.both], dim=-1)
         return one, other
+
+    @property
+    def measure(self) -> Measure | None:
+        """The inner product, where both distances are one."""
+        one, other = (None if space.measure is None else space.measure.as_inner for space in self.both)
+        if one is None or other is None:
+            return None
+        return Measure("inner", offset=one.offset + self.weight * other.offset)
+
+    def measured_entities(self, entities: Tensor) -> Tensor:
+        """As `Space.measured_entities`: the factors of both, one after the other."""
+        if self.measure is None:
+            return entities
+        return self._products(entities.new_zeros(0, self.query_width), entities)[1]
+
+    def measured_queries(self, queries: Tensor) -> Tensor:
+        """As `Space.measured_queries`: the factors of both, one after the other."""
+        if self.measure is None:
+            return queries
+        return self._products(queries, queries.new_zeros(0, self.entity_width))[0]
 
     def anchor(self, entities: Tensor) -> Tensor:
         """As `Space.anchor`, of each its own: (..., e) -> (..., q)."""

@@ -21,32 +21,32 @@ __all__ = ["Bilinear", "Derived"]
 
 
 class Derived(Space):
-    """Dist(e, q) = measure(q, features(e)), in float32 whatever the rows are kept in."""
+    """Dist(e, q) = distance_to_features(q, features(e)), in float32 whatever the rows are kept in."""
 
     @abstractmethod
     def features(self, entities: Tensor) -> Tensor:
         """What a distance reads of rows of the entity table: (..., e) -> (..., f) float32."""
 
     @abstractmethod
-    def measure(self, queries: Tensor, features: Tensor) -> Tensor:
+    def distance_to_features(self, queries: Tensor, features: Tensor) -> Tensor:
         """Distances of queries (..., q) and features (..., f) that broadcast -> (...) float32."""
 
     def distance(self, queries: Tensor, entities: Tensor) -> Tensor:
         """As `Space.distance`."""
-        return self.measure(queries, self.features(entities))
+        return self.distance_to_features(queries, self.features(entities))
 
     def distance_to(self, queries: Tensor, entities: Reading, ids: Tensor) -> Tensor:
         """As `Space.distance_to`; features are made of the whole table where it has fewer rows than are looked up."""
         if len(entities.weight) > ids.numel():
             return super().distance_to(queries, entities, ids)
         rows = Reading(self.features(entities.weight)).rows(ids.flatten())
-        return self.measure(queries[:, None], rows.view(*ids.shape, -1))
+        return self.distance_to_features(queries[:, None], rows.view(*ids.shape, -1))
 
     def distance_to_all(self, queries: Tensor, entities: Tensor, chunk: int = 1 << 26) -> Tensor:
         """As `Space.distance_to_all`."""
         features = self.features(entities)
         step = max(1, chunk // max(1, features.numel()))
-        return torch.cat([self.measure(part[:, None], features) for part in queries.split(step)])
+        return torch.cat([self.distance_to_features(part[:, None], features) for part in queries.split(step)])
 
 
 class Bilinear(Derived):
@@ -60,8 +60,8 @@ class Bilinear(Derived):
     def factors(self, queries: Tensor) -> tuple[Tensor, Tensor]:
         """g(q) and c(q): (..., q) -> (..., f), (...) float32."""
 
-    def measure(self, queries: Tensor, features: Tensor) -> Tensor:
-        """As `Derived.measure`."""
+    def distance_to_features(self, queries: Tensor, features: Tensor) -> Tensor:
+        """As `Derived.distance_to_features`."""
         factors, constants = self.factors(queries)
         return (factors * features).sum(dim=-1) + constants
 

@@ -85,7 +85,7 @@ class Cone(Derived):
         """t_e: (..., d) -> (..., d)."""
         return axis(entities.float() / self.range)
 
-    def measure(self, queries: Tensor, features: Tensor) -> Tensor:
+    def distance_to_features(self, queries: Tensor, features: Tensor) -> Tensor:
         """The equations above: (..., 2d) and (..., d) -> (...)."""
         middle, half = queries.float().chunk(2, dim=-1)
         turn = (features - middle) / 2

@@ -23,6 +23,7 @@ import torch
 from torch import Tensor, nn
 
 from pathformer.nn.table import Table
+from pathformer.plan.measure import Measure
 from pathformer.spaces._base import unit
 from pathformer.spaces._derived import Bilinear
 
@@ -71,6 +72,19 @@ class Fuzzy(Bilinear):
         if self.slope is None or self.shift is None:
             return queries.clamp(0.0, 1.0)
         return torch.sigmoid(self.slope * queries + self.shift)
+
+    @property
+    def measure(self) -> Measure:
+        """The inner product, s away."""
+        return Measure("inner", offset=self.scale)
+
+    def measured_entities(self, entities: Tensor) -> Tensor:
+        """As `Space.measured_entities`: the features."""
+        return self.features(entities)
+
+    def measured_queries(self, queries: Tensor) -> Tensor:
+        """As `Space.measured_queries`: -g(q)."""
+        return -self.factors(queries)[0]
 
     def features(self, entities: Tensor) -> Tensor:
         """reg(e), of length 1: (..., d) -> (..., d) float32."""

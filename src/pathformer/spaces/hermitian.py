@@ -12,6 +12,7 @@ import math
 import torch
 from torch import Tensor
 
+from pathformer.plan.measure import Measure
 from pathformer.spaces._derived import Bilinear
 
 __all__ = ["SPACE", "Hermitian", "between", "conjugate", "cubes", "multiply"]
@@ -31,6 +32,11 @@ class Hermitian(Bilinear):
         4 r (R^2 / 3)^3 = 0.1^2. Smaller ones would take many updates to leave 0, where every gradient vanishes.
         """
         return float(math.sqrt(3.0) * (0.1**2 / (4.0 * self.dim)) ** (1.0 / 6.0))
+
+    @property
+    def measure(self) -> Measure:
+        """The inner product."""
+        return Measure("inner")
 
     def features(self, entities: Tensor) -> Tensor:
         """v_e: (..., 2 r) -> the same in float32."""

@@ -15,6 +15,7 @@ from torch import Tensor
 from torch.nn import functional as F  # noqa: N812 (torch's own name for it)
 
 from pathformer.nn.table import Table
+from pathformer.plan.measure import Measure
 from pathformer.spaces._derived import Bilinear
 
 __all__ = ["SPACE", "Inner"]
@@ -42,6 +43,19 @@ class Inner(Bilinear):
     def anchor(self, entities: Tensor) -> Tensor:
         """x_e: (..., d + 1) -> (..., d)."""
         return entities[..., : self.dim]
+
+    @property
+    def measure(self) -> Measure:
+        """The inner product."""
+        return Measure("inner")
+
+    def measured_entities(self, entities: Tensor) -> Tensor:
+        """As `Space.measured_entities`: the features."""
+        return self.features(entities)
+
+    def measured_queries(self, queries: Tensor) -> Tensor:
+        """As `Space.measured_queries`: -g(q)."""
+        return -self.factors(queries)[0]
 
     def features(self, entities: Tensor) -> Tensor:
         """[x_e; b_e]: (..., d + 1) -> the same in float32."""

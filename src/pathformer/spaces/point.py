@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from pathformer.nn.table import Reading
+from pathformer.plan.measure import Measure
 from pathformer.spaces._base import Space
 from pathformer.spaces.kernels.l1_rank import L1Table
 
@@ -21,6 +22,11 @@ class Point(Space):
     def __init__(self, dim: int, margin: float) -> None:
         super().__init__(dim, margin)
         self.entity_width = self.relation_width = self.query_width = dim
+
+    @property
+    def measure(self) -> Measure:
+        """The L1 norm."""
+        return Measure("l1")
 
     def distance(self, queries: Tensor, entities: Tensor) -> Tensor:
         """Eq. 5 (label eq3):  Dist(e, q) = |v_e - v_q|_1.  (..., d) and (..., d) -> (...) float32.

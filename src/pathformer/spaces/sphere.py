@@ -12,6 +12,7 @@ import math
 import torch
 from torch import Tensor, nn
 
+from pathformer.plan.measure import Measure
 from pathformer.spaces._base import Space, unit
 
 __all__ = ["SPACE", "Sphere"]
@@ -24,6 +25,11 @@ class Sphere(Space):
         super().__init__(dim, margin)
         self.entity_width = self.relation_width = self.query_width = dim
         self.log_scale = nn.Parameter(torch.tensor(-math.log(temperature)), requires_grad=learned)  # log s
+
+    @property
+    def measure(self) -> Measure:
+        """The cosine, with today's scale."""
+        return Measure("cosine", scale=float(self.log_scale.detach().float().exp()))
 
     def distance(self, queries: Tensor, entities: Tensor) -> Tensor:
         """s (1 - cos). (..., d) and (..., d) -> (...) float32."""
