@@ -45,7 +45,9 @@ WARM, TIMED = 3, 12  # steps
 def steps_for(model: Model, training: Training, questions: Questions, seconds: float) -> int:
     """How many steps make up so many seconds of processor time; the model is trained a little by it."""
     data = TrainingSet.of(list(questions.train.values()), model.entity_count)
-    turns = Turns(model, data, training.composition(tuple(questions.train)), training.update, training.turns)
+    turns = Turns(
+        model, data, training.composition(tuple(questions.train)), training.update, training.update_per_structure
+    )
     for _ in range(WARM):
         turns.run()
     start = time.process_time()
@@ -87,8 +89,10 @@ def links_of(questions: Questions) -> Questions:
 
 def complex_scale(scale: Scale) -> Scale:
     """Settings for links alone."""
-    update = StepConfig(objective="links", average="batch", weighted=False, rate=0.1)  # as in engine.scale
-    training = Training(steps=1, batch=512, share="step", turns=False, schedule="cosine", warmup=0.03, update=update)
+    update = StepConfig(objective="links", average_over="batch", weighted=False, rate=0.1)  # as in engine.scale
+    training = Training(
+        steps=1, batch=512, batch_per="step", update_per_structure=False, schedule="cosine", warmup=0.03, update=update
+    )
     return replace(scale, model={"rank": 128, "n3": 0.01, "relation": 0.5}, training=training, links=None)
 
 

@@ -40,7 +40,7 @@ from pathformer.training.turns import Turns
 COMMON = (
     "queries=drawn",
     "training.batch=16",
-    "training.turns=false",
+    "training.update_per_structure=false",
     "training.schedule=cosine",
     "training.warmup=0.05",
     "training.validations=1",
@@ -48,7 +48,7 @@ COMMON = (
     "training.update.negatives=32",
     "valid_queries=50",
 )
-SOFTMAX = ("training.update.weighted=false", "training.update.average=batch")
+SOFTMAX = ("training.update.weighted=false", "training.update.average_over=batch")
 # By the word that docs and results call a row: the method, then its settings.
 METHODS: dict[str, tuple[str, ...]] = {
     "pathformer": ("pathformer", "model.dim=64", "model.layers=1", "model.margin=6", "training.update.rate=5e-3"),
@@ -78,7 +78,7 @@ METHODS: dict[str, tuple[str, ...]] = {
     "mlp-mixer": ("mlp-mixer", "model.dim=64", "model.token_hidden=32", "model.margin=6", "training.update.rate=5e-3"),
     "fuzzqe": (
         *("fuzzqe", "model.dim=64", "model.bases=16", "training.update.rate=1e-2", "training.update.table_rate=2"),
-        *("training.update.filtered=false", "training.update.epsilon=1e-6", "training.update.decay=0.05"),
+        *("training.update.filtered=false", "training.update.epsilon=1e-6", "training.update.weight_decay=0.05"),
     ),
     "q2p": (
         *("q2p", "model.dim=32", "training.update.rate=5e-3", *SOFTMAX),
@@ -109,7 +109,13 @@ def updates_in(seconds: float, run: Run, material: Material, tried: int = 12) ->
     """How many updates fit into so many seconds of this process on the processor; the first ones are not counted."""
     data = training_set(run, material, torch.device("cpu"))
     sizes = run.training.composition(run.trained_structures)
-    step = Turns(new_model(run, material.kg, torch.device("cpu")), data, sizes, run.training.update, run.training.turns)
+    step = Turns(
+        new_model(run, material.kg, torch.device("cpu")),
+        data,
+        sizes,
+        run.training.update,
+        run.training.update_per_structure,
+    )
     for _ in range(3):
         step.run()
     begun = time.process_time()

@@ -69,13 +69,13 @@ def _group(record: Record) -> tuple[str, tuple[str, ...]]:
 
     A run with another beside it is judged by the nine, which it is there for.
     """
-    negated = record.settings.get("trained") == "efol" and not record.settings.get("beside")
+    negated = record.settings.get("trained") == "efol" and not record.settings.get("second_model")
     return ("avg negation", NEGATION_STRUCTURES) if negated else ("avg", EPFO)
 
 
 def _curve(record: Record, label: str) -> Curve:
     """The mean over the structures of its group; what its tables started from is part of the time."""
-    (average, structures), before = _group(record), record.before or 0.0
+    (average, structures), before = _group(record), record.seconds_before or 0.0
     points = [(before + look["seconds"], _mean(look, structures)) for look in record.curve]
     return Curve(label, points, record.figures(record.kind("best")).get(average))
 
@@ -84,7 +84,9 @@ def _looks(record: Record) -> str:
     count = record.settings.get("valid_queries")
     queries = "all validation queries" if count is None else f"{count:,} validation queries a structure"
     other = ", other batch and rate" if {"training.batch", "training.update.rate"} <= record.changes.keys() else ""
-    return f"{queries}{other}" + (f", up to {record.beside} runs on the card" if record.beside > 1 else "")
+    return f"{queries}{other}" + (
+        f", up to {record.runs_on_device} runs on the card" if record.runs_on_device > 1 else ""
+    )
 
 
 def race(curves: Sequence[Curve], paper: float | None = None) -> str:

@@ -31,7 +31,7 @@ def test_every_row_is_small_and_trained_in_one_update_on_all_structures(case: Mo
     for row in case.METHODS:
         run = case.read(tmp_path, case.settings(row, "umls", "epfo", ["training.seed=3"]))
         assert (run.dataset, run.queries, run.trained, run.training.seed) == ("umls", "drawn", "epfo", 3)
-        assert not run.training.turns
+        assert not run.training.update_per_structure
         assert run.model_settings["dim"] in (32, 64)
 
 

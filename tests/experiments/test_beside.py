@@ -24,7 +24,7 @@ from pathformer.training.display import Display
 from pathformer.training.logs import LOG, read_log
 
 SMALL = 'queries = "drawn"\nmodel = {{ dim = 16, layers = 1, heads = 2{model} }}\nvalid_queries = 9\n'
-TRAINING = "training = { steps = 12, batch = 8, validations = 2, turns = false }\n"
+TRAINING = "training = { steps = 12, batch = 8, validations = 2, update_per_structure = false }\n"
 
 
 @pytest.fixture(scope="module")
@@ -38,7 +38,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "gqe": f'dataset = "{graph}"\nqueries = "drawn"\nmethod = "gqe"\n' + TRAINING,
         "ten": f'dataset = "{graph}"\ntrained = "efol"\n' + SMALL.format(model="") + TRAINING,
     }
-    first = f'dataset = "{graph}"\ntrained = "efol"\nbeside = "{folder / "second.toml"}"\nbeside_weight = 0.4\n'
+    first = (
+        f'dataset = "{graph}"\ntrained = "efol"\nsecond_model = "{folder / "second.toml"}"\nsecond_model_weight = 0.4\n'
+    )
     for name, words in {**runs, "first": first + SMALL.format(model="") + TRAINING}.items():
         (folder / f"{name}.toml").write_text(words)
     return folder
@@ -84,7 +86,7 @@ def test_the_second_is_trained_after_the_first_and_both_are_judged_as_one(folder
 
 
 def test_a_cut_in_the_second_run_is_continued(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    longer = "beside_settings=['training.steps=20']"
+    longer = "second_model_settings=['training.steps=20']"
     train(folder, tmp_path / "whole", longer)
     cut = toy.interrupt(monkeypatch, {5, 17})  # one in each run
     outcomes = [train(folder, tmp_path / "cut", longer)]
@@ -101,15 +103,33 @@ def test_a_cut_in_the_second_run_is_continued(folder: Path, tmp_path: Path, monk
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        (["beside={}/elsewhere.toml"], r"elsewhere\.toml' is on .*other': it cannot stand beside a run on .*graph'"),
-        (["beside={}/gqe.toml"], "two runs of the method pathformer can stand side by side, no others and no more"),
-        (["beside={}/first.toml"], "no others and no more"),
-        (["beside={}/ten.toml", "trained=epfo"], r"is trained on efol of drawn: beside a run on epfo of drawn it can"),
-        (["beside_settings=['queries=betae']"], r"is trained on epfo of betae: beside a run on efol of drawn it can"),
-        (["beside={}/flat.toml"], r"flat\.toml' is trained without negation in the space 'point', where no point says"),
-        (["beside=none-such"], "beside 'none-such': no run file 'none-such'"),
-        (["beside_settings=['model.dim=15']"], r"beside '.*second\.toml': model: dim 15 does not divide into 2 heads"),
-        (["beside_settings=['steps=3']"], r"beside '.*second\.toml': no setting 'steps'"),
+        (
+            ["second_model={}/elsewhere.toml"],
+            r"elsewhere\.toml' is on .*other': it cannot stand beside a run on .*graph'",
+        ),
+        (
+            ["second_model={}/gqe.toml"],
+            "two runs of the method pathformer can stand side by side, no others and no more",
+        ),
+        (["second_model={}/first.toml"], "no others and no more"),
+        (
+            ["second_model={}/ten.toml", "trained=epfo"],
+            r"is trained on efol of drawn: beside a run on epfo of drawn it can",
+        ),
+        (
+            ["second_model_settings=['queries=betae']"],
+            r"is trained on epfo of betae: beside a run on efol of drawn it can",
+        ),
+        (
+            ["second_model={}/flat.toml"],
+            r"flat\.toml' is trained without negation in the space 'point', where no point says",
+        ),
+        (["second_model=none-such"], "second_model 'none-such': no run file 'none-such'"),
+        (
+            ["second_model_settings=['model.dim=15']"],
+            r"second_model '.*second\.toml': model: dim 15 does not divide into 2 heads",
+        ),
+        (["second_model_settings=['steps=3']"], r"second_model '.*second\.toml': no setting 'steps'"),
     ],
 )
 def test_what_cannot_stand_beside_is_refused_before_anything_is_trained(
@@ -124,7 +144,9 @@ def test_a_second_that_cannot_take_its_queries_is_refused_before_the_first_is_tr
     folder: Path, tmp_path: Path
 ) -> None:
     with pytest.raises(UnsupportedQueryError, match="pathformer with these settings cannot take a negation"):
-        train(folder, tmp_path / "run", f"beside={folder / 'ten.toml'}", "beside_settings=['model.space=box']")
+        train(
+            folder, tmp_path / "run", f"second_model={folder / 'ten.toml'}", "second_model_settings=['model.space=box']"
+        )
     assert not list(tmp_path.rglob("*.safetensors"))
 
 
@@ -134,13 +156,13 @@ def test_the_pair_of_nell995_is_the_run_of_ten_structures_and_one_from_nothing()
     other, scratch = second_run(pair), read_run("scratch-nell995")
     assert other is not None
     assert {**scratch.model_settings, "variable": "expected"} == other.model_settings
-    assert replace(scratch.training, backward=True, minutes=5.5, validations=1) == other.training
+    assert replace(scratch.training, walk_from_answer=True, minutes=5.5, validations=1) == other.training
     links = read_run(pair.start).training.minutes
     assert (whole_minutes(pair) or 0.0) + (links or 0.0) <= 9.0  # of one card
 
 
 def test_its_time_is_that_of_both(folder: Path) -> None:
-    words = ["training.minutes=0.5", "beside_settings=['training.minutes=1.5', 'training.seed=7']"]
+    words = ["training.minutes=0.5", "second_model_settings=['training.minutes=1.5', 'training.seed=7']"]
     run = read_run(folder / "first.toml", words)
     other = second_run(run)
     assert other is not None
@@ -153,5 +175,5 @@ def test_its_time_is_that_of_both(folder: Path) -> None:
     assert whole_minutes(read_run(folder / "second.toml", words[:1])) == 0.5
     assert second_run(read_run(folder / "second.toml")) is None
     for weight in ("0.0", "-1.0", "nan", "inf"):
-        with pytest.raises(ConfigError, match=rf"beside_weight {weight} is not above 0, or has no end"):
-            read_run(folder / "first.toml", [f"beside_weight={weight}"])
+        with pytest.raises(ConfigError, match=rf"second_model_weight {weight} is not above 0, or has no end"):
+            read_run(folder / "first.toml", [f"second_model_weight={weight}"])

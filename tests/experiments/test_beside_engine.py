@@ -132,5 +132,5 @@ def test_it_learns_more_triples_while_it_is_not_rounded(engine: Engine, tmp_path
 
 def test_a_run_that_is_anew_has_no_pair(folder: Path, run: Path) -> None:
     assert find_checkpoint(run) == run / PAIR
-    command("train", folder / "first.toml", "--out", run, "--fresh", "--device", "cpu", "--no-test", "beside=")
+    command("train", folder / "first.toml", "--out", run, "--fresh", "--device", "cpu", "--no-test", "second_model=")
     assert find_checkpoint(run) == run / "best.safetensors"

@@ -31,7 +31,7 @@ CPU = torch.device("cpu")
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return save_runs(tmp_path_factory.mktemp("beside"))
+    return save_runs(tmp_path_factory.mktemp("second_model"))
 
 
 @pytest.fixture
@@ -69,8 +69,8 @@ def test_a_second_run_that_is_trained_again_is_noted_anew(folder: Path, run: Pat
 
 def test_other_settings_of_the_second_are_refused(folder: Path, run: Path) -> None:
     for setting, told in (
-        ("beside_settings=['model.dim=8']", "beside_settings"),
-        ("beside_weight=0.3", "beside_weight"),
+        ("second_model_settings=['model.dim=8']", "second_model_settings"),
+        ("second_model_weight=0.3", "second_model_weight"),
     ):
         with pytest.raises(CheckpointError, match=f"run holds a run with other settings: {told}.*start it anew"):
             train(folder, run, setting)
@@ -99,7 +99,7 @@ def test_without_validation_queries_the_last_weights_are_joined(folder: Path, tm
         (names.entities[h], names.relations[r // 2], names.entities[t]) for h, r, t in kg.splits["train"].tolist()
     ]
     bare = KnowledgeGraph.from_triples(triples, name="bare").save(tmp_path / "bare")
-    settings = (f"dataset={bare}", f"beside_settings=['dataset={bare}']")
+    settings = (f"dataset={bare}", f"second_model_settings=['dataset={bare}']")
     out = tmp_path / "run"
     assert train(folder, out, *settings).reports == {}
     assert kinds(out) == ("last",)
@@ -112,7 +112,7 @@ def test_without_validation_queries_the_last_weights_are_joined(folder: Path, tm
 
 def test_best_weights_are_said_to_be_such_where_there_are_any(folder: Path, tmp_path: Path) -> None:
     out = tmp_path / "run"
-    none = ("training.validations=0", "beside_settings=['training.validations=0']")
+    none = ("training.validations=0", "second_model_settings=['training.validations=0']")
     assert set(train(folder, out, *none).reports) == {"last"}
     assert figures_file(out / PAIR, "json") == out / "test-last.json"
 
@@ -123,7 +123,7 @@ def test_where_one_alone_was_validated_its_best_stand_beside_the_last_of_the_oth
 ) -> None:
     out = tmp_path / "run"
     blind = "training.validations=0"
-    outcome = train(folder, out, blind if looked == "second" else f"beside_settings=['{blind}']")
+    outcome = train(folder, out, blind if looked == "second" else f"second_model_settings=['{blind}']")
     assert kinds(out) == tuple(outcome.reports) == ("last", "best")
     assert [(place / "best.safetensors").is_file() for place in (out, out / BESIDE)] == [
         looked == "first",
@@ -146,7 +146,7 @@ def test_the_last_weights_of_both_are_ranked_and_the_best(folder: Path, run: Pat
 
 
 def test_neither_met_a_negation_and_any_space_will_do(folder: Path, tmp_path: Path) -> None:
-    settings = ("trained=epfo", "beside_settings=['model.space=point']")
+    settings = ("trained=epfo", "second_model_settings=['model.space=point']")
     assert train(folder, tmp_path / "run", *settings, test=False).result.finished
     pair, _ = checkpoint.load_model(tmp_path / "run" / PAIR)
     assert isinstance(pair, Pair)
@@ -157,8 +157,8 @@ def test_a_run_cannot_start_from_both(folder: Path, run: Path, tmp_path: Path) -
     with pytest.raises(
         ConfigError, match=r"pair\.safetensors is two models side by side: start from one of them, .*best"
     ):
-        train(folder, tmp_path / "new", f"start={run / PAIR}", "beside=")
-    assert train(folder, tmp_path / "new", f"start={run}", "beside=", test=False).result.finished
+        train(folder, tmp_path / "new", f"start={run / PAIR}", "second_model=")
+    assert train(folder, tmp_path / "new", f"start={run}", "second_model=", test=False).result.finished
 
 
 def test_a_folder_that_was_moved_needs_nothing_of_where_it_was_trained(
@@ -170,20 +170,20 @@ def test_a_folder_that_was_moved_needs_nothing_of_where_it_was_trained(
     assert second in words
     settings.write_text(words.replace(second, "second.toml"))  # as a path within the folder it was trained from
     saved = checkpoint.read(run / PAIR)
-    facts = {**saved.facts, "settings": {**saved.facts["settings"], "beside": "second.toml"}}
+    facts = {**saved.facts, "settings": {**saved.facts["settings"], "second_model": "second.toml"}}
     checkpoint.write(run / PAIR, facts, saved.tensors)
     record = record_of(run, run=str(folder / "first.toml"))
-    assert (record.minutes, record.before) == (None, 0.0)
+    assert (record.minutes, record.seconds_before) == (None, 0.0)
     assert engine_of_run(run, asked=0).model.name == "pair"
 
     monkeypatch.chdir(tmp_path)  # here is another file of that name
     Path("second.toml").write_text("dataset = 'lines'\nstart = 'complex-nell995'\n")
-    assert record_of(run, run=str(folder / "first.toml")).before == 0.0
+    assert record_of(run, run=str(folder / "first.toml")).seconds_before == 0.0
 
 
 def test_weights_of_both_can_go_alone_and_by_another_name(run: Path, tmp_path: Path) -> None:
     saved = checkpoint.read(run / PAIR)
-    facts = {**saved.facts, "settings": {**saved.facts["settings"], "beside": "gone.toml"}}
+    facts = {**saved.facts, "settings": {**saved.facts["settings"], "second_model": "gone.toml"}}
     checkpoint.write(file := tmp_path / "alone" / "nell.safetensors", facts, saved.tensors)
     parts = [checkpoint.read_facts(place / "best.safetensors")["seconds"] for place in (run, run / BESIDE)]
     engine = engine_of_run(file, asked=0)
@@ -239,7 +239,7 @@ def test_the_first_run_alone_is_not_given_the_figures_or_the_time_of_both(run: P
 def test_the_time_before_is_that_of_both(folder: Path, tmp_path: Path) -> None:
     start = tmp_path / "start.toml"
     start.write_text("")
-    settings = [f"start={start}", f"beside_settings=['start={start}']"]
+    settings = [f"start={start}", f"second_model_settings=['start={start}']"]
     one, two = (read_run(folder / "first.toml", part) for part in (settings[:1], settings))
     assert before_all(tmp_path, two) is None  # neither is there
     checkpoint.write(tmp_path / "start" / "last.safetensors", {"seconds": 20.0}, {})
@@ -247,18 +247,18 @@ def test_the_time_before_is_that_of_both(folder: Path, tmp_path: Path) -> None:
     checkpoint.write(tmp_path / BESIDE / "start" / "last.safetensors", {"seconds": 1.5}, {})
     assert before_all(tmp_path, two) == 21.5
     shared = tmp_path / "start"
-    run = read_run(folder / "first.toml", [f"start={shared}", f"beside_settings=['start={shared}']"])
+    run = read_run(folder / "first.toml", [f"start={shared}", f"second_model_settings=['start={shared}']"])
     assert before_all(tmp_path / "elsewhere", run) == 20.0  # trained once for both
 
 
 def test_waits_for_queries_are_those_of_both(folder: Path, run: Path) -> None:
     file = str(folder / "first.toml")
-    assert record_of(run, run=file).waited is None  # neither draws fresh ones
+    assert record_of(run, run=file).seconds_waited is None  # neither draws fresh ones
     for place, seconds in ((run, 0.25), (run / BESIDE, 1.5)):
         line = json.dumps({"step": 6, "seconds": 0.0, "waited": seconds})
         with (place / LOG).open("a", encoding="utf-8") as log:
             log.write(f"{line}\n")
-    assert record_of(run, run=file).waited == 1.8
+    assert record_of(run, run=file).seconds_waited == 1.8
 
 
 def test_the_most_memory_is_that_of_either(folder: Path, run: Path) -> None:

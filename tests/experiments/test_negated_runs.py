@@ -31,8 +31,8 @@ SETTINGS = [
     "training.steps=5",
     "training.batch=4",
     "training.validations=1",
-    "training.fresh=2",
-    "training.turns=false",
+    "training.redraw_every=2",
+    "training.update_per_structure=false",
     "training.update.objective=softmax",
 ]
 
@@ -73,7 +73,7 @@ def test_every_set_is_contested_and_says_what_is_taken_away(
         walked = sets_seen(graph, tmp_path / "walked", patch, "training.update.softmax.removed=9")
     with monkeypatch.context() as patch:
         contested = sets_seen(
-            graph, tmp_path / "contested", patch, "training.update.softmax.removed=9", "training.contested=20"
+            graph, tmp_path / "contested", patch, "training.update.softmax.removed=9", "training.weigh_by_removed=20"
         )
     assert len(walked) == len(contested) == 3
     names = {"2in", "3in", "inp", "pin", "pni"}
@@ -92,7 +92,7 @@ def test_paths_are_walked_from_their_answers_where_a_run_says_so(
     with monkeypatch.context() as patch:
         usual = sets_seen(graph, tmp_path / "usual", patch)
     with monkeypatch.context() as patch:
-        backward = sets_seen(graph, tmp_path / "backward", patch, "training.backward=true")
+        backward = sets_seen(graph, tmp_path / "backward", patch, "training.walk_from_answer=true")
     pair = graph_pair(load(str(graph)), "train")
     for number, (before, now) in enumerate(zip(usual, backward, strict=True)):
         for old, new in zip(before, now, strict=True):
@@ -108,7 +108,10 @@ def test_paths_are_walked_from_their_answers_where_a_run_says_so(
 def test_a_checkpoint_says_what_a_run_has_drawn_in_its_own_way(
     graph: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    ways = {"backward=true": "2p 3p: drawn, walked from an answer", "contested=20": "drawn by what their negations"}
+    ways = {
+        "walk_from_answer=true": "2p 3p: drawn, walked from an answer",
+        "weigh_by_removed=20": "drawn by what their negations",
+    }
     for setting, words in ways.items():
         for told in (True, False):
             folder = tmp_path / setting / str(told)
@@ -123,5 +126,5 @@ def test_nothing_is_looked_for_where_nothing_asks_for_it(
 
 
 def test_less_than_nothing_is_refused() -> None:
-    with pytest.raises(ValueError, match="contested -1 is a number of entities: 0 or more"):
-        Training(contested=-1)
+    with pytest.raises(ValueError, match="weigh_by_removed -1 is a number of entities: 0 or more"):
+        Training(weigh_by_removed=-1)

@@ -71,14 +71,21 @@ def test_averages_are_of_whole_groups_only() -> None:
 
 def test_updates_and_queries_are_counted_from_the_steps() -> None:
     def of(**settings: object) -> tuple[int | None, int | None]:
-        plain = {"trained": "epfo", "training.turns": True, "training.batch": 4, "training.share": "structure"}
+        plain = {
+            "trained": "epfo",
+            "training.update_per_structure": True,
+            "training.batch": 4,
+            "training.batch_per": "structure",
+        }
         record = a_record(steps=10, settings={**plain, **{f"training.{key}": value for key, value in settings.items()}})
         return record.updates, record.seen
 
     assert of() == (50, 200)
-    assert of(turns=False) == (10, 200)
-    assert of(turns=False, share="step") == (10, 40)
-    negated = a_record(steps=10, settings={"trained": "efol", "training.turns": True, "training.batch": 4})
+    assert of(update_per_structure=False) == (10, 200)
+    assert of(update_per_structure=False, batch_per="step") == (10, 40)
+    negated = a_record(
+        steps=10, settings={"trained": "efol", "training.update_per_structure": True, "training.batch": 4}
+    )
     assert (negated.updates, negated.seen) == (100, 400)
     assert (a_record().updates, a_record().seen) == (None, None)
 
@@ -86,7 +93,9 @@ def test_updates_and_queries_are_counted_from_the_steps() -> None:
 def test_the_queries_of_the_package_fit_the_speed_that_was_measured() -> None:
     for record in read_records():
         if record.queries_per_second is not None and record.seen is not None:
-            own = record.curve[-2]["seconds"] if record.settings.get("beside") else record.seconds  # the first run's
+            own = (
+                record.curve[-2]["seconds"] if record.settings.get("second_model") else record.seconds
+            )  # the first run's
             rate = record.seen / own
             assert 0.3 * record.queries_per_second < rate < 1.5 * record.queries_per_second, record.file_name
 

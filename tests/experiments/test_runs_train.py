@@ -43,7 +43,13 @@ def test_a_run_makes_an_update(name: str, data: dict[str, TrainingSet]) -> None:
     run = read_run(name, ["training.batch=20"])
     model = build(run.method, toy.tiny(run.model_settings), entities=ENTITIES, relations=RELATIONS)
     update = dataclasses.replace(run.training.update, negatives=4)
-    step = Turns(model, data[run.trained], run.training.composition(run.trained_structures), update, run.training.turns)
+    step = Turns(
+        model,
+        data[run.trained],
+        run.training.composition(run.trained_structures),
+        update,
+        run.training.update_per_structure,
+    )
     step.run()
     losses = step.losses()
     assert set(losses.mean) == set(run.trained_structures)

@@ -25,7 +25,7 @@ queries = "drawn"
 method = "complex"
 trained = "links"
 model.rank = 8
-training = {{ steps = 30, batch = 32, validations = 2, turns = false, update = {{ rate = 0.03 }} }}
+training = {{ steps = 30, batch = 32, validations = 2, update_per_structure = false, update = {{ rate = 0.03 }} }}
 """
 SETTINGS = [
     "queries=drawn",
@@ -145,8 +145,8 @@ def test_another_graph_is_no_start(folder: Path, tmp_path: Path) -> None:
 def test_fresh_queries_are_drawn_from_the_train_graph_by_seed_and_number(folder: Path, tmp_path: Path) -> None:
     fixed, one, two = (tmp_path / name for name in ("fixed", "one", "two"))
     train(folder, fixed)
-    train(folder, one, "training.fresh=4")
-    train(folder, two, "training.fresh=4")
+    train(folder, one, "training.redraw_every=4")
+    train(folder, two, "training.redraw_every=4")
     assert torch.equal(tables(one / "last.safetensors"), tables(two / "last.safetensors"))
     assert not torch.equal(tables(one / "last.safetensors"), tables(fixed / "last.safetensors"))
 

@@ -52,7 +52,7 @@ def test_every_figure_of_a_table_is_there() -> None:
 
 
 def test_rows_that_shared_a_card_say_so() -> None:
-    alone, shared = made("fb15k-237-epfo-gqe", 5.0), made("fb15k-237-epfo-mlp", 5.0, beside=6)
+    alone, shared = made("fb15k-237-epfo-gqe", 5.0), made("fb15k-237-epfo-mlp", 5.0, runs_on_device=6)
     table = grid(1, [alone, shared])
     assert table.notes[0].startswith(
         "Ours, FB15k-237 (GQE): 5 min of training each by the clock, each alone on card; last weights;"
@@ -60,38 +60,42 @@ def test_rows_that_shared_a_card_say_so() -> None:
     assert table.notes[1].startswith(
         "Ours, FB15k-237 (MLP): 5 min of training each by the clock, on one card that up to 6 runs shared; last"
     )
-    assert {line.about["beside"] for line in table.lines if line.ours is not None} == {1, 6}
+    assert {line.about["runs_on_device"] for line in table.lines if line.ours is not None} == {1, 6}
 
 
 def test_rows_with_less_of_the_card_are_named_in_the_one_sentence_on_the_budget() -> None:
     sharing = {"gqe": 10, "q2b": 10, "betae": 20, "mlp": 11}
-    records = [made(f"fb15k-237-epfo-{name}", 5.0, beside=beside) for name, beside in sharing.items()]
+    records = [made(f"fb15k-237-epfo-{name}", 5.0, runs_on_device=beside) for name, beside in sharing.items()]
     (told,) = (note for note in grid(1, records).notes if note.startswith("Ours"))
     less = "and so less of it"
     assert f"on one card that up to 10 runs shared (MLP: up to 11, {less}; BetaE: up to 20, {less}); last" in told
-    fewer = [made("fb15k-237-epfo-gqe", 5.0, beside=9), *records[1:2], made("fb15k-237-epfo-cone", 5.0, beside=10)]
+    fewer = [
+        made("fb15k-237-epfo-gqe", 5.0, runs_on_device=9),
+        *records[1:2],
+        made("fb15k-237-epfo-cone", 5.0, runs_on_device=10),
+    ]
     assert "that up to 10 runs shared (GQE: up to 9, and so more of it); last" in grid(1, fewer).notes[0]
     assert f"that up to 10 runs shared (MLP: up to 11, {less}); last" in grid(1, [records[3], records[0]]).notes[0]
 
 
 def test_changed_settings_are_told_once_where_all_rows_have_them() -> None:
     def one(name: str, changes: dict[str, object], own: dict[str, object] | None = None) -> Record:
-        settings = {"trained": "epfo", "training.turns": True, **(own or {}), **changes}
+        settings = {"trained": "epfo", "training.update_per_structure": True, **(own or {}), **changes}
         return made(f"fb15k-237-epfo-{name}", 5.0, settings=settings, changes={**changes, "valid_queries": 9})
 
     rate = {"training.update.rate": 0.001}
     records = [
-        one("gqe", {"training.turns": False, **rate}),
-        one("mlp", {"training.turns": False, **rate}),
-        one("q2p", {}, {"training.turns": False}),  # by its run file
-        one("betae", {"training.turns": False, "training.batch": 256}),
+        one("gqe", {"training.update_per_structure": False, **rate}),
+        one("mlp", {"training.update_per_structure": False, **rate}),
+        one("q2p", {}, {"training.update_per_structure": False}),  # by its run file
+        one("betae", {"training.update_per_structure": False, "training.batch": 256}),
     ]
     assert [note for note in grid(1, records).notes if note.startswith("Settings")] == [
-        "Settings changed, FB15k-237: training.turns=false in all rows; training.update.rate=0.001 (GQE, MLP); "
-        "training.batch=256 (BetaE)."
+        "Settings changed, FB15k-237: training.update_per_structure=false in all rows; "
+        "training.update.rate=0.001 (GQE, MLP); training.batch=256 (BetaE)."
     ]
     alone = grid(1, records[3:]).notes
-    assert "Settings changed, FB15k-237: training.batch=256, training.turns=false." in alone
+    assert "Settings changed, FB15k-237: training.batch=256, training.update_per_structure=false." in alone
     assert not any(note.startswith("Settings") for note in grid(1, [records[2]]).notes)
 
 

@@ -23,7 +23,7 @@ queries = "drawn"
 [training]
 steps = 900
 batch = 32
-turns = false
+update_per_structure = false
 schedule = "cosine"
 warmup = 0.05
 validations = 1

@@ -18,7 +18,9 @@ from pathformer.training.settings import StepConfig, Training
 def test_the_weights_are_those_that_a_validation_ranks(validate: bool, ema: float, tmp_path: Path) -> None:
     task = toy.task(validate=validate)
     update = StepConfig(rate=1e-2, ema=ema)
-    settings = Training(steps=12, batch=16, validations=3, turns=False, schedule="constant", update=update)
+    settings = Training(
+        steps=12, batch=16, validations=3, update_per_structure=False, schedule="constant", update=update
+    )
     result = train_best(task, settings, tmp_path, toy.quiet())
     assert (result.best is not None) == validate
     saved = checkpoint.read(result.best or result.last)

@@ -332,7 +332,7 @@ def test_settings_follow_the_graph_and_the_machine() -> None:
     assert boxes[0] < 1 < boxes[-1] <= 10
     assert large.asked < small.asked
     assert set(small.training.mix) == set(EFOL_TRAINED)
-    assert small.training.fresh > 0 == scale_for(entities=500, triples=5000, minutes=1).training.fresh
+    assert small.training.redraw_every > 0 == scale_for(entities=500, triples=5000, minutes=1).training.redraw_every
 
 
 @pytest.mark.parametrize("minutes", [0.0, -1.0, float("nan"), float("inf"), "1"])

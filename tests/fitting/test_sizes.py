@@ -91,8 +91,8 @@ def test_a_card_has_the_recipe_itself() -> None:
     different = {name for name, value in smaller.model.items() if recipe.model.get(name) != value}
     assert different == {"dim", "hidden", "negate"}
     assert smaller.training.update.softmax == recipe.training.update.softmax
-    assert (smaller.training.update.power, smaller.training.update.table_rate) == (0.25, 0.0)
-    assert smaller.training.update.rate * smaller.training.update.token_rate == pytest.approx(2e-2)  # of the domains
+    assert (smaller.training.update.answer_count_exponent, smaller.training.update.table_rate) == (0.25, 0.0)
+    assert smaller.training.update.rate * smaller.training.update.domain_rate == pytest.approx(2e-2)  # of the domains
 
 
 @pytest.mark.parametrize(("entities", "many"), [(14_505, False), (30_000, False), (30_001, True), (63_361, True)])
@@ -100,7 +100,7 @@ def test_many_entities_have_the_recipes_form_for_them_on_a_card(entities: int, m
     recipe = fast(negation=True, many_entities=many)
     scale = scale_for(entities=entities, triples=10 * entities, minutes=5.0, cuda=True, memory=80 * GIB)
     assert scale.model == {**recipe.model, "negate": "token"}
-    assert not scale.training.backward
+    assert not scale.training.walk_from_answer
     assert scale.links is not None
     assert scale.links.model["relation"] == (0.0 if many else 1.0)
     assert scale.model["domains"]

@@ -111,7 +111,7 @@ def task(seed: int = 0, validate: bool = True, **settings: Any) -> Task:
 
 
 def run(folder: Path, display: Display | None = None, **settings: Any) -> Result:
-    defaults: dict[str, Any] = {"steps": 24, "batch": 16, "validations": 4, "turns": False}
+    defaults: dict[str, Any] = {"steps": 24, "batch": 16, "validations": 4, "update_per_structure": False}
     return train(task(), Training(**{**defaults, **settings}), folder, display)
 
 

@@ -56,9 +56,9 @@ def test_the_average_is_validated_and_saved_as_the_best(tmp_path: Path) -> None:
 def test_an_interrupted_run_continues_to_the_same_averages(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, turns: bool
 ) -> None:
-    toy.run(tmp_path / "whole", toy.quiet(), update=EMA, turns=turns)
+    toy.run(tmp_path / "whole", toy.quiet(), update=EMA, update_per_structure=turns)
     cut = toy.interrupt(monkeypatch, {7, 12})
-    while not toy.run(tmp_path / "cut", toy.quiet(), update=EMA, turns=turns).finished:
+    while not toy.run(tmp_path / "cut", toy.quiet(), update=EMA, update_per_structure=turns).finished:
         pass
     assert not cut
     for name in ("last", "best"):

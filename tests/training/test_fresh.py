@@ -62,8 +62,8 @@ def test_what_does_not_belong_is_refused() -> None:
         data.refill([queries("2p", [[7, 1, 1]], [[4]])])
     with pytest.raises(ValueError, match="1 of 1 training queries of 1p have no answer"):
         data.refill([queries("1p", [[7, 1]], [[]])])
-    with pytest.raises(ValueError, match="fresh -1 is a number of steps"):
-        Training(fresh=-1)
+    with pytest.raises(ValueError, match="redraw_every -1 is a number of steps"):
+        Training(redraw_every=-1)
 
 
 def test_the_set_of_a_step_is_in_place_and_the_next_under_way() -> None:
@@ -113,15 +113,15 @@ def run(folder: Path, **settings: Any) -> bool:
     made = toy.task()
     data = TrainingSet.of(toy.training_queries(), toy.ENTITIES, room=0.25)
     task = type(made)(model=made.model, data=data, facts=made.facts, validate=made.validate, draw=draw)
-    config = Training(steps=24, batch=16, validations=2, turns=False, **settings)
+    config = Training(steps=24, batch=16, validations=2, update_per_structure=False, **settings)
     return train(task, config, folder, toy.quiet()).finished
 
 
 def test_a_run_that_was_cut_ends_with_the_same_bits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert run(tmp_path / "whole", fresh=5)
+    assert run(tmp_path / "whole", redraw_every=5)
     assert run(tmp_path / "fixed")
     cut = toy.interrupt(monkeypatch, {7, 16})
-    while not run(tmp_path / "cut", fresh=5):
+    while not run(tmp_path / "cut", redraw_every=5):
         pass
     assert not cut
     whole, fixed, again = (

@@ -100,12 +100,12 @@ def test_freed_memory_is_kept_while_a_processor_trains_and_changes_no_bit(
 def test_an_interrupted_run_continues_to_the_same_bits(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, schedule: str, turns: bool
 ) -> None:
-    toy.run(tmp_path / "whole", toy.quiet(), schedule=schedule, warmup=0.1, turns=turns)
+    toy.run(tmp_path / "whole", toy.quiet(), schedule=schedule, warmup=0.1, update_per_structure=turns)
     # At the full rate, beside a validation, between the drops of the rate, beside one.
     toy.interrupt(monkeypatch, {3, 11, 12, 16, 19})
     stops = []
     for _ in range(9):
-        result = toy.run(tmp_path / "cut", toy.quiet(), schedule=schedule, warmup=0.1, turns=turns)
+        result = toy.run(tmp_path / "cut", toy.quiet(), schedule=schedule, warmup=0.1, update_per_structure=turns)
         if result.finished:
             break
         stops.append(result.step)
@@ -235,7 +235,7 @@ def test_weights_that_are_no_numbers_are_never_saved(tmp_path: Path, monkeypatch
     monkeypatch.setattr(TrainingStep, "update", ruin)
     task = toy.task(validate=False)
     with pytest.raises(DivergedError, match=r"entities\.weight holds numbers that are not finite after step 4"):
-        train(task, Training(steps=4, batch=16, validations=1, turns=False), tmp_path, toy.quiet())
+        train(task, Training(steps=4, batch=16, validations=1, update_per_structure=False), tmp_path, toy.quiet())
     assert not (tmp_path / "last.safetensors").exists()
 
 
@@ -254,10 +254,10 @@ def test_structures_take_turns_with_one_optimiser(tmp_path: Path, monkeypatch: p
         seen.append((self.structures, int(self.adam.steps)))
 
     monkeypatch.setattr(TrainingStep, "update", watched)
-    toy.run(tmp_path / "turns", toy.quiet(), steps=2, turns=True, schedule="constant")
+    toy.run(tmp_path / "turns", toy.quiet(), steps=2, update_per_structure=True, schedule="constant")
     assert seen == [(("1p",), 1), (("2i",), 2), (("2in",), 3), (("1p",), 4), (("2i",), 5), (("2in",), 6)]
     seen.clear()
-    toy.run(tmp_path / "together", toy.quiet(), steps=2, turns=False, schedule="constant")
+    toy.run(tmp_path / "together", toy.quiet(), steps=2, update_per_structure=False, schedule="constant")
     assert seen == [(("1p", "2i", "2in"), 1), (("1p", "2i", "2in"), 2)]
     for name in ("turns", "together"):
         lines = figures(tmp_path / name)
@@ -267,13 +267,13 @@ def test_structures_take_turns_with_one_optimiser(tmp_path: Path, monkeypatch: p
 def test_composition_of_a_step() -> None:
     names = ("1p", "2p", "2i")
     assert Training(batch=8).composition(names) == {"1p": 8, "2p": 8, "2i": 8}
-    assert Training(batch=8, share="step").composition(names) == {"1p": 3, "2p": 3, "2i": 2}
-    mixed = Training(batch=80, share="step", mix={"1p": 6, "2i": 0.5}).composition(names)
+    assert Training(batch=8, batch_per="step").composition(names) == {"1p": 3, "2p": 3, "2i": 2}
+    mixed = Training(batch=80, batch_per="step", mix={"1p": 6, "2i": 0.5}).composition(names)
     assert sum(mixed.values()) == 80
     assert mixed == {"1p": 63, "2p": 11, "2i": 6}
     with pytest.raises(ValueError, match="every part of mix is above 0"):
-        Training(share="step", mix={"1p": 0})
-    with pytest.raises(ValueError, match='it needs share = "step"'):
+        Training(batch_per="step", mix={"1p": 0})
+    with pytest.raises(ValueError, match='it needs batch_per = "step"'):
         Training(mix={"1p": 2})
     for minutes in (0.0, -1.0, float("nan"), float("inf")):
         with pytest.raises(ValueError, match="no time at all"):

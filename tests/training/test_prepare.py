@@ -85,7 +85,7 @@ def test_slow_validations_rank_no_weights_twice(slow: list[float], now: list[flo
         now[0] += 20.0
         return rank()
 
-    settings = Training(steps=10**9, minutes=1.0, batch=16, validations=4, turns=False)
+    settings = Training(steps=10**9, minutes=1.0, batch=16, validations=4, update_per_structure=False)
     result = loop.train(replace(task, validate=validate), settings, tmp_path, toy.quiet())
     lines = [json.loads(line) for line in (tmp_path / "log.jsonl").read_text().splitlines()]
     assert [line["step"] for line in lines if "valid/mrr" in line] == [15, 16, 17]
@@ -96,7 +96,7 @@ def test_a_run_that_stopped_in_a_slow_validation_goes_on_with_an_update(
     slow: list[float], now: list[float], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     cold(monkeypatch, slow)
-    settings = Training(steps=10**9, minutes=1.0, batch=16, validations=4, turns=False)
+    settings = Training(steps=10**9, minutes=1.0, batch=16, validations=4, update_per_structure=False)
     said = io.StringIO()
 
     def sitting(*, stopped: bool) -> Result:

@@ -9,11 +9,11 @@ from pathformer.training.settings import StepConfig, Training
 
 
 def test_the_ends_of_what_can_be_meant_are_not() -> None:
-    update = StepConfig(negatives=1, table_rate=0.0, token_rate=0.0, decay=0.0, betas=(0.0, 0.999))
+    update = StepConfig(negatives=1, table_rate=0.0, domain_rate=0.0, weight_decay=0.0, betas=(0.0, 0.999))
     assert Training(warmup=0.0, floor=1.0, validations=0, update=update).update is update
 
 
 def test_a_batch_that_does_not_go_round_is_told_like_any_other_setting() -> None:
-    assert Training(batch=3, share="step").composition(("1p", "2p", "2i")) == {"1p": 1, "2p": 1, "2i": 1}
+    assert Training(batch=3, batch_per="step").composition(("1p", "2p", "2i")) == {"1p": 1, "2p": 1, "2i": 1}
     with pytest.raises(ConfigError, match="batch 2 does not go round 3 structures"):
-        Training(batch=2, share="step").composition(("1p", "2p", "2i"))
+        Training(batch=2, batch_per="step").composition(("1p", "2p", "2i"))

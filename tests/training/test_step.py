@@ -85,7 +85,7 @@ def test_a_resumed_run_is_the_uninterrupted_one_bit_for_bit(
 @pytest.mark.parametrize("weighted", [True, False])
 @pytest.mark.parametrize("average", ["structure", "batch"])
 def test_the_loss_of_a_batch(data: TrainingSet, weighted: bool, average: str) -> None:
-    step = StepConfig(negatives=8, weighted=weighted, average=average)  # type: ignore[arg-type]
+    step = StepConfig(negatives=8, weighted=weighted, average_over=average)  # type: ignore[arg-type]
     made = trainer(data, step, Config(dim=16, layers=1, heads=2, dropout=0.0))
     drawn = made.drawer.draw()
     distances = made.network.distances(made.batch, drawn.ids, drawn.candidates)
@@ -114,7 +114,7 @@ def test_a_temperature_is_learned_or_kept(
     data: TrainingSet, objective: str, precision: Literal["fp32", "bf16"], learned: bool
 ) -> None:
     config = replace(CONFIG, space="sphere", temperature=0.1, learn_temperature=learned)
-    step = StepConfig(objective=objective, negatives=8, rate=3e-3, decay=0.1, precision=precision, ema=0.5)
+    step = StepConfig(objective=objective, negatives=8, rate=3e-3, weight_decay=0.1, precision=precision, ema=0.5)
     made = trainer(data, step, config)
     before = weights(made)
     made.run(4)
@@ -175,15 +175,15 @@ def test_tables_that_are_kept_cost_no_gradient_and_change_nothing_else(data: Tra
 
 def test_domains_have_a_rate_of_their_own(data: TrainingSet) -> None:
     config = Config(dim=16, layers=1, heads=2, space="hermitian", base="expected", variable="expected", domains=True)
-    for token_rate in (0.5, 0.0):
-        step = StepConfig(objective="softmax", rate=1e-3, table_rate=0.0, token_rate=token_rate)
+    for domain_rate in (0.5, 0.0):
+        step = StepConfig(objective="softmax", rate=1e-3, table_rate=0.0, domain_rate=domain_rate)
         made = trainer(data, step, config)
         before = weights(made)
         made.run(2)
         for name in ("entities.weight", "operators.weight"):
             assert torch.equal(before[name], weights(made)[name])
         moved = not torch.equal(before["domains.weight"], weights(made)["domains.weight"])
-        assert moved == (token_rate > 0)
+        assert moved == (domain_rate > 0)
 
 
 def test_rows_that_are_to_move_do_and_nothing_else(data: TrainingSet) -> None:
@@ -192,7 +192,7 @@ def test_rows_that_are_to_move_do_and_nothing_else(data: TrainingSet) -> None:
     before = copy.deepcopy(model.state_dict())
     rates = torch.zeros(40, 1)
     rates[[3, 39]] = 1.0
-    step = StepConfig(negatives=8, rate=3e-3, decay=0.1)
+    step = StepConfig(negatives=8, rate=3e-3, weight_decay=0.1)
     made = TrainingStep(model, data, COMPOSITION, step, moved={"entities.weight": rates})
     assert [slot.name for slot in made.adam.slots] == ["entities.weight"]
     made.run(3)
@@ -212,7 +212,7 @@ def test_an_update_of_links_that_are_their_product_leaves_kept_tables_alone(data
 
 
 def test_matrices_decay_and_tables_gains_and_biases_do_not(data: TrainingSet) -> None:
-    made = trainer(data, StepConfig(negatives=8, decay=0.1))
+    made = trainer(data, StepConfig(negatives=8, weight_decay=0.1))
     decays = {slot.name: slot.decay for slot in made.adam.slots}
     assert {decays[name] for name in ("entities.weight", "operators.weight", "paths.final.weight")} == {0.0}
     assert decays["paths.layers.0.expand.weight"] == 0.1

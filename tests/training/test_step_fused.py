@@ -130,7 +130,7 @@ def test_the_same_weights_beside_a_product(data: TrainingSet, variant: str) -> N
 def test_domains_are_learned_beside_tables_that_are_kept(data: TrainingSet) -> None:
     config = Config(**{**SMALL, "space": "hermitian", **PRODUCTS["domains"]})
     step = StepConfig(
-        objective="softmax", precision="fp32", capture=False, rate=1e-3, epsilon=1e-3, table_rate=0.0, token_rate=4.0
+        objective="softmax", precision="fp32", capture=False, rate=1e-3, epsilon=1e-3, table_rate=0.0, domain_rate=4.0
     )
     fused, usual = train(data, config, step, 3, True), train(data, config, step, 3, False)
     assert furthest(fused, usual) < 1e-5

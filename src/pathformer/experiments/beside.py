@@ -1,8 +1,8 @@
 """A second run, trained after the first in a folder of its own, whose points stand beside the first one's.
 
-    beside = "scratch-nell995"
-    beside_settings = ["training.minutes=5"]
-    beside_weight = 0.6
+    second_model = "scratch-nell995"
+    second_model_settings = ["training.minutes=5"]
+    second_model_weight = 0.6
 
 What comes of both is `pair.safetensors`, a checkpoint of the method `pair` with the best weights of each; the figures
 of the test are its, of the best weights and of the last.
@@ -46,28 +46,31 @@ PAIR = "pair.safetensors"
 
 def second_run(run: Run) -> Run | None:
     """The run that is trained after this one, with the same seed; none where there is none."""
-    if not run.beside:
+    if not run.second_model:
         return None
     try:
-        found = read_run(run.beside, [f"training.seed={run.training.seed}", *run.beside_settings])
+        found = read_run(run.second_model, [f"training.seed={run.training.seed}", *run.second_model_settings])
     except ConfigError as error:  # in words that the first run's own settings could have, too
-        raise ConfigError(f"beside {run.beside!r}: {error}") from None
+        raise ConfigError(f"second_model {run.second_model!r}: {error}") from None
     if found.dataset != run.dataset:
-        raise ConfigError(f"{run.beside!r} is on {found.dataset!r}: it cannot stand beside a run on {run.dataset!r}")
+        raise ConfigError(
+            f"{run.second_model!r} is on {found.dataset!r}: it cannot stand beside a run on {run.dataset!r}"
+        )
     if found.queries != run.queries or not {*found.trained_structures} <= {*run.trained_structures}:
         raise ConfigError(
-            f"{run.beside!r} is trained on {found.trained} of {found.queries}: beside a run on {run.trained} of "
+            f"{run.second_model!r} is trained on {found.trained} of {found.queries}: beside a run on {run.trained} of "
             f"{run.queries} it can see no other queries than that run has"
         )
-    if found.beside or {run.method, found.method} != {"pathformer"}:
+    if found.second_model or {run.method, found.method} != {"pathformer"}:
         raise ConfigError(
-            f"beside {run.beside!r}: two runs of the method pathformer can stand side by side, no others and no more"
+            f"second_model {run.second_model!r}: two runs of the method pathformer can stand side by "
+            "side, no others and no more"
         )
     space = found.model_settings["space"]
     if _negated(run.trained_structures) and not _negated(found.trained_structures) and space not in SILENT:
         raise ConfigError(
-            f"{run.beside!r} is trained without negation in the space {space!r}, where no point says nothing: beside a "
-            f"run on {run.trained} train it on efol, or in one of {', '.join(SILENT)}"
+            f"{run.second_model!r} is trained without negation in the space {space!r}, where no point says nothing: "
+            f"beside a run on {run.trained} train it on efol, or in one of {', '.join(SILENT)}"
         )
     return found
 
@@ -75,7 +78,7 @@ def second_run(run: Run) -> Run | None:
 def kept_second(run: Run, folder: Path) -> Run | None:
     """The same of a run in its folder: as it was trained there, whatever became of its file; else by its file."""
     kept = folder / BESIDE / "settings.toml"
-    return read_run(kept) if run.beside and kept.is_file() else second_run(run)
+    return read_run(kept) if run.second_model and kept.is_file() else second_run(run)
 
 
 def _negated(structures: Iterable[str]) -> bool:
@@ -112,7 +115,7 @@ def joined(run: Run, folder: Path, kind: str, device: torch.device) -> tuple[Pai
     """Both with their weights of a kind, "best" or "last", and the facts of a checkpoint of them."""
     (one, facts), (other, theirs) = (_load(place, kind, device) for place in (folder, folder / BESIDE))
     denies = _negated(theirs["trained"]) or other.config.space not in SILENT  # there neither met one: both are asked
-    pair = Pair.of(one, other, run.beside_weight, denies=denies)
+    pair = Pair.of(one, other, run.second_model_weight, denies=denies)
     seconds = facts["seconds"] + theirs["seconds"]
     return pair, {**facts, "method": pair.name, "model": asdict(pair.config), "seconds": seconds}
 

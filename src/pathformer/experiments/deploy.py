@@ -88,7 +88,7 @@ def _checkpoint(path: Path) -> Path:
     facts = checkpoint.read_facts(file)
     if "settings" not in facts:
         raise InputError(f"{file} is no checkpoint of `pathformer train`: it does not say of which dataset it is")
-    if path.is_dir() and file.name != PAIR and (other := facts["settings"].get("beside")):
+    if path.is_dir() and file.name != PAIR and (other := facts["settings"].get("second_model")):
         raise InputError(
             f"{path} is not finished: {other} is yet to be trained beside it; the same `pathformer train` goes on,"
             f" and {file} is the first run alone"

@@ -1,7 +1,7 @@
 """The training queries of a run, where it does not take them as they are given.
 
-`Training.backward` and `Training.contested` have ways of their own to draw some structures, at first and later;
-`Training.fresh` replaces all but the links while a run is trained.
+`walk_from_answer` and `weigh_by_removed` say how some structures are drawn, at first and later; `redraw_every` replaces
+all queries but the links while a run is trained.
 """
 
 from __future__ import annotations
@@ -43,16 +43,16 @@ def with_origins(run: Run, sets: QuerySets) -> QuerySets:
 def _own_way(run: Run, structure: Structure) -> str:
     """How a run draws training queries of a structure, in words; empty where it takes what is given."""
     if structure.negated:
-        return "drawn by what their negations take away" if run.training.contested else ""
-    walked = run.training.backward and is_chain(structure.shape) and structure.name != "1p"
+        return "drawn by what their negations take away" if run.training.weigh_by_removed else ""
+    walked = run.training.walk_from_answer and is_chain(structure.shape) and structure.name != "1p"
     return "drawn, walked from an answer" if walked else ""
 
 
 def _drawn(run: Run, kg: KnowledgeGraph, queries: Queries, stream: str) -> Queries:
     """As many training queries of a structure, drawn anew."""
-    backward = run.training.backward or protocol_for(kg).backward
+    backward = run.training.walk_from_answer or protocol_for(kg).backward
     graphs, rules, seed = graph_pair(kg, "train"), Rules(forward=not backward), run.training.seed
-    structure, count, most = queries.structure, len(queries), run.training.contested
+    structure, count, most = queries.structure, len(queries), run.training.weigh_by_removed
     if most and structure.negated:
         return contested(structure, graphs, count, most, seed=seed, stream=stream, rules=rules)
     return sample(structure, graphs, count, seed=seed, stream=stream, rules=rules)

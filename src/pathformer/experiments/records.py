@@ -72,12 +72,14 @@ class Record:
     minutes: float | None  # the box of time; none: the run went by steps
     steps: int  # of the run itself, not of one beside it
     seconds: float  # of training, validation included; of a run and the one beside it together
-    before: float | None = 0.0  # seconds of the run that its tables start from; none: not known
+    seconds_before: float | None = 0.0  # seconds of the run that its tables start from; none: not known
     queries_per_second: float | None = None  # median over the run
-    waited: float | None = None  # seconds of it in which fresh queries were not ready; none: it takes none, or not kept
+    seconds_waited: float | None = (
+        None  # seconds of it in which fresh queries were not ready; none: it takes none, or not kept
+    )
     queries: str  # which test queries were ranked
     trained_on: str  # which queries it was trained on
-    beside: int = 1  # so many runs at most shared the device while it trained, itself included; 1: it was alone
+    runs_on_device: int = 1  # so many runs at most shared the device while it trained, itself included; 1: it was alone
     parameters: int | None = None  # trainable numbers, tables not counted
     mrr: Mapping[str, Mapping[str, float]]  # "last" or "best" weights -> structure -> MRR in percent
     hits: Mapping[str, Mapping[str, tuple[float, ...]]] = field(default_factory=dict)  # likewise, Hits@1, 3, 10
@@ -113,16 +115,18 @@ class Record:
     @property
     def updates(self) -> int | None:
         """Of the weights: a step is one, or one a structure where they take turns; none: settings were not kept."""
-        if "training.turns" not in self.settings:
+        if "training.update_per_structure" not in self.settings:
             return None
-        return self.steps * (_TRAINED[self.settings["trained"]] if self.settings["training.turns"] else 1)
+        return self.steps * (
+            _TRAINED[self.settings["trained"]] if self.settings["training.update_per_structure"] else 1
+        )
 
     @property
     def seen(self) -> int | None:
         """Queries that it was trained on, each as often as it was drawn; none: settings were not kept."""
         if "training.batch" not in self.settings:
             return None
-        of_each = self.settings.get("training.share", "structure") == "structure"
+        of_each = self.settings.get("training.batch_per", "structure") == "structure"
         return (
             self.steps * int(self.settings["training.batch"]) * (_TRAINED[self.settings["trained"]] if of_each else 1)
         )
@@ -229,9 +233,9 @@ def record_of(
         minutes=whole_minutes(settings, folder),
         steps=max(line["step"] for line in log),
         seconds=round(max(line["seconds"] for line in log), 1),
-        before=before_all(folder, settings),
+        seconds_before=before_all(folder, settings),
         queries_per_second=round(statistics.median(rates)) if rates else None,
-        waited=round(sum(waits), 1) if waits else None,
+        seconds_waited=round(sum(waits), 1) if waits else None,
         queries=next(iter(reports.values())).about["queries"],
         trained_on="unknown" if facts is None else trained_on(facts),
         parameters=_size(settings, facts),

@@ -126,7 +126,7 @@ def _train_alone(
             "before": seconds_before(folder, run.start),
         },
         validate=validation(run, model, sets) if "valid" in sets.splits else None,
-        draw=partial(fresh_set, run, kg, sets["train"]) if run.training.fresh else None,
+        draw=partial(fresh_set, run, kg, sets["train"]) if run.training.redraw_every else None,
     )
     result = train(task, run.training, folder, display)
     if result.finished and run.training.minutes is not None and result.step < _FEW:
@@ -155,7 +155,7 @@ def _train_beside(
     test: bool,
 ) -> Outcome:
     """Train the second run after the first, and judge both by the points of both."""
-    display.say(f"then {run.beside}: its points stand beside these")
+    display.say(f"then {run.second_model}: its points stand beside these")
     sets = material.sets.only(train=other.trained_structures, other=other.evaluated_structures)
     own = Material(material.kg, sets)
     after = train_run(
@@ -205,7 +205,7 @@ def _source(path: Path, kg: KnowledgeGraph, device: torch.device) -> Model:
 
 def training_set(run: Run, material: Material, device: torch.device) -> TrainingSet:
     """The queries that a run starts with, on the device, with all that its objective asks for."""
-    kg, room = material.kg, ROOM if run.training.fresh else 0.0
+    kg, room = material.kg, ROOM if run.training.redraw_every else 0.0
     queries, removed = first_set(run, kg, material.sets["train"]), run.training.update.softmax.removed
     return TrainingSet.of(queries, kg.vocabulary.entity_count, device, room, removed)
 

@@ -51,17 +51,17 @@ class Run:
     method: str = "pathformer"
     start: str = ""  # a checkpoint, or a run trained first, whose tables this one's start from; ours
     start_minutes: float | None = None  # of a run that is trained first, in place of its own
-    beside: str = ""  # a run trained after this one, whose points stand beside its own: see `beside`; ours
-    beside_settings: tuple[str, ...] = ()  # of that run, key=value
-    beside_weight: float = 0.6  # what its distances count
+    second_model: str = ""  # a run trained after this one, whose points stand beside its own: see `beside`; ours
+    second_model_settings: tuple[str, ...] = ()  # of that run, key=value
+    second_model_weight: float = 0.6  # what its distances count
     note: str = ""  # where the paper is silent
     valid_queries: int | None = 1000  # of a structure at each validation; none: all
     training: Training = field(default_factory=Training)
     paper: Paper = field(default_factory=Paper)
 
     def __post_init__(self) -> None:
-        if not 0.0 < self.beside_weight < float("inf"):
-            raise ValueError(f"beside_weight {self.beside_weight} is not above 0, or has no end")
+        if not 0.0 < self.second_model_weight < float("inf"):
+            raise ValueError(f"second_model_weight {self.second_model_weight} is not above 0, or has no end")
 
     @property
     def trained_structures(self) -> tuple[str, ...]:

@@ -111,8 +111,8 @@ def _model(run: Run, size: Size, device: torch.device) -> Model:
 
 def _time(model: Model, run: Run, data: TrainingSet, size: Size) -> dict[str, float]:
     """Seconds for 100 steps by turns, and the speed of both ways of making a step."""
-    by_turns = _pace(model, run, data, size, turns=True)
-    at_once = _pace(model, run, data, size, turns=False)
+    by_turns = _pace(model, run, data, size, update_per_structure=True)
+    at_once = _pace(model, run, data, size, update_per_structure=False)
     queries = size.batch * len(data.structures)
     return {
         "seconds_per_100_steps": round(100 * by_turns, 4),
@@ -122,10 +122,10 @@ def _time(model: Model, run: Run, data: TrainingSet, size: Size) -> dict[str, fl
     }
 
 
-def _pace(model: Model, run: Run, data: TrainingSet, size: Size, *, turns: bool) -> float:
+def _pace(model: Model, run: Run, data: TrainingSet, size: Size, *, update_per_structure: bool) -> float:
     """Seconds a step, after those that compile and capture."""
     names = {structure.name: size.batch for structure in data.structures}
-    step = Turns(model, data, names, run.training.update, turns)
+    step = Turns(model, data, names, run.training.update, update_per_structure)
     for _ in range(5):
         step.run()
     step.losses()  # waits for the device

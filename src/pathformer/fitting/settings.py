@@ -144,11 +144,11 @@ def _plain_training(batch: int, minutes: float, seed: int, update: StepConfig) -
         steps=10**9,  # the box of time ends it
         minutes=0.8 * minutes,  # about: what `engine.box` leaves of it
         batch=batch,
-        share="step",
+        batch_per="step",
         mix=MIX,
-        turns=False,
+        update_per_structure=False,
         schedule="linear",
-        fresh=2000 if minutes >= 2.0 else 0,  # a shorter run hardly sees a question twice
+        redraw_every=2000 if minutes >= 2.0 else 0,  # a shorter run hardly sees a question twice
         warmup=0.03,
         validations=4,
         save_minutes=0.5,
@@ -163,7 +163,7 @@ def _plain_update(dim: int, minutes: float, every: bool) -> StepConfig:
         objective="softmax",
         softmax=SoftmaxOptions(entities="all" if every else "drawn"),
         negatives=256,
-        average="batch",
+        average_over="batch",
         weighted=False,
         ema=0.98 if minutes < 10.0 else 0.999,
         rate=2e-2 if dim < 128 else 1e-2,
@@ -185,10 +185,10 @@ def _hops(plain: Scale, size: Size, cuda: bool, entities: int) -> Scale:
             known.update,
             softmax=update.softmax,
             weighted=True,
-            power=update.power,
+            answer_count_exponent=update.answer_count_exponent,
             rate=5e-3,
             table_rate=0.0,
-            token_rate=_DOMAINS,
+            domain_rate=_DOMAINS,
         )
         if known.update.softmax.entities == "drawn":  # an update of what a card has fitted
             update = replace(update, softmax=known.update.softmax)
@@ -198,8 +198,10 @@ def _hops(plain: Scale, size: Size, cuda: bool, entities: int) -> Scale:
 
 
 def _links(usual: Training, rank: int) -> Links:
-    update = StepConfig(objective="links", average="batch", weighted=False, rate=0.1)  # links bear ten times the usual
-    training = replace(usual, mix={}, fresh=0, schedule="cosine", update=update)
+    update = StepConfig(
+        objective="links", average_over="batch", weighted=False, rate=0.1
+    )  # links bear ten times the usual
+    training = replace(usual, mix={}, redraw_every=0, schedule="cosine", update=update)
     return Links(share=0.7, model={"rank": rank, "n3": 0.01, "relation": 0.5}, training=training)
 
 
@@ -208,8 +210,8 @@ def _links_on_card(usual: Training, rank: int, many_entities: bool) -> Links:
 
     NELL995, of many entities, has better answers where relations are not predicted, FB15k-237 worse (docs/recipe.md).
     """
-    update = StepConfig(objective="links", power=0.5, rate=5e-3)
-    training = replace(usual, batch=2000, mix={}, fresh=0, warmup=0.02, update=update)
+    update = StepConfig(objective="links", answer_count_exponent=0.5, rate=5e-3)
+    training = replace(usual, batch=2000, mix={}, redraw_every=0, warmup=0.02, update=update)
     return Links(share=0.5, model={"rank": rank, "relation": 0.0 if many_entities else 1.0}, training=training)
 
 

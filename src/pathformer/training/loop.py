@@ -70,8 +70,10 @@ class _Run:
         torch.manual_seed(config.seed)
         names = tuple(structure.name for structure in task.data.structures)
         composition = config.composition(names)
-        self.step = Turns(task.model, task.data, composition, config.update, config.turns, task.moved)
-        self.fresh = None if task.draw is None or not config.fresh else Fresh(task.data, task.draw, config.fresh)
+        self.step = Turns(task.model, task.data, composition, config.update, config.update_per_structure, task.moved)
+        self.fresh = (
+            None if task.draw is None or not config.redraw_every else Fresh(task.data, task.draw, config.redraw_every)
+        )
         self.clock = Clock(config.steps, config.minutes)
         self.logs: list[Log] = []
         self.interrupt = Interrupt()

@@ -57,14 +57,18 @@ class StepConfig:
     filtered: bool = True  # negatives are never answers; the reference code means to, and through a slip does not
     softmax: SoftmaxOptions = field(default_factory=SoftmaxOptions)
     weighted: bool = True  # w_q of the reference code; the paper's Eq. 6 has none
-    power: float = -0.5  # of 4 + answers in w_q, as in the reference code; above 0 queries of many answers count more
-    average: Literal["structure", "batch"] = "structure"  # over what the weighted mean goes; see losses.block_means
+    answer_count_exponent: float = (
+        -0.5
+    )  # of 4 + answers in w_q, as in the reference code; above 0 queries of many answers count more
+    average_over: Literal["structure", "batch"] = (
+        "structure"  # over what the weighted mean goes; see losses.block_means
+    )
     rate: float = 1e-4  # learning rate, App. B
     table_rate: float = 1.0  # factor of the rate for entity and operator tables
-    token_rate: float = 1.0  # likewise for a model's other tables: domains
+    domain_rate: float = 1.0  # likewise for a model's other tables: domains
     betas: tuple[float, float] = (0.9, 0.999)  # Adam's own, as in the reference code
     epsilon: float = 1e-8  # likewise
-    decay: float = 0.0  # decoupled weight decay of matrices, tables apart; the reference code has none
+    weight_decay: float = 0.0  # decoupled weight decay of matrices, tables apart; the reference code has none
     ema: float = 0.0  # decay of a moving average of the weights, which is ranked instead of them; 0: none; ours
     precision: Literal["auto", "bf16", "fp32"] = "auto"  # bf16 on a CUDA device, fp32 elsewhere
     capture: bool = True  # record a CUDA graph, where there is a CUDA device
@@ -72,8 +76,8 @@ class StepConfig:
     def __post_init__(self) -> None:
         if self.negatives < 1:
             raise ValueError(f"negatives {self.negatives} leaves a query nothing to tell its answers from")
-        if min(self.rate, self.table_rate, self.token_rate, self.decay) < 0.0:
-            raise ValueError("rate, table_rate, token_rate and decay are 0 or more")
+        if min(self.rate, self.table_rate, self.domain_rate, self.weight_decay) < 0.0:
+            raise ValueError("rate, table_rate, domain_rate and weight_decay are 0 or more")
         if not all(0.0 <= beta < 1.0 for beta in self.betas) or not self.epsilon > 0.0:
             raise ValueError(f"betas {self.betas} are in [0, 1), and epsilon {self.epsilon} is above 0")
         if not 0.0 <= self.ema < 1.0:
@@ -87,15 +91,21 @@ class Training:
     steps: int = 450_000  # App. B says 300,000 / 450,000 without saying where; the reference code runs 450,000
     minutes: float | None = None  # a box of time: the run ends with it, and the schedule follows it
     batch: int = 512  # App. B
-    share: Literal["structure", "step"] = "structure"  # whether `batch` counts each structure's queries or all of them
-    mix: Mapping[str, float] = field(default_factory=dict)  # with share "step": a structure's part of it, else 1
-    turns: bool = True  # a step is one update a structure, as in the reference code; false: one on all of them
-    fresh: int = 0  # steps after which all training queries are replaced by newly drawn ones; 0: never; ours
-    backward: bool = False  # paths are walked from an answer, as those that are asked are, not from the anchor; ours
-    contested: int = (
+    batch_per: Literal["structure", "step"] = (
+        "structure"  # whether `batch` counts each structure's queries or all of them
+    )
+    mix: Mapping[str, float] = field(default_factory=dict)  # with batch_per "step": a structure's part of it, else 1
+    update_per_structure: bool = (
+        True  # a step is one update a structure, as in the reference code; false: one on all of them
+    )
+    redraw_every: int = 0  # steps after which all training queries are replaced by newly drawn ones; 0: never; ours
+    walk_from_answer: bool = (
+        False  # paths are walked from an answer, as those that are asked are, not from the anchor; ours
+    )
+    weigh_by_removed: int = (
         0  # training queries are drawn by what their negations take away, up to so many; 0: as walked; ours
     )
-    schedule: ScheduleName = "reference"  # "cosine" with warm-up and update.decay is the modern choice
+    schedule: ScheduleName = "reference"  # "cosine" with warm-up and update.weight_decay is the modern choice
     warmup: float = 0.0  # share of the run over which the rate rises
     floor: float = 0.0  # of the rate at the end of "cosine", as a share of it
     validations: int = 20  # spread evenly over the run, the last one at its end
@@ -108,10 +118,10 @@ class Training:
             raise ValueError("steps and batch are at least 1")
         if not 0 <= self.seed < 1 << 64:
             raise ValueError(f"seed {self.seed} is no whole number from 0, below 2^64")
-        if self.fresh < 0:
-            raise ValueError(f"fresh {self.fresh} is a number of steps: 0 or more")
-        if self.contested < 0:
-            raise ValueError(f"contested {self.contested} is a number of entities: 0 or more")
+        if self.redraw_every < 0:
+            raise ValueError(f"redraw_every {self.redraw_every} is a number of steps: 0 or more")
+        if self.weigh_by_removed < 0:
+            raise ValueError(f"weigh_by_removed {self.weigh_by_removed} is a number of entities: 0 or more")
         if not 0.0 <= self.warmup < 1.0 or not 0.0 <= self.floor <= 1.0:
             raise ValueError(f"warmup {self.warmup} and floor {self.floor} are shares, and something follows a warm-up")
         if self.validations < 0:
@@ -122,12 +132,12 @@ class Training:
             raise ValueError(f"mix names no structure with {', '.join(strange)}; there are: {', '.join(STRUCTURES)}")
         if any(part <= 0 for part in self.mix.values()):
             raise ValueError(f"every part of mix is above 0, not {dict(self.mix)}")
-        if self.mix and self.share != "step":
-            raise ValueError('mix divides a step among structures: it needs share = "step"')
+        if self.mix and self.batch_per != "step":
+            raise ValueError('mix divides a step among structures: it needs batch_per = "step"')
 
     def composition(self, structures: tuple[str, ...]) -> dict[str, int]:
         """Queries a step of each structure."""
-        if self.share == "structure":
+        if self.batch_per == "structure":
             return dict.fromkeys(structures, self.batch)
         if self.batch < len(structures):
             raise ConfigError(f"batch {self.batch} does not go round {len(structures)} structures")
@@ -149,7 +159,9 @@ class Task:
     data: TrainingSet  # on the same
     facts: Mapping[str, Any]  # settings, method, dataset, fingerprint: what a checkpoint says of itself
     validate: Callable[[], Report] | None = None
-    draw: Callable[[int], Sequence[Queries]] | None = None  # the n-th set of training queries, for `Training.fresh`
+    draw: Callable[[int], Sequence[Queries]] | None = (
+        None  # the n-th set of training queries, for `Training.redraw_every`
+    )
     moved: Mapping[str, Tensor] | None = None  # by weight, what each of its rows has of the rate, (N, 1); others stay
 
 

@@ -147,8 +147,12 @@ class TrainingStep:
     def loss(self, drawn: Drawn) -> Tensor:
         """The loss of each structure's queries, (S,); their mean is minimised."""
         losses = self.objective.losses(self.network, self.batch, drawn)  # (B,)
-        weights = query_weights(drawn.answers, self.config.power) if self.config.weighted else torch.ones_like(losses)
-        if self.config.average == "batch":
+        weights = (
+            query_weights(drawn.answers, self.config.answer_count_exponent)
+            if self.config.weighted
+            else torch.ones_like(losses)
+        )
+        if self.config.average_over == "batch":
             weights = weights / weights.sum()
             return torch.stack([part.sum() for part in (losses * weights).split(self.sizes)]) * len(self.sizes)
         return block_means(losses, weights, self.sizes)
@@ -186,14 +190,14 @@ class TrainingStep:
 
     def _optimiser(self) -> Adam:
         config, tables = self.config, _table_weights(self.model)
-        rates = {name: config.token_rate if _own(name) else config.table_rate for name in tables}
+        rates = {name: config.domain_rate if _own(name) else config.table_rate for name in tables}
         return Adam(
             dict(self.model.named_parameters()),
             dict(self.network.named_parameters()),
             rate=config.rate,
             betas=config.betas,
             epsilon=config.epsilon,
-            decay=config.decay,
+            decay=config.weight_decay,
             factors=rates if self._moved is None else self._moved,
             spared=[name for name, weight in self.model.named_parameters() if weight.ndim < 2 or name in tables],
         )

@@ -31,13 +31,14 @@ class Turns:
         data: TrainingSet,
         composition: Mapping[str, int],
         config: StepConfig,
-        turns: bool = True,
+        update_per_structure: bool = True,
         moved: Mapping[str, Tensor] | None = None,
     ) -> None:
-        """composition: queries a step of each structure; turns: whether each structure has an update of its own;
-        moved: as in `Task`.
+        """composition: queries a step of each structure, by name; moved: as in `Task`.
+
+        update_per_structure: whether each structure has an update of its own.
         """
-        rounds = [{name: size} for name, size in composition.items()] if turns else [composition]
+        rounds = [{name: size} for name, size in composition.items()] if update_per_structure else [composition]
         first = TrainingStep(model, data, rounds[0], config, moved=moved)
         self._parts = [first, *(TrainingStep(model, data, part, config, beside=first) for part in rounds[1:])]
 

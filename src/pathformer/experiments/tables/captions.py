@@ -37,7 +37,10 @@ def budget_notes(rows: Rows, choice: Choice, *, named: bool = False) -> list[str
     """
     groups: dict[tuple[str, tuple[str, ...]], dict[str, Record]] = {}
     for place, record in rows.items():
-        key = (place.dataset, (_trained(record), _device(record), str(record.beside > 1), _ranked(record, choice)))
+        key = (
+            place.dataset,
+            (_trained(record), _device(record), str(record.runs_on_device > 1), _ranked(record, choice)),
+        )
         groups.setdefault(key, {})[place.model] = record
     several = Counter(dataset for dataset, _ in groups)
     return [
@@ -88,8 +91,8 @@ def common_settings(records: Iterable[Record]) -> dict[str, Any]:
 def setting_words(key: str, value: object) -> str:
     """A setting as the command line takes it.
 
-    >>> setting_words("training.turns", False), setting_words("valid_queries", None)
-    ('training.turns=false', 'valid_queries=none')
+    >>> setting_words("training.update_per_structure", False), setting_words("valid_queries", None)
+    ('training.update_per_structure=false', 'valid_queries=none')
     >>> setting_words("model.fork_hidden", (2, 1)), setting_words("model.fork", "set")
     ('model.fork_hidden=[2, 1]', 'model.fork=set')
     """
@@ -101,7 +104,7 @@ def setting_words(key: str, value: object) -> str:
 def _trained(record: Record) -> str:
     """How long, and what came before: `5 min of training each by the clock`."""
     clock = "" if record.minutes is None else " by the clock"
-    first = f" after {record.before:.0f} s of a link predictor" if record.before else ""
+    first = f" after {record.seconds_before:.0f} s of a link predictor" if record.seconds_before else ""
     return f"{record.budget} of training each{clock}{first}"
 
 
@@ -111,13 +114,13 @@ def _device(record: Record) -> str:
 
 def _shared(members: Mapping[str, Record]) -> str:
     """On what device, and with how many others; rows with another number than most are named."""
-    sharing = Counter(record.beside for record in members.values())
+    sharing = Counter(record.runs_on_device for record in members.values())
     most = max(sharing, key=lambda beside: (sharing[beside], -beside))
     device = _device(next(iter(members.values())))
     if most == 1:
         return f"each alone on {device}"
     told = "; ".join(
-        f"{_listed(model for model, record in members.items() if record.beside == beside)}: up to {beside}, "
+        f"{_listed(model for model, record in members.items() if record.runs_on_device == beside)}: up to {beside}, "
         f"and so {'less' if beside > most else 'more'} of it"
         for beside in sorted(sharing.keys() - {most})
     )

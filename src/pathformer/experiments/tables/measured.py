@@ -86,7 +86,7 @@ def _line(place: Place, columns: Sequence[str], record: Record | None, choice: C
         "minutes": record.minutes,
         "weights": kind,
         "queries": record.queries,
-        "beside": record.beside,
+        "runs_on_device": record.runs_on_device,
         "updates": record.updates,
         "seen": record.seen,
         "device": record.machine.get("device", "unknown"),

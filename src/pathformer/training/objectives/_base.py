@@ -75,9 +75,9 @@ def pairwise_loss(positive: Tensor, negative: Tensor) -> Tensor:
     return F.softplus(positive[:, None] - negative).mean(dim=-1)
 
 
-def query_weights(answers: Tensor, power: float = -0.5) -> Tensor:
-    """w_q = (4 + number of train answers)^power; the reference code has -1/2, the paper's Eq. 6 none. (B,) -> (B,)."""
-    return (answers + 4.0).rsqrt() if power == -0.5 else (answers + 4.0) ** power
+def query_weights(answers: Tensor, exponent: float = -0.5) -> Tensor:
+    """w_q = (4 + train answers)^exponent; the reference code has -1/2, the paper's Eq. 6 none. (B,) -> (B,)."""
+    return (answers + 4.0).rsqrt() if exponent == -0.5 else (answers + 4.0) ** exponent
 
 
 def block_means(losses: Tensor, weights: Tensor, sizes: Sequence[int]) -> Tensor:

@@ -48,10 +48,10 @@ def fast(*, minutes: float | None = None, negation: bool = False, seed: int = 0,
         training=Training(
             minutes=_MINUTES[negation, many_entities] if minutes is None else minutes,
             batch=256 if negation else 512,  # 2,560 queries an update either way
-            turns=False,
-            fresh=2000,  # steps: seven passes over FB15k-237's queries
-            backward=True,  # as the benchmark's queries are; in 2.5 minutes 3p 10.3 -> 11.3, NELL995 13.5 -> 15.6
-            contested=20 if negation else 0,  # its validation queries take 19 entities away, as walked they would 2
+            update_per_structure=False,
+            redraw_every=2000,  # steps: seven passes over FB15k-237's queries
+            walk_from_answer=True,  # as the benchmark's queries are
+            weigh_by_removed=20 if negation else 0,  # benchmark queries remove 19 answers, walked ones 2
             schedule="linear",
             warmup=0.02,
             validations=3 if negation else 2,
@@ -59,11 +59,11 @@ def fast(*, minutes: float | None = None, negation: bool = False, seed: int = 0,
             update=StepConfig(
                 objective="softmax",
                 softmax=SoftmaxOptions(removed=128 if negation else 0),  # what negations take away counts 10 more
-                power=0.25,
+                answer_count_exponent=0.25,
                 rate=5e-4,
                 table_rate=0.0,
-                token_rate=4.0 if many_entities else 2.0,  # of the domains
-                decay=0.01,
+                domain_rate=4.0 if many_entities else 2.0,  # of the domains
+                weight_decay=0.01,
                 ema=0.999,
             ),
         ),

@@ -26,13 +26,15 @@ def scratch(*, minutes: float = 9.0, negation: bool = False, seed: int = 0) -> R
         training=Training(
             minutes=minutes,
             batch=256 if negation else 512,  # 2,560 queries an update either way
-            turns=False,
-            fresh=2000,  # steps: seven passes over FB15k-237's queries
+            update_per_structure=False,
+            redraw_every=2000,  # steps: seven passes over FB15k-237's queries
             schedule="linear",
             warmup=0.02,
             validations=6,
             seed=seed,
-            update=StepConfig(objective="softmax", power=0.25, rate=5e-4, table_rate=2.0, decay=0.01, ema=0.999),
+            update=StepConfig(
+                objective="softmax", answer_count_exponent=0.25, rate=5e-4, table_rate=2.0, weight_decay=0.01, ema=0.999
+            ),
         ),
     )
 

@@ -39,9 +39,9 @@ def small(*, minutes: float = 2.0, negation: bool = True, seed: int = 0) -> Reci
             steps=10**9,  # the box of time ends it
             minutes=minutes,
             batch=512,
-            share="step",
+            batch_per="step",
             mix={name: part for name, part in MIX.items() if negation or "n" not in name},
-            turns=False,
+            update_per_structure=False,
             schedule="linear",
             warmup=0.03,
             validations=4,
@@ -49,8 +49,8 @@ def small(*, minutes: float = 2.0, negation: bool = True, seed: int = 0) -> Reci
             seed=seed,
             update=StepConfig(
                 objective="softmax",
-                average="batch",
-                power=0.25,  # hubs count more
+                average_over="batch",
+                answer_count_exponent=0.25,  # hubs count more
                 rate=2e-2,
                 betas=(0.9, 0.98),  # a short run forgets its first gradients sooner
                 ema=0.98,
