@@ -83,12 +83,10 @@ def _why_none(question: str, knowledge: KnowledgeGraph) -> str:
     from pathformer.engine.answer.read import read_question
     from pathformer.engine.reasons.empty import why_empty
     from pathformer.engine.reasons.proof import Sets
-    from pathformer.engine.reasons.spell import Speller
     from pathformer.kg.schema import Kinds
 
     asked, graph = read_question(question, knowledge), knowledge.graph()
-    speller = Speller(knowledge.vocabulary, asked.answer, asked.variables)
-    return why_empty(asked.tree, Sets(graph), speller, Kinds(graph))
+    return why_empty(asked.tree, Sets(graph), knowledge.vocabulary, Kinds(graph))
 
 
 def exact_answers(question: str, knowledge: KnowledgeGraph) -> Answers:

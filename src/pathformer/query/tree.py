@@ -3,16 +3,21 @@
 Leaves are anchor entities, the root is the answer, every inner node is a set operator. Ids only: entity ids, and
 directed relation ids (2k forward, 2k + 1 its inverse), so one tree serves exact traversal, Pathformer, link-by-link
 and whole-query methods alike.
+
+A projection also keeps the name that the query gave to the variable of its values, for people; trees that differ in
+names alone are equal.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, field
 
 __all__ = [
     "Anchor",
     "Intersection",
     "Negation",
+    "NodeId",
     "Projection",
     "Tree",
     "Union",
@@ -20,7 +25,10 @@ __all__ = [
     "children",
     "depth",
     "intersect",
+    "map_children",
+    "node_at",
     "unite",
+    "variable_of",
 ]
 
 
@@ -37,6 +45,7 @@ class Projection:
 
     relation: int
     of: Tree
+    variable: str | None = field(default=None, compare=False, repr=False)  # what its tails are called, if they are
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +70,7 @@ class Negation:
 
 
 Tree = Anchor | Projection | Intersection | Union | Negation
+NodeId = tuple[int, ...]  # which child to take at each step from the root
 
 
 def canonical(tree: Tree) -> Tree:
@@ -69,15 +79,13 @@ def canonical(tree: Tree) -> Tree:
     Nested intersections (unions) are flattened, repeated branches merged, branches sorted, double negations dropped.
     """
     match tree:
-        case Anchor():
-            return tree
-        case Projection(relation, of):
-            return Projection(relation, canonical(of))
         case Negation(of):
             inner = canonical(of)
             return inner.of if isinstance(inner, Negation) else Negation(inner)
         case Intersection(branches) | Union(branches):
             return _fork(type(tree), branches)
+        case _:
+            return map_children(tree, canonical)
 
 
 def intersect(branches: tuple[Tree, ...]) -> Tree:
@@ -111,6 +119,41 @@ def children(tree: Tree) -> tuple[Tree, ...]:
             return (of,)
         case Intersection(branches) | Union(branches):
             return branches
+
+
+def map_children(tree: Tree, change: Callable[[Tree], Tree]) -> Tree:
+    """Rebuilds a node over its changed children; a fork directly in a fork of its kind is merged."""
+    match tree:
+        case Anchor():
+            return tree
+        case Projection(relation, of, variable):
+            return Projection(relation, change(of), variable)
+        case Negation(of):
+            return Negation(change(of))
+        case Intersection(branches):
+            return intersect(tuple(map(change, branches)))
+        case Union(branches):
+            return unite(tuple(map(change, branches)))
+
+
+def node_at(tree: Tree, node: NodeId) -> Tree:
+    """The subtree that begins at a node."""
+    for child in node:
+        tree = children(tree)[child]
+    return tree
+
+
+def variable_of(tree: Tree) -> str | None:
+    """The name of the variable whose values a tree gives; None for an anchor and where nobody named it."""
+    match tree:
+        case Anchor():
+            return None
+        case Projection(variable=variable):
+            return variable
+        case Negation(of):
+            return variable_of(of)
+        case Intersection(branches) | Union(branches):
+            return next(filter(None, map(variable_of, branches)), None)
 
 
 def _fork(kind: type[Intersection] | type[Union], branches: tuple[Tree, ...]) -> Tree:

@@ -33,9 +33,9 @@ def _certain(tree: Tree) -> Tree | None:
     match tree:
         case Anchor():
             return tree
-        case Projection(relation, of):
+        case Projection(relation, of, variable):
             inner = _certain(of)
-            return None if inner is None else Projection(relation, inner)
+            return None if inner is None else Projection(relation, inner, variable)
         case Negation(of):
             return _denied(of)
         case Intersection(branches):

@@ -7,7 +7,6 @@ import pytest
 from pathformer.engine.answer.read import read_question
 from pathformer.engine.reasons.empty import why_empty
 from pathformer.engine.reasons.proof import Sets
-from pathformer.engine.reasons.spell import Speller
 from pathformer.kg.knowledge import KnowledgeGraph
 from pathformer.kg.schema import Kinds
 
@@ -15,8 +14,7 @@ from pathformer.kg.schema import Kinds
 def reason(kg: KnowledgeGraph, question: str) -> str:
     """Why the graph has no answer, behind the part that is at fault."""
     asked = read_question(question, kg)
-    speller = Speller(kg.vocabulary, asked.answer, asked.variables)
-    return why_empty(asked.tree, Sets(kg.graph()), speller, Kinds(kg.graph())).partition(": ")[2]
+    return why_empty(asked.tree, Sets(kg.graph()), kg.vocabulary, Kinds(kg.graph())).partition(": ")[2]
 
 
 @pytest.mark.parametrize(

@@ -9,9 +9,10 @@ from support.formula_strategies import NAMES
 from pathformer.errors import AmbiguousNameError, UnknownIdError, UnknownNameError
 from pathformer.kg.vocabulary import Vocabulary
 from pathformer.query.ast import And, Atom, Constant, Query, Variable
-from pathformer.query.compile.bind import bind, own_vocabulary, unbind
+from pathformer.query.compile.bind import bind, own_vocabulary
 from pathformer.query.naming import iri_of, local_of, name_of, namespace_of
 from pathformer.query.parse import parse
+from pathformer.query.print import unbind
 
 FILMS = Vocabulary.of(["Fellini", "Oscar", "oscar night", "OSCAR NIGHT"], ["directed", "won"])
 X, F = Variable("x"), Variable("f")

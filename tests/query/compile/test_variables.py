@@ -1,74 +1,80 @@
-"""Names of a tree's variables: the first map that a recursion finds, in questions short and long."""
+"""A tree's variables keep the names that the question gave them."""
 
 from __future__ import annotations
 
 import pytest
-from hypothesis import example, given
-from hypothesis import strategies as st
+from hypothesis import given
+from support.query_strategies import trees
 
 from pathformer.engine.engine import Engine
 from pathformer.kg.vocabulary import Vocabulary
-from pathformer.query.ast import Atom, Constant, Variable
 from pathformer.query.compile.bind import bind
+from pathformer.query.compile.dnf import to_demorgan, to_dnf
 from pathformer.query.compile.to_tree import to_tree
-from pathformer.query.compile.variables import _match, variable_names
 from pathformer.query.parse import parse
+from pathformer.query.print import spell
+from pathformer.query.tree import Projection, Tree, canonical, map_children, node_at
 
 VOCABULARY = Vocabulary.of(["a", "b"], ["r", "s"])
-Names = dict[str, str]
 
 
-def named(text: str) -> Names:
-    query = bind(parse(text), VOCABULARY)
-    return {str(place): name for place, name in variable_names(to_tree(query, VOCABULARY), query).items()}
+def tree_of(text: str) -> Tree:
+    return to_tree(bind(parse(text), VOCABULARY), VOCABULARY)
 
 
-def test_variables_have_the_names_that_the_question_gave_them() -> None:
-    assert list(named("?x : r(a, ?film) & s(?film, ?x)").values()) == ["film"]
-    two = "?x : r(a, ?one) & s(?one, ?x) & r(a, ?other) & s(?other, ?x)"
-    assert named(two) == {"(0, 0)": "one", "(1, 0)": "other"}  # though ?one would do for both
+@pytest.mark.parametrize(
+    "formula",
+    [
+        "r(a, ?x)",
+        "r(a, ?film) & s(?film, ?x)",
+        "r(a, ?one) & s(?one, ?x) & r(a, ?other) & s(?other, ?x)",
+        "r(a, ?one) & s(?one, ?x) | s(?other, b) & r(?x, ?other)",
+        "r(a, ?x) & !(s(b, ?v) & r(?v, ?x)) & !(r(b, ?w) & s(?w, ?x))",
+    ],
+)
+def test_a_tree_is_spelled_with_the_names_of_the_question(formula: str) -> None:
+    assert spell(tree_of(f"?x : {formula}"), VOCABULARY) == formula
 
 
-def test_where_an_atom_fits_nothing_fresh_names_stay() -> None:
-    x, u, v = map(Variable, "xuv")
-    assert _match([Atom(0, v, x)], [Atom(2, u, x)], "x") == {}
-    assert _match([Atom(0, Constant(0), v), Atom(2, v, x)], [Atom(0, Constant(0), u), Atom(2, u, u)], "x") == {}
+def test_a_part_that_was_taken_apart_keeps_its_names() -> None:
+    tree = tree_of("?x : r(a, ?v) & (s(?v, ?x) | r(?v, ?x))")
+    assert spell(tree, VOCABULARY) == "r(a, ?v) & s(?v, ?x) | r(a, ?v) & r(?v, ?x)"
 
 
-def slowly(wanted: list[Atom], given: list[Atom], names: Names) -> Names | None:
-    """The first map in depth-first order, a call an atom: options whose new names are taken least often come first."""
-    if not wanted:
-        return names
-    options = []
-    for atom in given:
-        fitting = dict(names)
-        pairs = [(wanted[0].subject, atom.subject), (wanted[0].object, atom.object)]
-        if wanted[0].relation == atom.relation and all(
-            fitting.setdefault(one.name, other.name) == other.name
-            if isinstance(one, Variable) and isinstance(other, Variable)
-            else one == other
-            for one, other in pairs
-        ):
-            options.append(fitting)
-    taken = set(names.values())
-    options.sort(key=lambda fitting: len(taken & {fitting[name] for name in fitting.keys() - names.keys()}))
-    found = (slowly(wanted[1:], given, fitting) for fitting in options)
-    return next((names for names in found if names is not None), None)
+def test_the_answer_may_have_any_name() -> None:
+    assert spell(tree_of("?v1 : r(a, ?x) & r(?x, ?v1)"), VOCABULARY) == "r(a, ?x) & r(?x, ?v1)"
 
 
-def atoms(letters: str) -> st.SearchStrategy[list[Atom]]:
-    terms = st.one_of(st.sampled_from(letters).map(Variable), st.sampled_from([Constant(0), Constant(1)]))
-    return st.lists(st.builds(Atom, st.sampled_from([0, 2]), terms, terms), min_size=1, max_size=5)
+def test_a_part_names_its_own_variable_and_an_entity_takes_its_place() -> None:
+    tree = tree_of("?x : r(a, ?u) & s(?u, ?v) & !s(b, ?v) & r(?v, ?x)")
+    part = node_at(tree, (0,))
+    assert spell(part, VOCABULARY) == "r(a, ?u) & s(?u, ?v) & !s(b, ?v)"
+    assert spell(part, VOCABULARY, 1) == "r(a, ?u) & s(?u, b) & !s(b, b)"
 
 
-def chain(*letters: str) -> list[Atom]:
-    return [Atom(0, Variable(one), Variable(other)) for one, other in letters]
+def test_rewrites_keep_the_names() -> None:
+    tree = tree_of("?x : (r(a, ?u) | !!s(b, ?u)) & r(?u, ?x)")
+    assert [spell(disjunct, VOCABULARY) for disjunct in to_dnf(tree)] == [
+        "r(a, ?u) & r(?u, ?x)",
+        "s(b, ?u) & r(?u, ?x)",
+    ]
+    assert spell(to_demorgan(tree), VOCABULARY) == "!(!r(a, ?u) & !s(b, ?u)) & r(?u, ?x)"
+    assert spell(canonical(tree), VOCABULARY) == "(r(a, ?u) | s(b, ?u)) & r(?u, ?x)"
 
 
-@given(wanted=atoms("xvw"), offered=atoms("xpqs"))
-@example(wanted=chain("vw", "wx"), offered=chain("pq", "qs", "sx"))  # the first atom must be taken back, and again
-def test_the_map_is_the_one_that_a_recursion_finds(wanted: list[Atom], offered: list[Atom]) -> None:
-    assert _match(wanted, offered, "x") == (slowly(wanted, offered, {"x": "x"}) or {})
+def with_names(tree: Tree) -> Tree:
+    match tree:
+        case Projection(relation, of):
+            return Projection(relation, with_names(of), f"v{relation}")
+        case _:
+            return map_children(tree, with_names)
+
+
+@given(trees())
+def test_names_take_no_part_in_comparison_or_order(tree: Tree) -> None:
+    plain, named = map_children(tree, lambda child: child), with_names(tree)
+    assert named == with_names(plain)
+    assert (hash(canonical(named)), repr(canonical(named))) == (hash(canonical(plain)), repr(canonical(plain)))
 
 
 @pytest.mark.parametrize(

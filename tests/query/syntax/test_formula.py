@@ -10,6 +10,7 @@ from support.formula_strategies import named_formulas
 
 from pathformer.errors import QuerySizeError, QuerySyntaxError
 from pathformer.query.ast import And, Atom, Constant, Not, Or, Query, Variable
+from pathformer.query.print import BARE
 from pathformer.query.syntax import formula
 from pathformer.query.syntax.formula import parse, write
 
@@ -118,7 +119,7 @@ def test_ids_of_a_bound_query_print_as_numbers():
 
 def test_bare_names_are_those_of_the_grammar():
     (bare,) = re.findall(r"^BARE: /(.*)/$", formula.GRAMMAR.read_text(encoding="utf-8"), re.MULTILINE)
-    assert formula._BARE.pattern == bare.replace('"', r"\"")
+    assert BARE.pattern == bare.replace('"', r"\"")
 
 
 @pytest.mark.parametrize("pieces", ["a b", "'a' 'b'", "'it''s'", '"a""b"', r"'\\''b'", r'"\t" c'])

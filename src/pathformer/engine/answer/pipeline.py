@@ -17,7 +17,6 @@ from pathformer.engine.find.nearest import search
 from pathformer.engine.reasons.empty import why_empty
 from pathformer.engine.reasons.guess import Guesser
 from pathformer.engine.reasons.proof import Reason, Sets, prove, say
-from pathformer.engine.reasons.spell import Speller
 from pathformer.index._base import Index
 from pathformer.kg.graph import Graph
 from pathformer.kg.schema import Kinds, say_stray, say_unheard
@@ -63,8 +62,6 @@ def _answers(asked: Asked, found: Candidates, service: Service, options: Options
     probabilities = service.calibration.probabilities(found, odd)
     chosen = select(found, odd, probabilities, options, asked.limit)
     reasons = _reasons(found, [place for _, place in chosen.given], sets, service) if options.why else {}
-    needed = options.why or not found.known.any()
-    speller = Speller(service.vocabulary, asked.answer, asked.variables if needed else {})
 
     def answer(rank: int, place: int) -> Answer:
         entity, known = int(found.entities[place]), bool(found.known[place])
@@ -76,7 +73,7 @@ def _answers(asked: Asked, found: Candidates, service: Service, options: Options
             probability=float(probabilities[place]),
             calibrated=known or not (doubt or odd[place]),
             score=-float(found.distances[place]),
-            why=say(reasons[place], speller) if place in reasons else None,
+            why=say(reasons[place], asked.tree, service.vocabulary) if place in reasons else None,
         )
 
     items = tuple(answer(rank, place) for rank, place in chosen.given)
@@ -86,7 +83,7 @@ def _answers(asked: Asked, found: Candidates, service: Service, options: Options
         note = chosen.left_out if not items or (options.top and all(item.known for item in items)) else ""
     else:
         if_any = _IF_ANY if items and not doubt else ""
-        empty = why_empty(asked.tree, sets, speller, service.kinds)
+        empty = why_empty(asked.tree, sets, service.vocabulary, service.kinds)
         note = "; ".join(filter(None, (empty, chosen.left_out, if_any)))
     return Answers(asked.text, items, note, doubt, tuple(answer(rank, place) for rank, place in chosen.held_back))
 

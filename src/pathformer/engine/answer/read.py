@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 from pathformer.errors import InputError
 from pathformer.kg.knowledge import KnowledgeGraph
 from pathformer.query.ast import Query, Request
-from pathformer.query.compile.bind import bind, unbind
+from pathformer.query.compile.bind import bind
 from pathformer.query.compile.to_tree import to_tree
-from pathformer.query.compile.variables import Place, variable_names
 from pathformer.query.naming import Naming
 from pathformer.query.parse import request, write
-from pathformer.query.print import to_query
+from pathformer.query.print import to_query, unbind
 from pathformer.query.syntax import betae
 from pathformer.query.tree import Anchor, Intersection, Negation, Projection, Tree, Union
 
@@ -24,7 +21,7 @@ __all__ = ["Asked", "Question", "read_question"]
 Question = str | tuple[Any, ...] | Query | Tree
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, slots=True)
 class Asked:
     """A question that can be answered."""
 
@@ -37,11 +34,6 @@ class Asked:
     def answer(self) -> str:
         """The answer's variable, without its question mark."""
         return self.query.answer.name
-
-    @cached_property
-    def variables(self) -> Mapping[Place, str]:
-        """What the other variables are called."""
-        return variable_names(self.tree, self.query)
 
 
 def read_question(question: Question, kg: KnowledgeGraph) -> Asked:

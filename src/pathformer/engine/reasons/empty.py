@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from itertools import islice
 
 from pathformer.engine.reasons.proof import Sets
-from pathformer.engine.reasons.spell import Speller
 from pathformer.kg.schema import Kinds
-from pathformer.query.compile.variables import Place
+from pathformer.kg.vocabulary import Vocabulary
+from pathformer.query.print import spell
 from pathformer.query.tree import Anchor, Intersection, Negation, Projection, Tree, Union
 from pathformer.text import counted
 
@@ -19,43 +19,43 @@ _TOLD = 5  # parts of a union that are empty
 _HARDLY = 0.05  # share at both ends of a relation up to which its two ends are of different kinds
 
 
-def why_empty(tree: Tree, sets: Sets, speller: Speller, kinds: Kinds | None = None) -> str:
+def why_empty(tree: Tree, sets: Sets, vocabulary: Vocabulary, kinds: Kinds | None = None) -> str:
     """A sentence that names the smallest part at fault of a tree that has no answer on the graph of `sets`.
 
     kinds: to tell whether what an entity has not is had by others like it, and whether the other way round is meant.
     """
-    return _Search(sets, speller, kinds).reason(tree, ())
+    return _Search(sets, vocabulary, kinds).reason(tree)
 
 
 @dataclass(frozen=True, slots=True)
 class _Search:
     sets: Sets
-    speller: Speller
+    vocabulary: Vocabulary
     kinds: Kinds | None
 
-    def reason(self, tree: Tree, place: Place) -> str:
+    def reason(self, tree: Tree) -> str:
         match tree:
             case Projection(_, of) if not self._count(of):
-                return self.reason(of, (*place, 0))
-            case Projection(relation, of):
+                return self.reason(of)
+            case Projection(relation, of, variable):
                 role = "subject" if relation % 2 == 0 else "object"
-                missing = f"the {role} of no {self.speller.vocabulary.short_relation_label(relation)}"
-                part = self.speller.spell(tree, place)
-                others = f"{self._others(of, relation)}{self._turned(of, relation, place)}"
-                return f"the graph states nothing for {part}: {self._who(of, (*place, 0))} {missing}{others}"
+                missing = f"the {role} of no {self.vocabulary.short_relation_label(relation)}"
+                part = spell(tree, self.vocabulary)
+                others = f"{self._others(of, relation)}{self._turned(of, relation, variable)}"
+                return f"the graph states nothing for {part}: {self._who(of)} {missing}{others}"
             case Union(branches):
-                return _some(dict.fromkeys(self.reason(b, (*place, number)) for number, b in enumerate(branches)))
+                return _some(dict.fromkeys(self.reason(branch) for branch in branches))
             case Intersection(branches):
-                return self._fork(branches, place)
+                return self._fork(branches)
             case _:
-                return f"the graph states nothing for {self.speller.spell(tree, place)}"
+                return f"the graph states nothing for {spell(tree, self.vocabulary)}"
 
-    def _who(self, source: Tree, place: Place) -> str:
+    def _who(self, source: Tree) -> str:
         """The entities that a projection starts from."""
         if isinstance(source, Anchor):
-            return f"{self.speller.vocabulary.distinct_label(source.entity)} is"
+            return f"{self.vocabulary.distinct_label(source.entity)} is"
         count = self._count(source)
-        part = self.speller.spell(source, place)
+        part = spell(source, self.vocabulary)
         return f"the {count:,} of {part} are" if count > 1 else f"the one of {part} is"
 
     def _others(self, source: Tree, relation: int) -> str:
@@ -67,7 +67,7 @@ class _Search:
             return f", nor are the {alike:,} others like it"
         return f", while {having:,} of {alike:,} others like it are" if alike else ""
 
-    def _turned(self, source: Tree, relation: int, place: Place) -> str:
+    def _turned(self, source: Tree, relation: int, variable: str | None) -> str:
         """The link the other way round, where the graph has such from here, and no link as asked from anything like it.
 
         Not where that would lead back by the link that led here, nor of a relation such as `sibling`, at both of whose
@@ -75,11 +75,11 @@ class _Search:
         """
         if self.kinds is None or not self._is_strange(source, relation, self.kinds):
             return ""
-        turned = Projection(relation ^ 1, source)
+        turned = Projection(relation ^ 1, source, variable)
         if not (count := self._count(turned)):
             return ""
         role = "object" if relation % 2 == 0 else "subject"
-        return f", but the {role} of {count:,}: ask {self.speller.spell(turned, place)}"
+        return f", but the {role} of {count:,}: ask {spell(turned, self.vocabulary)}"
 
     def _is_strange(self, source: Tree, relation: int, kinds: Kinds) -> bool:
         """Whether nothing like what a link starts from has the relation, and hardly anything at both of its ends."""
@@ -92,12 +92,12 @@ class _Search:
                 return strange and kinds.turning(relation) <= _HARDLY
         return False
 
-    def _fork(self, branches: tuple[Tree, ...], place: Place) -> str:
+    def _fork(self, branches: tuple[Tree, ...]) -> str:
         """The first branch that is empty by itself, or how branches that are not fail to meet."""
-        for number, branch in enumerate(branches):
+        for branch in branches:
             if not self._count(branch):
-                return self.reason(branch, (*place, number))
-        spelled = [self.speller.spell(branch, (*place, number)) for number, branch in enumerate(branches)]
+                return self.reason(branch)
+        spelled = [spell(branch, self.vocabulary) for branch in branches]
         given = [
             f"{text} ({self._count(branch):,})"
             for text, branch in zip(spelled, branches, strict=True)

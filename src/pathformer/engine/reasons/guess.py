@@ -29,8 +29,7 @@ from pathformer.engine.reasons.proof import Reason, Sets, Step
 from pathformer.index._base import Index
 from pathformer.kg.schema import Kinds
 from pathformer.models._encoder import Encoder
-from pathformer.query.compile.variables import Place
-from pathformer.query.tree import Anchor, Intersection, Negation, Projection, Tree, Union
+from pathformer.query.tree import Anchor, Intersection, Negation, NodeId, Projection, Tree, Union
 
 __all__ = ["Guesser"]
 
@@ -75,37 +74,37 @@ class Guesser:
             _, build = self._solve(tree, (), answers, pools)
         return [build(place) for place in range(len(answers))]
 
-    def _solve(self, tree: Tree, place: Place, at: Ids, pools: dict[Place, Ids]) -> Solved:
+    def _solve(self, tree: Tree, node: NodeId, at: Ids, pools: dict[NodeId, Ids]) -> Solved:
         match tree:
             case Projection(relation, Anchor(start)):
                 return self._edge(np.array([start]), relation, at, None, None)
             case Projection(relation, of):
-                below = (*place, 0)
+                below = (*node, 0)
                 return self._edge(pools[below], relation, at, below, self._solve(of, below, pools[below], pools))
             case Negation(of):
-                return self._denied(of, (*place, 0), at)
+                return self._denied(of, at)
             case Intersection(branches):
-                solved = [self._solve(b, (*place, n), at, pools) for n, b in enumerate(branches)]
+                solved = [self._solve(b, (*node, n), at, pools) for n, b in enumerate(branches)]
                 return np.sum([costs for costs, _ in solved], axis=0), lambda i: _sum(build(i) for _, build in solved)
             case Union(branches):
-                solved = [self._solve(b, (*place, n), at, pools) for n, b in enumerate(branches)]
+                solved = [self._solve(b, (*node, n), at, pools) for n, b in enumerate(branches)]
                 table = np.stack([costs for costs, _ in solved])
                 best = table.argmin(axis=0)
                 return table.min(axis=0), lambda i: solved[best[i]][1](i)
             case Anchor(entity):
                 return np.where(at == entity, 0.0, _RULED_OUT), lambda i: Reason()
 
-    def _denied(self, tree: Tree, place: Place, at: Ids) -> Solved:
+    def _denied(self, tree: Tree, at: Ids) -> Solved:
         """What must not hold of entities; where it does, for want of facts, that is told, at a price above all else."""
         held = self.sets.holds(tree, at)
 
         def build(i: int) -> Reason:
-            denied = ((tree, int(at[i]), place),)
+            denied = ((tree, int(at[i])),)
             return Reason(contrary=denied) if held[i] else Reason(absent=denied)
 
         return np.where(held, _RULED_OUT, 0.0), build
 
-    def _edge(self, heads: Ids, relation: int, at: Ids, below: Place | None, solved: Solved | None) -> Solved:
+    def _edge(self, heads: Ids, relation: int, at: Ids, below: NodeId | None, solved: Solved | None) -> Solved:
         """The cheapest head for every entity; `solved` is what lies below the heads, where they are a variable's."""
         ranks = self._ranks(heads, relation, at)  # (V, U), 0 where the graph has the edge
         total = np.log1p(ranks)
@@ -162,7 +161,7 @@ class Guesser:
         self._rows |= dict(zip(wanted, points, strict=True))
         self._hops |= dict(zip(wanted, near, strict=True))
 
-    def _pools(self, tree: Tree, answers: Ids) -> dict[Place, Ids]:
+    def _pools(self, tree: Tree, answers: Ids) -> dict[NodeId, Ids]:
         """The candidates of every variable outside negations."""
         variables = list(_variables(tree, (), None))
         if self.random is not None:
@@ -170,7 +169,7 @@ class Guesser:
         if not variables:
             return {}
         prefixes = self._nearest([of for _, of, _, _ in variables])
-        pools: dict[Place, Ids] = {}
+        pools: dict[NodeId, Ids] = {}
         for (below, of, relation, above), near in zip(variables, prefixes, strict=True):
             at = answers if above is None else pools[above]
             pools[below] = self._pool(of, relation, at, near)
@@ -216,15 +215,15 @@ def _sum(reasons: Iterator[Reason]) -> Reason:
     return total
 
 
-def _variables(tree: Tree, place: Place, above: Place | None) -> Iterator[tuple[Place, Tree, int, Place | None]]:
+def _variables(tree: Tree, node: NodeId, above: NodeId | None) -> Iterator[tuple[NodeId, Tree, int, NodeId | None]]:
     """Every variable outside negations: its place, its sub-query, the relation that leaves it, the variable above."""
     match tree:
         case Projection(relation, of) if not isinstance(of, Anchor):
-            below = (*place, 0)
+            below = (*node, 0)
             yield below, of, relation, above
             yield from _variables(of, below, below)
         case Intersection(branches) | Union(branches):
             for number, branch in enumerate(branches):
-                yield from _variables(branch, (*place, number), above)
+                yield from _variables(branch, (*node, number), above)
         case _:
             return

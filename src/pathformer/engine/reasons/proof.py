@@ -11,16 +11,16 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
-from pathformer.engine.reasons.spell import Speller
 from pathformer.engine.reasons.why import Edge, Named, Why
 from pathformer.kg.graph import Graph
-from pathformer.query.compile.variables import Place
-from pathformer.query.tree import Anchor, Intersection, Negation, Projection, Tree, Union
+from pathformer.kg.vocabulary import Vocabulary
+from pathformer.query.print import spell
+from pathformer.query.tree import Anchor, Intersection, Negation, NodeId, Projection, Tree, Union, node_at, variable_of
 from pathformer.symbolic.answer import answer
 
 __all__ = ["Reason", "Sets", "Step", "prove", "say"]
 
-Denied = tuple[Tree, int, Place]  # what a negation denies, of which entity, and where that stands
+Denied = tuple[Tree, int]  # what a negation denies, and of which entity
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,12 +35,12 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Reason:
-    """A binding of a tree's variables, its edges, and what must not hold: negated parts, with entity and place.
+    """A binding of a tree's variables, its edges, and what must not hold: negated parts, each with an entity.
 
     Those that do hold on the graph as it is are contrary.
     """
 
-    bindings: Mapping[Place, int] = field(default_factory=dict)
+    bindings: Mapping[NodeId, int] = field(default_factory=dict)
     steps: tuple[Step, ...] = ()
     absent: tuple[Denied, ...] = ()
     contrary: tuple[Denied, ...] = ()
@@ -79,7 +79,7 @@ class Sets:
         return found
 
 
-def prove(tree: Tree, entity: int, sets: Sets, place: Place = ()) -> Reason:
+def prove(tree: Tree, entity: int, sets: Sets, node: NodeId = ()) -> Reason:
     """One reason for an entity that is an answer of the tree on the graph of `sets`."""
     match tree:
         case Anchor():
@@ -89,28 +89,27 @@ def prove(tree: Tree, entity: int, sets: Sets, place: Place = ()) -> Reason:
         case Projection(relation, of):
             sources = sets.graph.tails_of(entity, relation ^ 1)
             source = int(sources[sets.holds(of, sources)][0])
-            below = (*place, 0)
+            below = (*node, 0)
             return (
                 Reason({below: source})
                 + prove(of, source, sets, below)
                 + Reason(steps=(Step(source, relation, entity),))
             )
         case Negation(of):
-            return Reason(absent=((of, entity, (*place, 0)),))
+            return Reason(absent=((of, entity),))
         case Intersection(branches):
             reason = Reason()
             for number, branch in enumerate(branches):
-                reason += prove(branch, entity, sets, (*place, number))
+                reason += prove(branch, entity, sets, (*node, number))
             return reason
         case Union(branches):
             one = np.array([entity])
             number = next(n for n, branch in enumerate(branches) if sets.holds(branch, one)[0])
-            return prove(branches[number], entity, sets, (*place, number))
+            return prove(branches[number], entity, sets, (*node, number))
 
 
-def say(reason: Reason, speller: Speller) -> Why:
-    """A reason in names."""
-    vocabulary = speller.vocabulary
+def say(reason: Reason, tree: Tree, vocabulary: Vocabulary) -> Why:
+    """A reason for an answer of the tree, in names."""
 
     def named(entity: int) -> Named:
         label = vocabulary.label(entity)
@@ -124,14 +123,14 @@ def say(reason: Reason, speller: Speller) -> Why:
         return Edge(named(ends[0]), relation(step.relation), named(ends[1]), step.rank is None, step.rank)
 
     bindings: dict[str, Named] = {}
-    for place, entity in reason.bindings.items():
-        name, value = speller.variables[place], named(entity)
+    for node, entity in reason.bindings.items():
+        name, value = variable_of(node_at(tree, node)) or "v", named(entity)
         while bindings.get(name, value) != value:  # one variable of the question may be several of the tree
             name += "'"
         bindings[name] = value
 
     def spelled(denied: tuple[Denied, ...]) -> tuple[str, ...]:
-        return tuple(dict.fromkeys(speller.spell(tree, place, entity) for tree, entity, place in denied))
+        return tuple(dict.fromkeys(spell(part, vocabulary, entity) for part, entity in denied))
 
     edges: dict[tuple[Named, Named, Named], Edge] = {}
     for said in map(edge, reason.steps):  # one edge may be walked in both directions, with a rank for each

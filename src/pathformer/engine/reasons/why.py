@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from pathformer.query.ast import Atom, Constant
-from pathformer.query.syntax.formula import text_of
+from pathformer.query.print import text_of
 
 __all__ = ["Edge", "Named", "Why"]
 

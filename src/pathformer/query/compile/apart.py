@@ -18,7 +18,7 @@ from pathformer.errors import QuerySizeError, ScopeError
 from pathformer.query.ast import Formula, Not, Or, all_of, any_of, atoms, conjuncts, map_variables, variables
 from pathformer.query.compile.dnf import DISJUNCT_LIMIT, figure
 
-__all__ = ["Apart", "as_written", "shared_variables"]
+__all__ = ["Apart", "as_written", "name_as_written", "shared_variables"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,16 +87,19 @@ class Apart:
 
     def _rename(self, group: list[Formula], shared: frozenset[str]) -> list[Formula]:
         """Give a denied part's own variables names of their own: its neighbours may have had the same quantifier."""
-        own = {name: f"{_as_written(name)}~{next(self.fresh)}" for part in group for name in variables(part) - shared}
+        own = {
+            name: f"{name_as_written(name)}~{next(self.fresh)}" for part in group for name in variables(part) - shared
+        }
         return [map_variables(part, lambda name: own.get(name, name)) for part in group]
 
 
 def as_written(formula: Formula) -> Formula:
     """A formula with the names that its variables had before any was renamed."""
-    return map_variables(formula, _as_written)
+    return map_variables(formula, name_as_written)
 
 
-def _as_written(name: str) -> str:
+def name_as_written(name: str) -> str:
+    """The name that a variable had before it was renamed."""
     return name.partition("~")[0]  # no name of a variable holds the sign
 
 

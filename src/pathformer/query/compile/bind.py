@@ -1,4 +1,4 @@
-"""Names to ids: `bind`, and back: `unbind`.
+"""Names to ids: `bind`; `print.unbind` goes back.
 
 A vocabulary looks a name up exactly, then case-folded, then by label, then by the end of an IRI, and answers an unknown
 one with the closest. A relation written by its inverse's own name (odd id) swaps subject and object, so a bound atom is
@@ -13,7 +13,7 @@ from pathformer.errors import UnknownIdError
 from pathformer.kg.vocabulary import Vocabulary
 from pathformer.query.ast import Atom, Constant, Query, Term, atoms, check_depth, map_atoms
 
-__all__ = ["bind", "own_vocabulary", "unbind"]
+__all__ = ["bind", "own_vocabulary"]
 
 
 def bind(query: Query, vocabulary: Vocabulary) -> Query:
@@ -27,21 +27,6 @@ def bind(query: Query, vocabulary: Vocabulary) -> Query:
         return Atom(relation - 1, object_, subject) if relation % 2 else Atom(relation, subject, object_)
 
     check_depth(query.formula)
-    return Query(query.answer, map_atoms(query.formula, change))
-
-
-def unbind(query: Query, vocabulary: Vocabulary) -> Query:
-    """The query with names in place of ids; names that are there already stay."""
-
-    def name(term: Term) -> Term:
-        is_id = isinstance(term, Constant) and isinstance(term.name, int)
-        return Constant(vocabulary.entity(term.name)) if is_id else term  # type: ignore[arg-type]
-
-    def change(atom: Atom) -> Atom:
-        relation = atom.relation
-        named = vocabulary.relation(relation) if isinstance(relation, int) else relation
-        return Atom(named, name(atom.subject), name(atom.object))
-
     return Query(query.answer, map_atoms(query.formula, change))
 
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 
 from pathformer.errors import CyclicQueryError, FreeVariableError
 from pathformer.query.ast import Atom, Formula, Variable
+from pathformer.query.compile.apart import name_as_written
 from pathformer.query.tree import Projection, Tree, intersect
 
 __all__ = ["Conjunction"]
@@ -53,7 +54,7 @@ class Conjunction:
             branches = list(self.hanging[variable])
             for place, atom, other in self.edges[variable]:
                 if other in sets:
-                    branches.append((place, _project(atom, other, sets[other])))
+                    branches.append((place, _project(atom, sets[other], variable)))
             if not branches:
                 raise FreeVariableError(self._free(variable, came_by[variable]))
             branches.sort(key=lambda branch: branch[0])
@@ -101,8 +102,9 @@ class Conjunction:
         )
 
 
-def _project(atom: Atom, source: str, of: Tree) -> Tree:
+def _project(atom: Atom, of: Tree, variable: str) -> Tree:
+    """The values of `variable` that an atom gives for the values of its other end."""
     relation = atom.relation
     assert isinstance(relation, int), "bind comes before to_tree"
-    forward = isinstance(atom.subject, Variable) and atom.subject.name == source
-    return Projection(relation if forward else relation ^ 1, of)
+    forward = atom.object == Variable(variable)
+    return Projection(relation if forward else relation ^ 1, of, name_as_written(variable))

@@ -17,7 +17,7 @@ from itertools import product
 from math import log10, prod
 
 from pathformer.errors import QuerySizeError
-from pathformer.query.tree import Anchor, Intersection, Negation, Projection, Tree, Union, intersect
+from pathformer.query.tree import Anchor, Intersection, Negation, Projection, Tree, Union, intersect, map_children
 
 __all__ = ["DISJUNCT_LIMIT", "disjuncts", "figure", "to_demorgan", "to_dnf"]
 
@@ -40,31 +40,17 @@ def disjuncts(tree: Tree) -> int:
 def to_demorgan(tree: Tree) -> Tree:
     """The same set without unions, as one tree: a | b becomes !(!a & !b)."""
     match tree:
-        case Anchor():
-            return tree
-        case Projection(relation, of):
-            return Projection(relation, to_demorgan(of))
         case Negation(of):
             return _negate(to_demorgan(of))
-        case Intersection(branches):
-            return intersect(tuple(map(to_demorgan, branches)))
         case Union(branches):
             return _negate(intersect(tuple(_negate(to_demorgan(branch)) for branch in branches)))
+        case _:
+            return map_children(tree, to_demorgan)
 
 
 def _push(tree: Tree) -> Tree:
     """Drop double negations, and push negations through unions."""
-    match tree:
-        case Anchor():
-            return tree
-        case Projection(relation, of):
-            return Projection(relation, _push(of))
-        case Intersection(branches):
-            return intersect(tuple(map(_push, branches)))
-        case Union(branches):
-            return Union(tuple(map(_push, branches)))
-        case Negation(of):
-            return _complement(_push(of))
+    return _complement(_push(tree.of)) if isinstance(tree, Negation) else map_children(tree, _push)
 
 
 def _complement(pushed: Tree) -> Tree:
@@ -123,8 +109,8 @@ def _lift(pushed: Tree) -> list[Tree]:
     match pushed:
         case Anchor():
             return [pushed]
-        case Projection(relation, of):
-            return [Projection(relation, disjunct) for disjunct in _lift(of)]
+        case Projection(relation, of, variable):
+            return [Projection(relation, disjunct, variable) for disjunct in _lift(of)]
         case Negation(of):
             return [intersect(tuple(map(_negate, _lift(of))))]
         case Union(branches):

@@ -22,7 +22,7 @@ from pathformer.query.tree import (
     canonical,
     children,
     intersect,
-    unite,
+    map_children,
 )
 
 __all__ = ["Part", "contradicts_itself", "positive_part"]
@@ -49,13 +49,11 @@ def _positive(tree: Tree) -> Tree:
     match tree:
         case Anchor() | Negation():
             return tree
-        case Projection(relation, of):
-            return Projection(relation, _positive(of))
-        case Union(branches):
-            return unite(tuple(map(_positive, branches)))
         case Intersection(branches):
             kept = tuple(_positive(branch) for branch in branches if not isinstance(branch, Negation))
             return intersect(kept) if kept else tree
+        case _:
+            return map_children(tree, _positive)
 
 
 def _part(tree: Tree) -> Part:

@@ -15,7 +15,17 @@ A projection of a complement, as in the path (e, (r, n, r)), is a projection: al
 
 from __future__ import annotations
 
-from pathformer.query.tree import Anchor, Intersection, Negation, Projection, Tree, Union, intersect, unite
+from pathformer.query.tree import (
+    Anchor,
+    Intersection,
+    Negation,
+    Projection,
+    Tree,
+    Union,
+    intersect,
+    map_children,
+    unite,
+)
 
 __all__ = ["positive", "unsafe_part"]
 
@@ -35,17 +45,7 @@ def positive(tree: Tree) -> Tree:
     !!a is a, !(!a & !b) is a | b and !(!a | b) is a & !b: a set that can be written without a leading `not` is, so that
     equal questions become equal trees and every safe answer stands in a positive atom. Other negations stay.
     """
-    match tree:
-        case Anchor():
-            return tree
-        case Projection(relation, of):
-            return Projection(relation, positive(of))
-        case Intersection(branches):
-            return intersect(tuple(map(positive, branches)))
-        case Union(branches):
-            return unite(tuple(map(positive, branches)))
-        case Negation(of):
-            return _complement(positive(of))
+    return _complement(positive(tree.of)) if isinstance(tree, Negation) else map_children(tree, positive)
 
 
 def _complement(tree: Tree) -> Tree:

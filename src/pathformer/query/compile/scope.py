@@ -14,7 +14,7 @@ from pathformer.kg.vocabulary import Vocabulary
 from pathformer.query.ast import And, Atom, Formula, Not, Or, Query, Variable
 from pathformer.query.compile.bind import bind, own_vocabulary
 from pathformer.query.compile.to_tree import to_tree
-from pathformer.query.syntax.formula import text_of
+from pathformer.query.print import text_of
 from pathformer.query.tree import canonical
 
 __all__ = ["same", "scoped"]

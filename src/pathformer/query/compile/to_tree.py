@@ -34,12 +34,10 @@ from pathformer.query.ast import (
     check_depth,
     variables,
 )
-from pathformer.query.compile.apart import Apart, as_written, shared_variables
-from pathformer.query.compile.bind import unbind
+from pathformer.query.compile.apart import Apart, as_written, name_as_written, shared_variables
 from pathformer.query.compile.conjunction import Conjunction
 from pathformer.query.compile.safety import positive, unsafe_part
-from pathformer.query.print import to_query
-from pathformer.query.syntax.formula import text_of
+from pathformer.query.print import text_of, to_query, unbind
 from pathformer.query.tree import Anchor, Negation, Projection, Tree, Union, depth, unite
 
 __all__ = ["TREE_DEPTH_LIMIT", "check_length", "to_tree"]
@@ -64,7 +62,7 @@ def to_tree(query: Query, vocabulary: Vocabulary | None = None) -> Tree:
     tree = positive(tree)
     if (part := unsafe_part(tree)) is not None:
         raise UnsafeQueryError(
-            f"?{answer} stands in no positive atom of {spell(to_query(part, answer=answer).formula)}: that would be "
+            f"?{answer} stands in no positive atom of {spell(to_query(part, keep_names=True).formula)}: that would be "
             f"nearly every entity of the graph. Say what ?{answer} is, too, as in r(a, ?{answer}) & !s(b, ?{answer})"
         )
     return tree
@@ -118,9 +116,9 @@ class _Compiler:
             case Atom(_, Variable(first), Variable(second)):
                 joined.connect(place, atom, first, second)
             case Atom(int(relation), Constant(int(entity)), Variable(name)):
-                joined.hang(place, name, atom, Projection(relation, Anchor(entity)))
+                joined.hang(place, name, atom, Projection(relation, Anchor(entity), name_as_written(name)))
             case Atom(int(relation), Variable(name), Constant(int(entity))):
-                joined.hang(place, name, atom, Projection(relation ^ 1, Anchor(entity)))
+                joined.hang(place, name, atom, Projection(relation ^ 1, Anchor(entity), name_as_written(name)))
             case Atom(_, Constant(), Constant()):
                 raise FreeVariableError(
                     f"{self.spell(atom)} holds no variable: it does not restrict the answer, leave it out"

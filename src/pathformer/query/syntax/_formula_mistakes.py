@@ -13,7 +13,8 @@ from typing import cast
 from lark import Lark, Token
 from lark.exceptions import UnexpectedInput
 
-from pathformer.query.syntax.formula import quoted, unquoted
+from pathformer.query.print import quoted
+from pathformer.query.syntax.formula import unquoted
 
 __all__ = ["sentence"]
 

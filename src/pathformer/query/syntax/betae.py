@@ -13,10 +13,10 @@ from typing import Any
 from pathformer.errors import QuerySizeError, QuerySyntaxError, UnknownIdError, UnsupportedQueryError
 from pathformer.kg.vocabulary import Vocabulary
 from pathformer.query.ast import DEPTH_LIMIT, Query, Request
-from pathformer.query.compile.bind import bind, unbind
+from pathformer.query.compile.bind import bind
 from pathformer.query.compile.to_tree import check_length, to_tree
 from pathformer.query.naming import Naming
-from pathformer.query.print import to_query
+from pathformer.query.print import to_query, unbind
 from pathformer.query.structures import NEGATION, UNION, instance_of_tree, tree_of_instance
 
 __all__ = ["parse", "parse_ids", "recognises", "request", "write"]

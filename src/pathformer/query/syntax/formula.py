@@ -14,17 +14,15 @@ from typing import TYPE_CHECKING, Any
 from pathformer.errors import QuerySyntaxError
 from pathformer.query.ast import And, Atom, Constant, Formula, Not, Or, Query, Request, Term, Variable, check_depth
 from pathformer.query.naming import Naming
+from pathformer.query.print import text_of
 
 if TYPE_CHECKING:
     from lark import Lark
 
-__all__ = ["GRAMMAR", "parse", "quoted", "recognises", "request", "text_of", "unquoted", "write"]
+__all__ = ["GRAMMAR", "parse", "recognises", "request", "unquoted", "write"]
 
 GRAMMAR = Path(__file__).with_name("formula.lark")
 
-_SIGN = r"[^\s(),?&|!\"':;∧∨¬∃<>{}\[\]\\`]"  # the grammar's BARE, which a test compares
-_BARE = re.compile(rf"{_SIGN}(?:{_SIGN}|[:']+(?={_SIGN}))*")
-_WORDS = frozenset({"and", "AND", "or", "OR", "not", "NOT"})
 _ESCAPE = re.compile(r"\\(?:u([0-9A-Fa-f]{4})|U([0-9A-Fa-f]{8})|(.))")
 _LETTERS = {"n": "\n", "r": "\r", "t": "\t"}
 
@@ -60,53 +58,11 @@ def write(query: Query, naming: Naming | None = None) -> str:
     return f"?{query.answer.name} : {text_of(query.formula)}"
 
 
-def text_of(part: Formula | Term) -> str:
-    """One formula, atom or term as it is written."""
-    match part:
-        case Variable(name):
-            return f"?{name}"
-        case Constant(name):
-            return _name(name)
-        case Atom(relation, subject, object_):
-            return f"{_name(relation)}({text_of(subject)}, {text_of(object_)})"
-        case Not(inner):
-            return f"!{_operand(inner, (And, Or))}"
-        case And(parts):
-            return " & ".join(_operand(inner, (And, Or)) for inner in parts)
-        case Or(parts):
-            return " | ".join(_operand(inner, Or) for inner in parts)
-
-
 def _check_quantifiers(text: str, answer: str) -> None:
     """`∃v.` changes nothing, since every variable but the answer is existential; the answer cannot be."""
     for token in _parser().lex(text):
         if token.type == "_QUANTIFIER" and answer in re.findall(r"\w+", token):
             raise QuerySyntaxError(f"the answer ?{answer} is what is asked for: it has no ∃", text, token.start_pos)
-
-
-def _operand(part: Formula, wrapped: Any) -> str:
-    return f"({text_of(part)})" if isinstance(part, wrapped) else text_of(part)
-
-
-def _name(name: str | int) -> str:
-    if isinstance(name, int):
-        return str(name)
-    if _BARE.fullmatch(name) and name not in _WORDS and name.isprintable():
-        return name
-    return quoted(name)
-
-
-def quoted(name: str) -> str:
-    """A name between quotes."""
-    return '"' + "".join(map(_escape, name)) + '"'
-
-
-def _escape(sign: str) -> str:
-    if sign in '"\\':
-        return "\\" + sign
-    if sign.isprintable():
-        return sign
-    return f"\\u{ord(sign):04X}" if ord(sign) < 0x10000 else f"\\U{ord(sign):08X}"
 
 
 def unquoted(token: str) -> str:
