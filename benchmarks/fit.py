@@ -24,7 +24,7 @@ from rich.console import Console
 
 from pathformer.engine.engine import Engine
 from pathformer.evaluation.evaluate import ModelRanker, evaluate
-from pathformer.fitting.heldout import Questions, draw_questions, hold_out
+from pathformer.fitting.heldout import draw_questions, hold_out
 from pathformer.fitting.judge import all_but, find_predictions, fit_calibration, judge_calibration
 from pathformer.fitting.lesson import Lesson, new_model, train_in
 from pathformer.fitting.settings import Scale, scale_for
@@ -33,6 +33,8 @@ from pathformer.kg.datasets._registry import load
 from pathformer.kg.knowledge import KnowledgeGraph
 from pathformer.links.evidence.counts import Frequency
 from pathformer.models._base import Model, build
+from pathformer.querysets.queries import Queries
+from pathformer.querysets.query_sets import QuerySets
 from pathformer.training.data import TrainingSet
 from pathformer.training.display import Display
 from pathformer.training.settings import StepConfig, Training
@@ -42,12 +44,11 @@ CPU = torch.device("cpu")
 WARM, TIMED = 3, 12  # steps
 
 
-def steps_for(model: Model, training: Training, questions: Questions, seconds: float) -> int:
+def steps_for(model: Model, training: Training, questions: QuerySets[Queries], seconds: float) -> int:
     """How many steps make up so many seconds of processor time; the model is trained a little by it."""
-    data = TrainingSet.of(list(questions.train.values()), model.entity_count)
-    turns = Turns(
-        model, data, training.composition(tuple(questions.train)), training.update, training.update_per_structure
-    )
+    data = TrainingSet.of(list(questions["train"].values()), model.entity_count)
+    composition = training.composition(tuple(questions["train"]))
+    turns = Turns(model, data, composition, training.update, training.update_per_structure)
     for _ in range(WARM):
         turns.run()
     start = time.process_time()
@@ -56,7 +57,7 @@ def steps_for(model: Model, training: Training, questions: Questions, seconds: f
     return max(1, round(seconds * TIMED / (time.process_time() - start)))
 
 
-def counted(scale: Scale, method: str, kg: KnowledgeGraph, questions: Questions, seconds: float) -> Scale:
+def counted(scale: Scale, method: str, kg: KnowledgeGraph, questions: QuerySets[Queries], seconds: float) -> Scale:
     """The settings with so many steps as make up the seconds, those of a link predictor that comes first included."""
     first = 0.0 if scale.links is None else scale.links.share * seconds
     training = replace(scale.training, minutes=None, validations=4)
@@ -69,7 +70,7 @@ def counted(scale: Scale, method: str, kg: KnowledgeGraph, questions: Questions,
     return replace(scale, links=replace(scale.links, training=replace(before, steps=steps)))
 
 
-def trained(model: Model, kg: KnowledgeGraph, questions: Questions, scale: Scale, seconds: float) -> Scale:
+def trained(model: Model, kg: KnowledgeGraph, questions: QuerySets[Queries], scale: Scale, seconds: float) -> Scale:
     """Train `model` for so long. Returns the settings, with the steps."""
     chosen = counted(scale, model.name, kg, questions, seconds)
     with tempfile.TemporaryDirectory() as folder:
@@ -82,9 +83,11 @@ def new(method: str, settings: Mapping[str, Any], kg: KnowledgeGraph) -> Model:
     return build(method, settings, entities=names.entity_count, relations=names.relation_count)
 
 
-def links_of(questions: Questions) -> Questions:
+def links_of(questions: QuerySets[Queries]) -> QuerySets[Queries]:
     """Single links alone."""
-    return Questions({"1p": questions.train["1p"]}, {"1p": questions.valid["1p"]}, {}, {})
+    return QuerySets(
+        splits={"train": {"1p": questions["train"]["1p"]}, "valid": {"1p": questions["valid"]["1p"]}, "test": {}}
+    )
 
 
 def complex_scale(scale: Scale) -> Scale:
@@ -108,19 +111,19 @@ def measured(name: str, seconds: float, asked: int, data: Path | None) -> dict[s
     rival = new("complex", other.model, kg)
     rival_steps = trained(rival, kg, links_of(questions), other, seconds).training.steps
     reports = {
-        "fit": evaluate(ModelRanker(model), questions.test),
-        "counting": evaluate(Frequency(kg.graph("train")), questions.test),
-        "complex": evaluate(Chain(rival), questions.test),
+        "fit": evaluate(ModelRanker(model), questions["test"]),
+        "counting": evaluate(Frequency(kg.graph("train")), questions["test"]),
+        "complex": evaluate(Chain(rival), questions["test"]),
     }
     engine = Engine(kg, model, build_index("exact", model.entities.weight.detach(), model.space))
     calibration = fit_calibration(
         *(
             find_predictions(part, all_but(kg, "valid"), engine.encoder, engine.index)
-            for part in (questions.valid, questions.everyday["valid"])
+            for part in (questions["valid"], questions["everyday valid"])
         )
     )
     judged = judge_calibration(
-        calibration, find_predictions(questions.test, kg.graph("valid"), engine.encoder, engine.index)
+        calibration, find_predictions(questions["test"], kg.graph("valid"), engine.encoder, engine.index)
     )
     return {
         "graph": name,

@@ -153,7 +153,7 @@ def cut(material: Material, count: int) -> Material:
     """The same with so many test queries of a structure."""
     sets = material.sets
     test = {name: queries.spread(count) for name, queries in sets["test"].items()}
-    return Material(material.kg, type(sets)({**sets.splits, "test": test}, sets.origin))
+    return Material(material.kg, sets.with_split("test", test))
 
 
 def counting(material: Material) -> dict[str, Any]:

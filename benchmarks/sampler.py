@@ -27,7 +27,8 @@ from _twin import Twin
 from pathformer.kg.datasets._registry import load
 from pathformer.kg.graph import Graph
 from pathformer.query.structures import STRUCTURES
-from pathformer.querysets.benchmark import graph_pair, sample_benchmark
+from pathformer.querysets.protocol import sample_benchmark
+from pathformer.querysets.query_sets import graph_pair
 from pathformer.querysets.sampler import Rules, draw_rows, sample
 from pathformer.symbolic.answer import answer_rows
 from pathformer.symbolic.graph_pair import GraphPair

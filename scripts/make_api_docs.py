@@ -20,7 +20,8 @@ SECTIONS = (
     ("pathformer.query.compile.to_tree", ("to_tree",)),
     ("pathformer.query.explain", ("explain",)),
     ("pathformer.symbolic.answer", ("answer",)),
-    ("pathformer.querysets.benchmark", ("sample_benchmark", "read_folder")),
+    ("pathformer.querysets.protocol", ("sample_benchmark",)),
+    ("pathformer.querysets.query_sets", ("read_folder", "read_query_sets")),
     ("pathformer.querysets.verify", ("verify",)),
 )
 HEAD = """# The API

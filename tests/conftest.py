@@ -18,7 +18,8 @@ import pytest
 
 if TYPE_CHECKING:
     from pathformer import Engine, KnowledgeGraph
-    from pathformer.querysets.benchmark import Benchmark
+    from pathformer.querysets.queries import Queries
+    from pathformer.querysets.query_sets import QuerySets
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -160,10 +161,9 @@ def small_graph(small_graph_triples: dict[str, list[tuple[str, str, str]]]) -> K
 
 
 @pytest.fixture(scope="session")
-def small_benchmark(small_graph: KnowledgeGraph) -> Benchmark:
+def small_benchmark(small_graph: KnowledgeGraph) -> QuerySets[Queries]:
     """Queries drawn from the random graph."""
-    from pathformer.querysets.benchmark import sample_benchmark
-    from pathformer.querysets.protocol import Protocol
+    from pathformer.querysets.protocol import Protocol, sample_benchmark
 
     return sample_benchmark(small_graph, Protocol(evaluated=30, train=80, limit=25))
 

@@ -15,8 +15,8 @@ from pathformer.kg.ragged import Ragged
 from pathformer.models._base import Model, build
 from pathformer.query.structures import STRUCTURES, structure
 from pathformer.query.tree import Anchor, Intersection, Negation, Projection, Tree, Union
-from pathformer.querysets.benchmark import graph_pair
 from pathformer.querysets.queries import Queries
+from pathformer.querysets.query_sets import graph_pair
 from pathformer.querysets.sampler import sample
 
 Triples = list[tuple[str, str, str]]

@@ -122,7 +122,7 @@ def test_force_replaces_what_was_drawn_in_either_layout(graph: Path, tmp_path: P
 
 def test_a_layout_that_is_not_written_is_refused_before_anything_is_drawn(tmp_path: Path) -> None:
     assert refused("sample", tmp_path / "no graph", "--out", tmp_path / "q", "--layout", "q2b") == (
-        "the 'q2b' layout can be read but not written"
+        "the 'q2b' layout can be read but not written: leave --layout out"
     )
 
 

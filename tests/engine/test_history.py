@@ -12,7 +12,6 @@ import pathformer
 from pathformer.engine.engine import Engine
 from pathformer.engine.history import FirstFit, first_facts, last_update, learned, trained_of
 from pathformer.fitting.fit import fit
-from pathformer.fitting.heldout import Questions
 from pathformer.fitting.notes import notes_on
 from pathformer.fitting.release import released
 from pathformer.fitting.report import FitReport
@@ -20,6 +19,7 @@ from pathformer.fitting.settings import scale_for
 from pathformer.fitting.update import update_engine
 from pathformer.kg.knowledge import KnowledgeGraph
 from pathformer.query.structures import EFOL_TRAINED
+from pathformer.querysets.query_sets import QuerySets
 
 STARS = [(f"s{i % 5}", "r", f"t{i % 7}") for i in range(35)]
 PASSED = {"triples": 5, "steps": 300, "seconds": 16.0, "date": "2026-11-16"}
@@ -119,6 +119,13 @@ def test_what_could_not_be_trained_stays_told(folder: Path, tmp_path: Path, monk
 def test_one_shape_is_not_several(folder: Path, lacking: list[str], words: str) -> None:
     engine = pathformer.load(folder)
     report = FitReport.from_json(engine.files["report.json"].decode())
-    notes = notes_on(engine.kg, Questions({}, {}, {}, {}), report, fitted=True, grown=False, lacking=lacking)
+    notes = notes_on(
+        engine.kg,
+        QuerySets(splits={"train": {}, "valid": {}, "test": {}}),
+        report,
+        fitted=True,
+        grown=False,
+        lacking=lacking,
+    )
     told = [note for note in notes if "no questions of the" in note]
     assert told == ([f"The graph holds no questions of the {words} learn from."] if words else [])

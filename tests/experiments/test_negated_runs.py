@@ -13,8 +13,8 @@ from pathformer.experiments.run import gather, train_run
 from pathformer.experiments.settings import read_run
 from pathformer.kg.datasets._registry import load
 from pathformer.query.structures import EFOL_TRAINED
-from pathformer.querysets.benchmark import graph_pair
 from pathformer.querysets.queries import Queries
+from pathformer.querysets.query_sets import graph_pair
 from pathformer.querysets.sampler import Rules, sample
 from pathformer.training import checkpoint
 from pathformer.training.data import TrainingSet

@@ -14,7 +14,7 @@ from pathformer.experiments.run import train_run
 from pathformer.experiments.settings import read_run
 from pathformer.kg.datasets._registry import load
 from pathformer.links.evidence.counts import Frequency
-from pathformer.querysets.sources import query_sets
+from pathformer.querysets.sources import collect_queries
 from pathformer.training.display import Display
 
 
@@ -26,7 +26,9 @@ def test_a_small_model_beats_frequency_on_every_structure_of_umls(data_dir: Path
     outcome = train_run(run, tmp_path, data=data_dir, device="cpu", display=Display(Console(file=io.StringIO())))
     spent = time.monotonic() - start
     kg = load("umls", data_dir)
-    asked = query_sets(kg, "drawn", trained=(), evaluated=run.evaluated_structures, data=data_dir, splits=("test",))
+    asked = collect_queries(
+        kg, "drawn", trained=(), evaluated=run.evaluated_structures, data=data_dir, splits=("test",)
+    )
     counts = evaluate(Frequency(kg.graph("train")), asked["test"])
     learnt = outcome.reports["last"]
     assert learnt.scores["1p"].mrr >= 0.60

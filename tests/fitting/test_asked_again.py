@@ -11,8 +11,8 @@ from pathformer.kg.grow import grow
 from pathformer.kg.knowledge import KnowledgeGraph
 from pathformer.models._base import build
 from pathformer.query.structures import STRUCTURES
-from pathformer.querysets.benchmark import graph_pair
 from pathformer.querysets.queries import Queries
+from pathformer.querysets.query_sets import graph_pair
 from pathformer.symbolic.answer import answer, answer_rows
 
 TRAIN = [("a", "r", "x"), ("b", "s", "y"), ("a", "r", "y"), ("b", "s", "w")]

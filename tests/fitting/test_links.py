@@ -11,12 +11,14 @@ import torch
 from rich.console import Console
 
 from pathformer.evaluation.evaluate import ModelRanker
-from pathformer.fitting.heldout import Questions, draw_again, draw_questions, hold_out, to_learn
+from pathformer.fitting.heldout import draw_again, draw_questions, hold_out, to_learn
 from pathformer.fitting.lesson import Lesson, new_model, start_from_links, train_in
 from pathformer.fitting.settings import Scale, scale_for
 from pathformer.kg.knowledge import KnowledgeGraph
 from pathformer.models._base import build
-from pathformer.querysets.removed import with_removed
+from pathformer.querysets.queries import Queries
+from pathformer.querysets.query_sets import QuerySets
+from pathformer.querysets.removed_answers import with_removed
 from pathformer.symbolic.graph_pair import GraphPair
 from pathformer.training import checkpoint
 from pathformer.training.display import Display
@@ -39,12 +41,12 @@ def scale() -> Scale:
 
 
 @pytest.fixture(scope="module")
-def questions(graph: KnowledgeGraph, scale: Scale) -> Questions:
+def questions(graph: KnowledgeGraph, scale: Scale) -> QuerySets[Queries]:
     return draw_questions(graph, scale)
 
 
 def test_the_model_answers_links_as_the_predictor_does(
-    graph: KnowledgeGraph, scale: Scale, questions: Questions, tmp_path: Path
+    graph: KnowledgeGraph, scale: Scale, questions: QuerySets[Queries], tmp_path: Path
 ) -> None:
     model = new_model(graph, scale, CPU)
     assert scale.links is not None
@@ -54,7 +56,7 @@ def test_the_model_answers_links_as_the_predictor_does(
     names = graph.vocabulary
     source = build("complex", scale.links.model, entities=names.entity_count, relations=names.relation_count)
     source.load_state_dict(saved.part("model"))
-    links = questions.test["1p"]
+    links = questions["test"]["1p"]
     ours, theirs = (
         one.space.distance_to_all(ModelRanker(one).points(links)[0], one.entities.weight).detach().numpy()
         for one in (model.eval(), source.eval())
@@ -64,7 +66,7 @@ def test_the_model_answers_links_as_the_predictor_does(
 
 
 def test_training_starts_with_the_links_and_is_interrupted_within_them(
-    graph: KnowledgeGraph, scale: Scale, questions: Questions, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    graph: KnowledgeGraph, scale: Scale, questions: QuerySets[Queries], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     lesson, quiet = Lesson(graph, questions, scale), Display(Console(quiet=True))
     result = train_in(tmp_path, new_model(graph, scale, CPU), lesson, quiet)
@@ -78,11 +80,11 @@ def test_training_starts_with_the_links_and_is_interrupted_within_them(
 
 
 def test_negations_bring_what_they_take_away_where_it_counts(
-    graph: KnowledgeGraph, scale: Scale, questions: Questions
+    graph: KnowledgeGraph, scale: Scale, questions: QuerySets[Queries]
 ) -> None:
-    again = draw_again(graph, questions.train, scale, seed=0, number=1)
-    for learned in (to_learn(graph, questions.train.values(), scale), again):
-        assert [part.structure.name for part in learned] == list(questions.train)
+    again = draw_again(graph, questions["train"], scale, seed=0, number=1)
+    for learned in (to_learn(graph, questions["train"].values(), scale), again):
+        assert [part.structure.name for part in learned] == list(questions["train"])
         for part in learned:
             if not part.structure.negated:
                 assert part.removed is None
@@ -94,7 +96,7 @@ def test_negations_bring_what_they_take_away_where_it_counts(
             assert part.removed.ptr.tolist() == expected.ptr.tolist()
     assert sum(part.removed is not None and len(part.removed.values) > 0 for part in again) > 1
     plain = scale_for(entities=50, triples=460, minutes=1.0, hops=False)
-    assert all(part.removed is None for part in to_learn(graph, questions.train.values(), plain))
+    assert all(part.removed is None for part in to_learn(graph, questions["train"].values(), plain))
 
 
 def test_the_time_for_training_is_shared() -> None:

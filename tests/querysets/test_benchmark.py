@@ -15,12 +15,15 @@ from pathformer import plugins
 from pathformer.errors import BenchmarkError, InputError, UnsafePickleError
 from pathformer.kg.knowledge import KnowledgeGraph
 from pathformer.query.structures import EFOL_TRAINED, STRUCTURES, structure
-from pathformer.querysets.benchmark import LAYOUTS, Benchmark, graph_pair, read_folder, sample_benchmark
-from pathformer.querysets.protocol import Protocol, protocol_for
+from pathformer.querysets.protocol import Protocol, protocol_for, sample_benchmark
+from pathformer.querysets.queries import Queries
+from pathformer.querysets.query_sets import LAYOUTS, QuerySets, graph_pair, read_folder, read_query_sets
 from pathformer.symbolic.answer import answer
 
+Sets = QuerySets[Queries]
 
-def assert_same(one: Benchmark, other: Benchmark, in_order: bool = True) -> None:
+
+def assert_same(one: Sets, other: Sets, in_order: bool = True) -> None:
     assert {s: set(q) for s, q in one.splits.items()} == {s: set(q) for s, q in other.splits.items()}
     for split, queries_of in one.splits.items():
         for name, mine in queries_of.items():
@@ -45,7 +48,7 @@ def test_the_layouts_are_these() -> None:
         assert layout.SIGN
 
 
-def test_a_drawn_benchmark_is_complete(small_benchmark: Benchmark) -> None:
+def test_a_drawn_benchmark_is_complete(small_benchmark: Sets) -> None:
     assert {split: tuple(queries) for split, queries in small_benchmark.splits.items()} == {
         "train": EFOL_TRAINED,
         "valid": tuple(STRUCTURES),
@@ -64,7 +67,7 @@ def test_counts_follow_the_graph(small_graph: KnowledgeGraph) -> None:
     assert protocol.count("test", STRUCTURES["inp"], 70) == 70
 
 
-def test_valid_and_test_stand_on_the_right_graphs(small_graph: KnowledgeGraph, small_benchmark: Benchmark) -> None:
+def test_valid_and_test_stand_on_the_right_graphs(small_graph: KnowledgeGraph, small_benchmark: Sets) -> None:
     for split, smaller in (("valid", "train"), ("test", "valid")):
         queries = small_benchmark[split]["pi"]
         tree = queries.structure.tree(queries.ids[0].tolist())
@@ -74,15 +77,13 @@ def test_valid_and_test_stand_on_the_right_graphs(small_graph: KnowledgeGraph, s
 
 
 @pytest.mark.parametrize("layout", ["columns", "betae"])
-def test_saved_and_read_back(
-    layout: str, small_graph: KnowledgeGraph, small_benchmark: Benchmark, tmp_path: Path
-) -> None:
+def test_saved_and_read_back(layout: str, small_graph: KnowledgeGraph, small_benchmark: Sets, tmp_path: Path) -> None:
     small_benchmark.save(tmp_path / "queries", layout)
     assert read_folder(tmp_path / "queries").layout == layout
-    assert_same(small_benchmark, Benchmark.read(tmp_path / "queries", small_graph), in_order=layout == "columns")
+    assert_same(small_benchmark, read_query_sets(tmp_path / "queries", small_graph), in_order=layout == "columns")
 
 
-def test_a_betae_export_is_what_other_code_expects(small_benchmark: Benchmark, tmp_path: Path) -> None:
+def test_a_betae_export_is_what_other_code_expects(small_benchmark: Sets, tmp_path: Path) -> None:
     small_benchmark.save(tmp_path / "queries", "betae")
     with (tmp_path / "queries" / "test-queries.pkl").open("rb") as file:
         queries: dict[Any, set[Any]] = pickle.load(file)
@@ -107,14 +108,14 @@ def test_a_betae_export_is_what_other_code_expects(small_benchmark: Benchmark, t
     ]
 
 
-def test_a_betae_export_stands_alone(small_graph: KnowledgeGraph, small_benchmark: Benchmark, tmp_path: Path) -> None:
+def test_a_betae_export_stands_alone(small_graph: KnowledgeGraph, small_benchmark: Sets, tmp_path: Path) -> None:
     folder = small_benchmark.save(tmp_path / "queries", "betae", kg=small_graph)
     again = KnowledgeGraph.read(folder)
     assert again.vocabulary.entity(7) == small_graph.vocabulary.entity(7)
     assert again.vocabulary.relation(3) == small_graph.vocabulary.relation(3)
     for split, triples in small_graph.splits.items():
         assert {tuple(t) for t in again.splits[split].tolist()} == {tuple(t) for t in triples.tolist()}
-    assert_same(small_benchmark, Benchmark.read(folder, again), in_order=False)
+    assert_same(small_benchmark, read_query_sets(folder, again), in_order=False)
     assert (folder / "stats.txt").read_text() == "numentity: 50\nnumrelations: 8"
     assert (folder / "test.txt").read_text().count("\n") == 2 * len(small_graph.splits["test"])
 
@@ -123,16 +124,16 @@ def test_a_shape_of_the_users_own_is_saved_by_its_shape(small_graph: KnowledgeGr
     kind = structure("((e,(r,r)),(e,(r,)),(e,(r,n)))")
     drawn = sample_benchmark(small_graph, Protocol(evaluated=5), splits=["test"], structures={"test": (kind,)})
     drawn.save(tmp_path / "queries")
-    assert_same(drawn, Benchmark.read(tmp_path / "queries", small_graph))
+    assert_same(drawn, read_query_sets(tmp_path / "queries", small_graph))
 
 
 def test_missing_answers_are_found_by_traversal(
-    small_graph: KnowledgeGraph, small_benchmark: Benchmark, tmp_path: Path
+    small_graph: KnowledgeGraph, small_benchmark: Sets, tmp_path: Path
 ) -> None:
     small_benchmark.save(tmp_path / "queries", "betae")
     for name in ("train-answers", "valid-hard-answers", "test-easy-answers"):
         (tmp_path / "queries" / f"{name}.pkl").unlink()
-    assert_same(small_benchmark, Benchmark.read(tmp_path / "queries", small_graph), in_order=False)
+    assert_same(small_benchmark, read_query_sets(tmp_path / "queries", small_graph), in_order=False)
 
 
 def test_de_morgan_forms_are_left_out_with_a_notice(tmp_path: Path) -> None:
@@ -140,7 +141,7 @@ def test_de_morgan_forms_are_left_out_with_a_notice(tmp_path: Path) -> None:
     queries = {shape: {(((0, (0, -2)), (1, (0, -2))), (-2,))}, ("e", ("r",)): {(0, (0,))}}
     (tmp_path / "test-queries.pkl").write_bytes(pickle.dumps(queries))
     folder = read_folder(tmp_path)
-    assert [q.structure.name for q in folder.splits["test"]] == ["1p"]
+    assert list(folder["test"]) == ["1p"]
     assert folder.notices == ["test-queries.pkl: 1 De Morgan forms of 2u left out"]
 
 
@@ -150,14 +151,14 @@ def test_the_query2box_layout(small_graph: KnowledgeGraph, tmp_path: Path) -> No
     (tmp_path / "test_ans_2c_hard.pkl").write_bytes(pickle.dumps({((3, (0, 2)),): {2}}))
     (tmp_path / "test_triples_ic.pkl").write_bytes(pickle.dumps([((1, (0,)), (2, (3,)), 5, 0, "inter-chain")]))
     folder = read_folder(tmp_path)
-    chain, fork = folder.splits["test"]
+    chain, fork = folder["test"].values()
     assert (chain.structure.name, chain.ids.tolist()) == ("2p", [[3, 0, 2]])
     assert chain.hard is not None
     assert chain.everything is not None
     assert (chain.hard[0].tolist(), chain.everything[0].tolist()) == ([2], [2, 4, 9])
     assert (fork.structure.name, fork.ids.tolist(), fork.hard) == ("ip", [[1, 0, 2, 3, 5]], None)
     with pytest.raises(BenchmarkError, match="'q2b' layout can be read but not written"):
-        Benchmark("g", "f", {}).save(tmp_path / "out", "q2b")
+        QuerySets(splits={}, graph="g", fingerprint="f").save(tmp_path / "out", "q2b")
 
 
 class Hostile:
@@ -190,9 +191,9 @@ def test_bad_folders_are_one_sentence_each(small_graph: KnowledgeGraph, tmp_path
     with pytest.raises(BenchmarkError, match=r"\(0, \(0, 0\)\) is not an instance of \(e,\(r,\)\)"):
         read_folder(folder_with({("e", ("r",)): {(0, (0, 0))}}))
     with pytest.raises(BenchmarkError, match=r"has entity 5000, but the graph has 50 \(entity ids 0 to 49\)"):
-        Benchmark.read(folder_with({("e", ("r",)): {(5000, (0,))}}), small_graph)
+        read_query_sets(folder_with({("e", ("r",)): {(5000, (0,))}}), small_graph)
     with pytest.raises(BenchmarkError, match=r"has relation 8, but the graph has 8 \(relation ids 0 to 7\)"):
-        Benchmark.read(folder_with({("e", ("r",)): {(5, (8,))}}), small_graph)
+        read_query_sets(folder_with({("e", ("r",)): {(5, (8,))}}), small_graph)
 
 
 P1 = ("e", ("r",))
@@ -250,7 +251,7 @@ def test_what_are_no_ids_in_a_query2box_folder(query: Any, answers: Any, problem
     ],
 )
 def test_a_page_of_contents_that_others_have_changed(
-    changed: dict[str, Any], problem: str, small_benchmark: Benchmark, tmp_path: Path
+    changed: dict[str, Any], problem: str, small_benchmark: Sets, tmp_path: Path
 ) -> None:
     page = small_benchmark.save(tmp_path / "queries") / "benchmark.json"
     page.write_text(json.dumps(json.loads(page.read_text()) | changed))
@@ -260,7 +261,7 @@ def test_a_page_of_contents_that_others_have_changed(
 
 
 def test_tables_that_do_not_fit_their_queries(
-    small_graph: KnowledgeGraph, small_benchmark: Benchmark, tmp_path: Path
+    small_graph: KnowledgeGraph, small_benchmark: Sets, tmp_path: Path
 ) -> None:
     folder = small_benchmark.save(tmp_path / "queries")
     file = folder / "test-2in.npz"
@@ -281,12 +282,12 @@ def test_tables_that_do_not_fit_their_queries(
     for changed, problem in cases:
         np.savez(file, **(arrays | changed))
         with pytest.raises(BenchmarkError, match=problem):
-            Benchmark.read(folder, small_graph)
+            read_query_sets(folder, small_graph)
 
 
 @pytest.mark.parametrize(("place", "value"), [(6, 255), (10, 97)])  # a version of zip, a way of packing
 def test_a_table_packed_in_a_way_that_python_cannot_read(
-    place: int, value: int, small_benchmark: Benchmark, tmp_path: Path
+    place: int, value: int, small_benchmark: Sets, tmp_path: Path
 ) -> None:
     file = small_benchmark.save(tmp_path / "queries") / "test-2in.npz"
     whole = bytearray(file.read_bytes())
@@ -296,7 +297,7 @@ def test_a_table_packed_in_a_way_that_python_cannot_read(
         read_folder(tmp_path / "queries")
 
 
-def test_a_shape_that_is_none_is_told_in_one_line(small_benchmark: Benchmark, tmp_path: Path) -> None:
+def test_a_shape_that_is_none_is_told_in_one_line(small_benchmark: Sets, tmp_path: Path) -> None:
     page = small_benchmark.save(tmp_path / "queries") / "benchmark.json"
     page.write_text(page.read_text().replace("(e,(r,))", "(e,(z,))"))
     with pytest.raises(BenchmarkError, match=r"^[^\n]*\(a shape is made of tuples and the letters [^\n]*\)$"):
@@ -304,15 +305,15 @@ def test_a_shape_that_is_none_is_told_in_one_line(small_benchmark: Benchmark, tm
 
 
 def test_queries_of_another_graph_are_refused(
-    small_graph: KnowledgeGraph, small_benchmark: Benchmark, tmp_path: Path
+    small_graph: KnowledgeGraph, small_benchmark: Sets, tmp_path: Path
 ) -> None:
     small_benchmark.save(tmp_path / "queries")
     other = KnowledgeGraph.from_triples([("a", "r", "b")], name="other")
     with pytest.raises(BenchmarkError, match=f"{small_graph.fingerprint()}, but 'other' has {other.fingerprint()}"):
-        Benchmark.read(tmp_path / "queries", other)
+        read_query_sets(tmp_path / "queries", other)
 
 
-def test_a_damaged_folder_is_refused(small_graph: KnowledgeGraph, small_benchmark: Benchmark, tmp_path: Path) -> None:
+def test_a_damaged_folder_is_refused(small_graph: KnowledgeGraph, small_benchmark: Sets, tmp_path: Path) -> None:
     folder = small_benchmark.save(tmp_path / "queries")
     (folder / "test-2in.npz").write_bytes((folder / "test-2in.npz").read_bytes()[:100])
     with pytest.raises(BenchmarkError, match=r"test-2in\.npz: cannot be read as a table of queries"):
@@ -326,7 +327,7 @@ def test_a_damaged_folder_is_refused(small_graph: KnowledgeGraph, small_benchmar
         read_folder(folder)
 
 
-def test_an_existing_folder_is_kept_unless_forced(small_benchmark: Benchmark, tmp_path: Path) -> None:
+def test_an_existing_folder_is_kept_unless_forced(small_benchmark: Sets, tmp_path: Path) -> None:
     folder = small_benchmark.save(tmp_path / "queries")
     with pytest.raises(InputError, match="exists already: choose another place, or replace it with --force"):
         small_benchmark.save(folder)
@@ -341,11 +342,9 @@ def test_an_existing_folder_is_kept_unless_forced(small_benchmark: Benchmark, tm
     assert (tmp_path / "mine" / "diary.txt").exists()
 
 
-def test_an_export_is_replaced_and_a_download_of_the_same_layout_never(
-    small_benchmark: Benchmark, tmp_path: Path
-) -> None:
+def test_an_export_is_replaced_and_a_download_of_the_same_layout_never(small_benchmark: Sets, tmp_path: Path) -> None:
     folder = small_benchmark.save(tmp_path / "queries", "betae")
-    some = Benchmark("g", "f", {"test": small_benchmark["test"]})
+    some = QuerySets(splits={"test": small_benchmark["test"]}, graph="g", fingerprint="f")
     some.save(folder, "betae", force=True)  # other splits than before
     assert not (folder / "train-queries.pkl").exists()
     small_benchmark.save(folder, "betae", force=True)

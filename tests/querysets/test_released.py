@@ -10,7 +10,8 @@ import pytest
 from pathformer.experiments.tables.paper import MEAN_ANSWERS, QUERY_COUNTS
 from pathformer.kg.datasets._registry import load
 from pathformer.query.structures import EPFO, STRUCTURES
-from pathformer.querysets.benchmark import read_folder, sample_benchmark
+from pathformer.querysets.protocol import sample_benchmark
+from pathformer.querysets.query_sets import read_folder
 from pathformer.querysets.verify import verify
 
 pytestmark = pytest.mark.data

@@ -8,7 +8,7 @@ import pytest
 from pathformer.kg.graph import Graph
 from pathformer.query.compile.parts import positive_part
 from pathformer.query.structures import NEGATION_STRUCTURES, STRUCTURES
-from pathformer.querysets.removed import contested, with_removed
+from pathformer.querysets.removed_answers import sample_by_removed_answers, with_removed
 from pathformer.querysets.sampler import sample
 from pathformer.symbolic.answer import answer
 from pathformer.symbolic.graph_pair import GraphPair
@@ -55,18 +55,18 @@ def test_it_goes_where_its_query_goes(graph: Graph) -> None:
 def test_contested_queries_are_drawn_by_what_they_take_away(graph: Graph) -> None:
     pair, shape = GraphPair.of(graph), STRUCTURES["pin"]
     walked = with_removed(sample(shape, pair, 4 * 60, seed=1), pair)
-    chosen = contested(shape, pair, 60, 5, seed=1)
+    chosen = sample_by_removed_answers(shape, pair, 60, 5, seed=1)
     assert chosen.removed is not None
     assert walked.removed is not None
     assert len(chosen) == len(np.unique(chosen.ids, axis=0)) == 60
     assert {tuple(row) for row in chosen.ids.tolist()} <= {tuple(row) for row in walked.ids.tolist()}
     few, many = (np.minimum(part.counts, 5).mean() for part in (walked.removed, chosen.removed))
     assert many > 1.1 * few
-    again = contested(shape, pair, 60, 5, seed=1)
+    again = sample_by_removed_answers(shape, pair, 60, 5, seed=1)
     assert np.array_equal(chosen.ids, again.ids)
-    assert not np.array_equal(chosen.ids, contested(shape, pair, 60, 5, seed=2).ids)
+    assert not np.array_equal(chosen.ids, sample_by_removed_answers(shape, pair, 60, 5, seed=2).ids)
 
 
 def test_a_small_graph_gives_as_many_as_it_has(graph: Graph) -> None:
     few = Graph.from_triples(np.array([[0, 0, 1], [0, 0, 2], [3, 0, 1], [3, 0, 4]]), 30, 4)
-    assert 0 < len(contested(STRUCTURES["2in"], GraphPair.of(few), 50, 5)) < 50
+    assert 0 < len(sample_by_removed_answers(STRUCTURES["2in"], GraphPair.of(few), 50, 5)) < 50

@@ -10,7 +10,7 @@ import pytest
 from pathformer.kg.graph import Graph
 from pathformer.query.structures import STRUCTURES, structure
 from pathformer.querysets.queries import Queries
-from pathformer.querysets.sampler import Rules, draw_rows, links, sample
+from pathformer.querysets.sampler import Rules, draw_rows, list_links, sample
 from pathformer.symbolic.answer import answer
 from pathformer.symbolic.graph_pair import GraphPair
 
@@ -133,9 +133,9 @@ def test_attempts_can_be_bounded() -> None:
 
 def test_one_hop_queries_are_listed_whole() -> None:
     expected = {(int(h), int(r)) for h, r, t in _directed(LARGE) if not SMALL.has(h, r, t)}
-    assert {tuple(row) for row in links(PAIR).tolist()} == expected
+    assert {tuple(row) for row in list_links(PAIR).tolist()} == expected
     every = {(int(h), int(r)) for h, r, _ in _directed(SMALL)}
-    assert {tuple(row) for row in links(GraphPair.of(SMALL)).tolist()} == every
+    assert {tuple(row) for row in list_links(GraphPair.of(SMALL)).tolist()} == every
     queries = sample(STRUCTURES["1p"], PAIR, 3, stream="test", rules=Rules(limit=0, link_limit=1))
     assert queries.hard.counts.max() == 1  # its own limit, and no count
     assert len(queries) > 3

@@ -13,7 +13,7 @@ import pytest
 from pathformer.errors import BenchmarkError, DatasetError
 from pathformer.kg.knowledge import KnowledgeGraph
 from pathformer.query.structures import EFOL_TRAINED, EPFO, EPFO_TRAINED, NEGATION_STRUCTURES
-from pathformer.querysets.sources import query_sets
+from pathformer.querysets.sources import collect_queries
 
 EVALUATED = (*EPFO, *NEGATION_STRUCTURES)
 
@@ -28,15 +28,15 @@ def graph(name: str = "fb15k-237", size: int = 30) -> KnowledgeGraph:
 
 
 def test_any_graph_has_drawn_queries() -> None:
-    sets = query_sets(graph("mine"), "drawn", trained=EFOL_TRAINED, evaluated=EVALUATED)
+    sets = collect_queries(graph("mine"), "drawn", trained=EFOL_TRAINED, evaluated=EVALUATED)
     assert list(sets["train"]) == list(EFOL_TRAINED)
     assert list(sets["valid"]) == list(sets["test"]) == list(EVALUATED)
-    assert sets.origin_of("train") == "drawn by the protocol, seed 0"
+    assert sets.describe_sources("train") == "drawn by the protocol, seed 0"
     assert all((queries.hard.counts > 0).all() for queries in sets["test"].values())
 
 
 def test_only_what_is_asked_for_is_made() -> None:
-    sets = query_sets(graph(), "drawn", trained=EPFO_TRAINED, evaluated=("2p",), splits=("test",))
+    sets = collect_queries(graph(), "drawn", trained=EPFO_TRAINED, evaluated=("2p",), splits=("test",))
     assert {split: list(names) for split, names in sets.splits.items()} == {"test": ["2p"]}
 
 
@@ -58,18 +58,18 @@ def data_folder(tmp_path: Path, kg: KnowledgeGraph) -> Path:
 
 def test_released_queries_come_first_and_the_rest_is_drawn_and_named(tmp_path: Path) -> None:
     kg = graph()
-    sets = query_sets(
+    sets = collect_queries(
         kg, "betae", trained=EPFO_TRAINED, evaluated=("1p", "2u", "2in", "2i"), data=data_folder(tmp_path, kg)
     )
-    assert sets.origin_of("train") == (
+    assert sets.describe_sources("train") == (
         "1p 2p: released (Query2box, the same as BetaE's); 3p 2i 3i: drawn by the protocol, seed 0"
     )
     assert len(sets["train"]["1p"]) == len(sets["train"]["2p"]) == 1
     assert len(sets["train"]["2i"]) > 1
     h, r, _ = kg.splits["train"][0].tolist()
     assert sets["train"]["1p"].easy[0].tolist() == kg.graph("train").tails_of(h, r).tolist()
-    assert sets.origin["test 2in"] == "betae-protocol draw, not the released queries"
-    assert sets.origin["test 2i"] == "drawn by the protocol, seed 0"
+    assert sets.sources["test 2in"] == "betae-protocol draw, not the released queries"
+    assert sets.sources["test 2i"] == "drawn by the protocol, seed 0"
     assert sets["test"]["2in"].ids.tolist() == [[h, r, h, 0]]
     assert sets["test"]["2u"].ids.tolist() == [[h, r, h, 0]]
 
@@ -86,8 +86,8 @@ def test_the_released_betae_queries_stand_before_all_others(tmp_path: Path) -> N
     easy, hard = {one: {0} for one in instances["test"]}, {one: {1, 2} for one in instances["test"]}
     for name, answers in (("easy", easy), ("hard", hard)):
         (own / f"test-{name}-answers.pkl").write_bytes(pickle.dumps(answers))
-    sets = query_sets(kg, "betae", trained=("1p", "2p"), evaluated=("1p", "2in"), data=data)
-    assert sets.origin == {
+    sets = collect_queries(kg, "betae", trained=("1p", "2p"), evaluated=("1p", "2in"), data=data)
+    assert sets.sources == {
         "train 1p": "released BetaE queries",
         "train 2p": "drawn by the protocol, seed 0",
         "valid 1p": "drawn by the protocol, seed 0",
@@ -103,23 +103,25 @@ def test_the_released_betae_queries_stand_before_all_others(tmp_path: Path) -> N
 
 def test_the_query2box_set_is_asked_for_by_name(tmp_path: Path) -> None:
     kg = graph()
-    sets = query_sets(kg, "q2b", trained=("1p",), evaluated=("1p",), data=data_folder(tmp_path, kg), splits=("train",))
-    assert sets.origin_of("train") == "released Query2box queries"
+    sets = collect_queries(
+        kg, "q2b", trained=("1p",), evaluated=("1p",), data=data_folder(tmp_path, kg), splits=("train",)
+    )
+    assert sets.describe_sources("train") == "released Query2box queries"
     with pytest.raises(DatasetError, match="no Query2box queries of 'mine' under"):
-        query_sets(graph("mine"), "q2b", trained=("1p",), evaluated=("1p",), data=tmp_path)
+        collect_queries(graph("mine"), "q2b", trained=("1p",), evaluated=("1p",), data=tmp_path)
 
 
 def test_a_folder_of_queries(tmp_path: Path) -> None:
     kg = graph()
     folder = data_folder(tmp_path, kg) / "fb15k-237-q2b"
-    sets = query_sets(kg, str(folder), trained=("1p",), evaluated=("1p",))
-    assert sets.origin == {
+    sets = collect_queries(kg, str(folder), trained=("1p",), evaluated=("1p",))
+    assert sets.sources == {
         "train 1p": f"from {folder}",
         "valid 1p": "drawn by the protocol, seed 0",
         "test 1p": "drawn by the protocol, seed 0",
     }
     with pytest.raises(BenchmarkError, match="no such folder"):
-        query_sets(kg, str(tmp_path / "gone"), trained=("1p",), evaluated=("1p",))
+        collect_queries(kg, str(tmp_path / "gone"), trained=("1p",), evaluated=("1p",))
 
 
 def test_a_broken_protocol_file_is_told_with_its_line(tmp_path: Path) -> None:
@@ -128,13 +130,13 @@ def test_a_broken_protocol_file_is_told_with_its_line(tmp_path: Path) -> None:
     with lzma.open(file, "wt") as lines:
         lines.write('["1p", [0, [0]]]\n["1p"\n')
     with pytest.raises(BenchmarkError, match=r"jsonl\.xz:2: expected \[structure, instance\]"):
-        query_sets(kg, "betae", trained=("1p",), evaluated=("1p",), data=tmp_path, splits=("test",))
+        collect_queries(kg, "betae", trained=("1p",), evaluated=("1p",), data=tmp_path, splits=("test",))
 
 
 def test_a_graph_too_small_to_draw_from_is_told() -> None:
     tiny = KnowledgeGraph.from_triples([("a", "r", "b")], name="tiny")
     with pytest.raises(BenchmarkError, match="no train query of 3i could be drawn from 'tiny'"):
-        query_sets(tiny, "drawn", trained=("3i",), evaluated=())
+        collect_queries(tiny, "drawn", trained=("3i",), evaluated=())
 
 
 @pytest.mark.data
@@ -142,11 +144,11 @@ def test_the_papers_sets_are_put_together(data_dir: Path) -> None:
     from pathformer.kg.datasets._registry import load
 
     kg = load("nell995", data_dir)
-    sets = query_sets(kg, "betae", trained=("1p", "3i"), evaluated=("1p", "pni"), data=data_dir)
-    assert sets.origin_of("train") == "released (Query2box, the same as BetaE's)"
+    sets = collect_queries(kg, "betae", trained=("1p", "3i"), evaluated=("1p", "pni"), data=data_dir)
+    assert sets.describe_sources("train") == "released (Query2box, the same as BetaE's)"
     assert [len(q) for q in sets["train"].values()] == [107_982, 107_982]  # Table 10
-    assert sets.origin_of("valid") == "betae-protocol draw, not the released queries"
-    assert sets.origin_of("test") == "drawn by the protocol, seed 0"
+    assert sets.describe_sources("valid") == "betae-protocol draw, not the released queries"
+    assert sets.describe_sources("test") == "drawn by the protocol, seed 0"
     assert [len(q) for q in sets["test"].values()] == [17_034, 4_000]  # Table 10
 
 
@@ -156,8 +158,8 @@ def test_what_query2box_lacks_of_the_training_queries_is_drawn(data_dir: Path) -
 
     kg = load("fb15k-237", data_dir)
     names = ("2i", "3i", "2in")
-    sets = query_sets(kg, "betae", trained=names, evaluated=(), data=data_dir, splits=("train",))
-    assert sets.origin_of("train") == (
+    sets = collect_queries(kg, "betae", trained=names, evaluated=(), data=data_dir, splits=("train",))
+    assert sets.describe_sources("train") == (
         "2i: released (Query2box, the same as BetaE's); 3i 2in: drawn by the protocol, seed 0"
     )
     assert [len(sets["train"][name]) for name in names] == [149_689, 149_689, 14_968]  # Table 10

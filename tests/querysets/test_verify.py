@@ -11,13 +11,16 @@ from hypothesis import strategies as st
 
 from pathformer.kg.knowledge import KnowledgeGraph
 from pathformer.kg.ragged import Ragged
-from pathformer.querysets.benchmark import Benchmark, read_folder
-from pathformer.querysets.verify import differing_rows, merge, verify
+from pathformer.querysets.queries import Queries
+from pathformer.querysets.query_sets import QuerySets, read_folder
+from pathformer.querysets.verify import Verdict, differing_rows, verify
 
 rows_of_answers = st.lists(st.sets(st.integers(0, 9), max_size=5), max_size=8)
 
+Sets = QuerySets[Queries]
 
-def test_a_right_folder_agrees(small_graph: KnowledgeGraph, small_benchmark: Benchmark, tmp_path: Path) -> None:
+
+def test_a_right_folder_agrees(small_graph: KnowledgeGraph, small_benchmark: Sets, tmp_path: Path) -> None:
     verdicts = verify(read_folder(small_benchmark.save(tmp_path / "q", "betae")), small_graph)
     assert len(verdicts) == 10 + 14 + 14
     assert all(v.agrees for v in verdicts)
@@ -28,7 +31,7 @@ def test_a_right_folder_agrees(small_graph: KnowledgeGraph, small_benchmark: Ben
     )
 
 
-def test_a_wrong_answer_is_named(small_graph: KnowledgeGraph, small_benchmark: Benchmark, tmp_path: Path) -> None:
+def test_a_wrong_answer_is_named(small_graph: KnowledgeGraph, small_benchmark: Sets, tmp_path: Path) -> None:
     folder = small_benchmark.save(tmp_path / "q", "betae")
     file = folder / "valid-hard-answers.pkl"
     answers = pickle.loads(file.read_bytes())
@@ -38,7 +41,7 @@ def test_a_wrong_answer_is_named(small_graph: KnowledgeGraph, small_benchmark: B
     gained = next(e for e in range(50) if e not in answers[instance])
     answers[instance] = (answers[instance] - {lost}) | {gained}
     file.write_bytes(pickle.dumps(answers))
-    told = []
+    told: list[Verdict] = []
     verdicts = verify(read_folder(folder), small_graph, told.append)
     assert told == verdicts
     wrong = [v for v in verdicts if not v.agrees]
@@ -48,7 +51,7 @@ def test_a_wrong_answer_is_named(small_graph: KnowledgeGraph, small_benchmark: B
     )
 
 
-def test_what_is_absent_is_not_counted(small_graph: KnowledgeGraph, small_benchmark: Benchmark, tmp_path: Path) -> None:
+def test_what_is_absent_is_not_counted(small_graph: KnowledgeGraph, small_benchmark: Sets, tmp_path: Path) -> None:
     folder = small_benchmark.save(tmp_path / "q", "betae")
     (folder / "test-easy-answers.pkl").unlink()
     (folder / "train-answers.pkl").unlink()
@@ -61,14 +64,6 @@ def test_differing_rows(one: list[set[int]], other: list[set[int]]) -> None:
     size = min(len(one), len(other))
     found = differing_rows(Ragged.of(map(list, one[:size])), Ragged.of(map(list, other[:size])))
     assert found.tolist() == [i for i in range(size) if one[i] != other[i]]
-
-
-@given(rows_of_answers)
-def test_merge(rows: list[set[int]]) -> None:
-    evens = Ragged.of([e for e in row if e % 2 == 0] for row in rows)
-    odds = Ragged.of([e for e in row if e % 2] for row in rows)
-    both = merge(evens, odds)
-    assert [both[i].tolist() for i in range(len(both))] == [sorted(row) for row in rows]
 
 
 @given(rows_of_answers, st.data())

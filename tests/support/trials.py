@@ -11,8 +11,8 @@ from pathformer.kg.graph import Graph
 from pathformer.kg.knowledge import KnowledgeGraph
 from pathformer.models._base import build
 from pathformer.query.structures import STRUCTURES
-from pathformer.querysets.benchmark import graph_pair
 from pathformer.querysets.queries import Queries
+from pathformer.querysets.query_sets import graph_pair
 from pathformer.querysets.sampler import sample
 from pathformer.training.data import TrainingSet
 from pathformer.training.settings import StepConfig

@@ -11,13 +11,15 @@ import pytest
 from pathformer.engine.engine import Engine
 from pathformer.fitting import measure
 from pathformer.fitting.fit import fit
-from pathformer.fitting.heldout import Questions, draw_questions, drawn_once, hold_out
+from pathformer.fitting.heldout import draw_questions, drawn_once, hold_out
 from pathformer.fitting.lesson import new_model
 from pathformer.fitting.settings import scale_for
 from pathformer.index._base import build as build_index
 from pathformer.kg.knowledge import KnowledgeGraph
 from pathformer.nn.device import choose_device
 from pathformer.query.structures import EFOL_TRAINED, STRUCTURES
+from pathformer.querysets.queries import Queries
+from pathformer.querysets.query_sets import QuerySets
 from pathformer.querysets.sampler import Rules, sample
 from pathformer.symbolic.graph_pair import GraphPair
 from pathformer.training.budget import Box
@@ -30,7 +32,7 @@ def graph(graph: KnowledgeGraph) -> KnowledgeGraph:
 
 
 @pytest.fixture(scope="module")
-def questions(graph: KnowledgeGraph) -> Questions:
+def questions(graph: KnowledgeGraph) -> QuerySets[Queries]:
     return draw_questions(graph, scale_for(entities=50, triples=460, minutes=1.0))
 
 
@@ -71,21 +73,25 @@ def test_a_draw_in_a_hurry_is_the_beginning_of_a_longer_one(graph: KnowledgeGrap
     assert np.array_equal(hasty.ids, patient.ids[: len(hasty)])
 
 
-def test_a_box_that_is_over_still_draws_something(graph: KnowledgeGraph, questions: Questions) -> None:
+def test_a_box_that_is_over_still_draws_something(graph: KnowledgeGraph, questions: QuerySets[Queries]) -> None:
     scale = scale_for(entities=50, triples=460, minutes=1.0)
     found = draw_questions(graph, scale, box=Box(60.0, time.monotonic() - 100.0))
-    assert set(found.train) == set(EFOL_TRAINED)
-    assert set(found.test) == set(questions.test)
-    counts = {name: (len(asked), len(questions.train[name])) for name, asked in found.train.items()}
+    assert set(found["train"]) == set(EFOL_TRAINED)
+    assert set(found["test"]) == set(questions["test"])
+    counts = {name: (len(asked), len(questions["train"][name])) for name, asked in found["train"].items()}
     assert all(some <= whole for some, whole in counts.values())
     assert any(some < whole for some, whole in counts.values())
 
 
-def test_questions_are_drawn_once(graph: KnowledgeGraph, questions: Questions, tmp_path: Path) -> None:
+def test_questions_are_drawn_once(graph: KnowledgeGraph, questions: QuerySets[Queries], tmp_path: Path) -> None:
     assert drawn_once(tmp_path, graph, lambda: questions) is questions
     again = drawn_once(tmp_path, graph, lambda: pytest.fail("drawn twice"))
-    pairs = [(questions.train, again.train), (questions.valid, again.valid), (questions.test, again.test)]
-    pairs += [(questions.everyday[split], again.everyday[split]) for split in ("valid", "test")]
+    pairs = [
+        (questions["train"], again["train"]),
+        (questions["valid"], again["valid"]),
+        (questions["test"], again["test"]),
+    ]
+    pairs += [(questions[f"everyday {split}"], again[f"everyday {split}"]) for split in ("valid", "test")]
     for before, after in pairs:
         assert list(before) == list(after)
         for name, asked in before.items():
@@ -96,22 +102,22 @@ def test_questions_are_drawn_once(graph: KnowledgeGraph, questions: Questions, t
                 assert np.array_equal(one.values, two.values)
 
 
-def test_fewer_questions_are_some_of_them(questions: Questions) -> None:
-    fewer = questions.fewer(5)
-    assert fewer.train is questions.train
-    for some, whole in ((fewer.test, questions.test), (fewer.everyday["valid"], questions.everyday["valid"])):
+def test_fewer_questions_are_some_of_them(questions: QuerySets[Queries]) -> None:
+    fewer = questions.thin_held_out(5)
+    assert fewer["train"] is questions["train"]
+    for some, whole in ((fewer["test"], questions["test"]), (fewer["everyday valid"], questions["everyday valid"])):
         for name, asked in some.items():
             assert len(asked) == min(5, len(whole[name]))
             assert {tuple(row) for row in asked.ids.tolist()} <= {tuple(row) for row in whole[name].ids.tolist()}
 
 
-def test_probabilities_rest_on_what_there_is_time_for(graph: KnowledgeGraph, questions: Questions) -> None:
+def test_probabilities_rest_on_what_there_is_time_for(graph: KnowledgeGraph, questions: QuerySets[Queries]) -> None:
     scale = scale_for(entities=50, triples=460, minutes=1.0)
     model = new_model(graph, scale, choose_device("cpu"))
     engine = Engine(graph, model, build_index("exact", model.entities.weight.detach(), model.space))
     assert measure._in_time(engine, questions, 1e9) is questions
     hasty = measure._in_time(engine, questions, 0.0)
-    assert max(len(asked) for asked in hasty.test.values()) == 20
+    assert max(len(asked) for asked in hasty["test"].values()) == 20
     assert len(measure._answers_to_explain(hasty)) < len(measure._answers_to_explain(questions))
 
 

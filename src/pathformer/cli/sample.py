@@ -15,8 +15,9 @@ if TYPE_CHECKING:
 
     from pathformer.kg.knowledge import KnowledgeGraph
     from pathformer.query.structures import Structure
-    from pathformer.querysets.benchmark import Benchmark
     from pathformer.querysets.protocol import Protocol
+    from pathformer.querysets.queries import Queries
+    from pathformer.querysets.query_sets import QuerySets
 
 __all__ = ["command"]
 
@@ -64,10 +65,10 @@ def command(
     from rich.console import Console
 
     from pathformer.query.structures import structure as read_structure
-    from pathformer.querysets.benchmark import check_free
+    from pathformer.querysets.query_sets import check_output
 
     console = Console(stderr=True)
-    check_free(out, layout, force=force)
+    check_output(out, layout, force=force)
     structures = tuple(map(read_structure, structure)) if structure else None
     kg = without_options(dataset, data)
     protocol = _protocol(kg, seed, count, train_count, limit, train_limit, backward)
@@ -118,10 +119,10 @@ def _draw(
     splits: tuple[str, ...],
     structures: tuple[Structure, ...] | None,
     console: Console,
-) -> Benchmark:
+) -> QuerySets[Queries]:
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
 
-    from pathformer.querysets.benchmark import sample_benchmark
+    from pathformer.querysets.protocol import sample_benchmark
 
     columns = (
         TextColumn("{task.description}"),
@@ -145,7 +146,7 @@ def _draw(
         return sample_benchmark(kg, protocol, splits=splits, structures=chosen, progress=show)
 
 
-def _summary(benchmark: Benchmark, out: Path) -> None:
+def _summary(benchmark: QuerySets[Queries], out: Path) -> None:
     from rich.console import Console
     from rich.table import Table
 

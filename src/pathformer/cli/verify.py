@@ -11,7 +11,8 @@ from pathformer.cli._reading import Data, without_options
 
 if TYPE_CHECKING:
     from pathformer.kg.knowledge import KnowledgeGraph
-    from pathformer.querysets.benchmark import Folder
+    from pathformer.querysets.queries import StoredQueries
+    from pathformer.querysets.query_sets import QuerySets
     from pathformer.querysets.verify import Verdict
 
 __all__ = ["command"]
@@ -40,7 +41,8 @@ def command(
     from rich.console import Console
 
     from pathformer.errors import InputError
-    from pathformer.querysets.benchmark import SPLITS, read_folder
+    from pathformer.kg.splits import SPLITS
+    from pathformer.querysets.query_sets import read_folder
     from pathformer.querysets.verify import verify
 
     console = Console()
@@ -50,7 +52,7 @@ def command(
     found = read_folder(folder, tuple(split) if split else SPLITS)
     if not any(found.splits.values()):
         raise InputError(f"{folder}: holds no queries of {', '.join(split or SPLITS)}")
-    kg = _graph(found, graph, data)
+    kg = _graph(folder, found, graph, data)
     for notice in found.notices:
         console.print(notice, markup=False)
     console.print(f"{found.layout} layout, graph {kg.name}\n", markup=False)
@@ -59,21 +61,21 @@ def command(
     _conclude(verdicts)
 
 
-def _graph(found: Folder, graph: str | None, data: Path | None) -> KnowledgeGraph:
+def _graph(folder: Path, found: QuerySets[StoredQueries], graph: str | None, data: Path | None) -> KnowledgeGraph:
     from pathformer.errors import InputError
 
     if graph is not None:
         return without_options(graph, data)
-    if found.graph is not None:
+    if found.graph:
         try:
             known = without_options(found.graph, data)
-            found.check(known)
+            found.check_graph(known)
         except InputError as error:  # the name of a graph that was saved, or is an engine's, tells no place
             raise InputError(f"{error}; name the graph that the queries were drawn from with --graph") from error
         return known
-    if (found.path / "train.txt").is_file():
-        return without_options(Path(found.path), data)
-    raise InputError(f"{found.path}: does not say which graph its queries belong to; name it with --graph")
+    if (folder / "train.txt").is_file():
+        return without_options(folder, data)
+    raise InputError(f"{folder}: does not say which graph its queries belong to; name it with --graph")
 
 
 def _line(verdict: Verdict) -> str:

@@ -14,7 +14,7 @@ from pathformer.experiments.beside import PAIR
 from pathformer.kg.datasets._registry import load
 from pathformer.nn.device import choose_device
 from pathformer.plan.layout import UnionWay
-from pathformer.querysets.sources import query_sets
+from pathformer.querysets.sources import collect_queries
 from pathformer.training import checkpoint
 
 __all__ = ["find_checkpoint", "measure"]
@@ -45,7 +45,7 @@ def measure(
     kg = load(graph or facts["dataset"], data)
     checkpoint.check_graph(facts, kg.vocabulary.fingerprint(), file, kg.name)
     _check("split", split, tuple(kg.splits))
-    sets = query_sets(
+    sets = collect_queries(
         kg,
         queries or facts["queries"],
         trained=facts["trained"],
@@ -56,7 +56,7 @@ def measure(
     about = {
         "dataset": kg.name,
         "split": split,
-        "queries": sets.origin_of(split),
+        "queries": sets.describe_sources(split),
         "weights": f"{file.stem}, step {facts['step']:,}",
         **({} if union is None else {"union": union}),
     }

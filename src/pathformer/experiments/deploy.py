@@ -109,5 +109,5 @@ def _probabilities(engine: Engine, structures: Sequence[str], asked: int) -> tup
         return find_predictions(some, known, engine.encoder, engine.index)
 
     known = all_but(kg, "valid")
-    calibration = fit_calibration(found(drawn.valid, known), found(drawn.everyday["valid"], known))
-    return calibration, judge_calibration(calibration, found(drawn.test, kg.graph("valid"))).ece
+    calibration = fit_calibration(found(drawn["valid"], known), found(drawn["everyday valid"], known))
+    return calibration, judge_calibration(calibration, found(drawn["test"], kg.graph("valid"))).ece

@@ -12,12 +12,11 @@ from dataclasses import replace
 from pathformer.experiments.settings import Run
 from pathformer.kg.knowledge import KnowledgeGraph
 from pathformer.query.structures import Structure, is_chain
-from pathformer.querysets.benchmark import graph_pair
 from pathformer.querysets.protocol import protocol_for
 from pathformer.querysets.queries import Queries
-from pathformer.querysets.removed import all_with_removed, contested
+from pathformer.querysets.query_sets import QuerySets, graph_pair
+from pathformer.querysets.removed_answers import all_with_removed, sample_by_removed_answers
 from pathformer.querysets.sampler import Rules, sample
-from pathformer.querysets.sources import QuerySets
 
 __all__ = ["first_set", "fresh_set", "with_origins"]
 
@@ -34,10 +33,10 @@ def fresh_set(run: Run, kg: KnowledgeGraph, given: Mapping[str, Queries], number
     return _with_removed(run, kg, drawn)
 
 
-def with_origins(run: Run, sets: QuerySets) -> QuerySets:
+def with_origins(run: Run, sets: QuerySets[Queries]) -> QuerySets[Queries]:
     """The queries of a run, whose origin says which of the training queries it draws in its own way."""
     ways = {f"train {name}": _own_way(run, asked.structure) for name, asked in sets["train"].items()}
-    return replace(sets, origin={part: ways.get(part) or words for part, words in sets.origin.items()})
+    return replace(sets, sources={part: ways.get(part) or words for part, words in sets.sources.items()})
 
 
 def _own_way(run: Run, structure: Structure) -> str:
@@ -54,7 +53,7 @@ def _drawn(run: Run, kg: KnowledgeGraph, queries: Queries, stream: str) -> Queri
     graphs, rules, seed = graph_pair(kg, "train"), Rules(forward=not backward), run.training.seed
     structure, count, most = queries.structure, len(queries), run.training.weigh_by_removed
     if most and structure.negated:
-        return contested(structure, graphs, count, most, seed=seed, stream=stream, rules=rules)
+        return sample_by_removed_answers(structure, graphs, count, most, seed=seed, stream=stream, rules=rules)
     return sample(structure, graphs, count, seed=seed, stream=stream, rules=rules)
 
 

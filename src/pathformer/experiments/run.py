@@ -26,7 +26,9 @@ from pathformer.kg.knowledge import KnowledgeGraph
 from pathformer.models._base import Model, build
 from pathformer.models.pair import Pair
 from pathformer.nn.device import choose_device
-from pathformer.querysets.sources import QuerySets, query_sets
+from pathformer.querysets.queries import Queries
+from pathformer.querysets.query_sets import QuerySets
+from pathformer.querysets.sources import collect_queries
 from pathformer.text import counted
 from pathformer.training import checkpoint
 from pathformer.training.data import TrainingSet
@@ -58,7 +60,7 @@ class Material:
     """What a run works on; runs of one dataset and query set may share it."""
 
     kg: KnowledgeGraph
-    sets: QuerySets
+    sets: QuerySets[Queries]
 
 
 def gather(run: Run, data: str | Path | None = None, *, test: bool = True) -> Material:
@@ -66,7 +68,9 @@ def gather(run: Run, data: str | Path | None = None, *, test: bool = True) -> Ma
     kg = load(run.dataset, data)
     trained, evaluated = run.trained_structures, run.evaluated_structures
     splits = ("train", "valid", "test") if test else ("train", "valid")
-    return Material(kg, query_sets(kg, run.queries, trained=trained, evaluated=evaluated, data=data, splits=splits))
+    return Material(
+        kg, collect_queries(kg, run.queries, trained=trained, evaluated=evaluated, data=data, splits=splits)
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -212,13 +216,13 @@ def training_set(run: Run, material: Material, device: torch.device) -> Training
 
 def _told(
     run: Run, material: Material, device: torch.device, display: Display, test: bool
-) -> tuple[KnowledgeGraph, QuerySets]:
+) -> tuple[KnowledgeGraph, QuerySets[Queries]]:
     """Say what is trained on, and what it is to be judged by."""
     kg, sets = material.kg, with_origins(run, material.sets)
     sizes = ", ".join(f"{split} {len(triples):,}" for split, triples in kg.splits.items())
     display.say(f"{kg.name} on {device}: {kg.vocabulary.entity_count:,} entities; triples: {sizes}")
     for split in (split for split in sets.splits if test or split != "test"):
-        display.say(f"{split} queries: {sets.origin_of(split)}")
+        display.say(f"{split} queries: {sets.describe_sources(split)}")
     wide = run.model_settings.get("dim", 0) * kg.vocabulary.entity_count > _WIDE
     if wide and device.type == "cpu" and run.training.minutes is not None:
         display.say(
@@ -250,7 +254,7 @@ def new_model(run: Run, kg: KnowledgeGraph, device: torch.device) -> Model:
     return model.to(device)
 
 
-def _facts(run: Run, kg: KnowledgeGraph, sets: QuerySets) -> dict[str, Any]:
+def _facts(run: Run, kg: KnowledgeGraph, sets: QuerySets[Queries]) -> dict[str, Any]:
     """What every checkpoint of a run says of itself."""
     return {
         "version": __version__,
@@ -263,6 +267,6 @@ def _facts(run: Run, kg: KnowledgeGraph, sets: QuerySets) -> dict[str, Any]:
         "queries": run.queries,
         "trained": list(run.trained_structures),
         "evaluated": list(run.evaluated_structures),
-        "origin": dict(sets.origin),
+        "origin": dict(sets.sources),
         "settings": run.plain(),
     }

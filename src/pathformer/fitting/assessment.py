@@ -47,7 +47,7 @@ def assess(
     bare = Engine(kg, model, build("exact", model.entities.weight.detach().cpu(), model.space))
     found = measure(bare, questions, advance, seconds)
     report = _report(bare, scale, result, found, stages.seconds)
-    shapes = learned(questions.train, old)
+    shapes = learned(questions["train"], old)
     notes = notes_on(
         kg, questions, report, fitted=found.calibration.fitted, grown=old is not None, lacking=shapes["lacking"]
     )

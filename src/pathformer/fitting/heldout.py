@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -29,49 +29,37 @@ from pathformer.fitting.settings import Scale
 from pathformer.kg.knowledge import KnowledgeGraph
 from pathformer.kg.ragged import common, difference, select, union
 from pathformer.query.structures import EFOL_TRAINED, STRUCTURES
-from pathformer.querysets.benchmark import graph_pair
 from pathformer.querysets.queries import Queries
-from pathformer.querysets.removed import all_with_removed
+from pathformer.querysets.query_sets import QuerySets, graph_pair
+from pathformer.querysets.removed_answers import all_with_removed
 from pathformer.querysets.sampler import Rules, sample
 from pathformer.symbolic.answer import answer_rows
 from pathformer.symbolic.graph_pair import GraphPair
 from pathformer.training.budget import DRAWN, JUDGED, Box
 
 __all__ = [
-    "Questions",
     "among",
     "asked_again",
     "draw_again",
     "draw_held_out",
     "draw_questions",
     "drawn_once",
+    "everyday_split",
     "hold_out",
     "to_learn",
 ]
+
+_EVERYDAY = "everyday "
+_HELD_OUT = ("valid", "test", f"{_EVERYDAY}valid", f"{_EVERYDAY}test")
 
 Advance = Callable[[str], None]  # called with what was drawn
 
 _MOST = 120  # missing answers of a held-out query, as in the benchmark's protocol
 
 
-@dataclass(frozen=True, eq=False)
-class Questions:
-    """Queries with their answers, by structure; a structure that the graph does not hold is absent."""
-
-    train: Mapping[str, Queries]
-    valid: Mapping[str, Queries]
-    test: Mapping[str, Queries]
-    everyday: Mapping[str, Mapping[str, Queries]]  # of "valid" and "test", drawn whether or not an answer is missing
-
-    def fewer(self, count: int, seed: int = 0) -> Questions:
-        """At most `count` held-out questions of a structure; those to learn from stay."""
-        rng = np.random.default_rng(seed)
-
-        def some(queries: Mapping[str, Queries]) -> dict[str, Queries]:
-            return {name: asked.take(np.sort(rng.permutation(len(asked))[:count])) for name, asked in queries.items()}
-
-        everyday = {split: some(queries) for split, queries in self.everyday.items()}
-        return Questions(self.train, some(self.valid), some(self.test), everyday)
+def everyday_split(split: str) -> str:
+    """Returns the name of the split whose queries are drawn whether or not an answer is missing."""
+    return _EVERYDAY + split
 
 
 def hold_out(kg: KnowledgeGraph, share: float, seed: int = 0) -> KnowledgeGraph:
@@ -91,7 +79,7 @@ def draw_questions(
     box: Box | None = None,
     learned: tuple[str, ...] = EFOL_TRAINED,
     judged: tuple[str, ...] = tuple(STRUCTURES),
-) -> Questions:
+) -> QuerySets[Queries]:
     """Draw what a fit trains on and is judged by; fewer of them where its box leaves no time for all.
 
     learned, judged: the structures of either.
@@ -100,13 +88,14 @@ def draw_questions(
     draws = _Draws(seed, told, box.end(DRAWN), len(learned))
     train = draws.asked(GraphPair.of(kg.graph("train")), learned, scale.drawn, "train", scale.limit)
     if not {"valid", "test"} <= kg.splits.keys() or not min(len(kg.splits["valid"]), len(kg.splits["test"])):
-        return Questions(train, {}, {}, {})
+        held_out: dict[str, dict[str, Queries]] = {split: {} for split in _HELD_OUT}
+        return QuerySets(splits={"train": train, **held_out}, graph=kg.name)
     draws = _Draws(seed, told, box.end(JUDGED), 4 * len(judged))
     parts = {
         split: draws.asked(graph_pair(kg, split), judged, scale.asked, split, _MOST) for split in ("valid", "test")
     }
-    everyday = {split: draws.everyday(kg, split, judged, scale) for split in parts}
-    return Questions(train, parts["valid"], parts["test"], everyday)
+    everyday = {everyday_split(split): draws.everyday(kg, split, judged, scale) for split in parts}
+    return QuerySets(splits={"train": train, **parts, **everyday}, graph=kg.name)
 
 
 def draw_again(kg: KnowledgeGraph, first: Mapping[str, Queries], scale: Scale, seed: int, number: int) -> list[Queries]:
@@ -222,10 +211,9 @@ def _attempts(count: int) -> int:
 
 
 _FILE = "questions.npz"
-_EVERYDAY = "everyday "
 
 
-def drawn_once(folder: Path, kg: KnowledgeGraph, draw: Callable[[], Questions]) -> Questions:
+def drawn_once(folder: Path, kg: KnowledgeGraph, draw: Callable[[], QuerySets[Queries]]) -> QuerySets[Queries]:
     """The questions that an earlier sitting in this folder drew, else those of `draw`, which are kept there."""
     file = folder / _FILE
     if file.is_file():
@@ -237,19 +225,18 @@ def drawn_once(folder: Path, kg: KnowledgeGraph, draw: Callable[[], Questions]) 
     return questions
 
 
-def _rows(questions: Questions) -> dict[str, npt.NDArray[np.int32]]:
-    parts = {"train": questions.train, "valid": questions.valid, "test": questions.test}
-    parts |= {_EVERYDAY + split: asked for split, asked in questions.everyday.items()}
-    return {f"{part}/{name}": asked.ids for part, queries in parts.items() for name, asked in queries.items()}
+def _rows(questions: QuerySets[Queries]) -> dict[str, npt.NDArray[np.int32]]:
+    return {
+        f"{part}/{name}": asked.ids for part, queries in questions.splits.items() for name, asked in queries.items()
+    }
 
 
-def _read(file: Path, kg: KnowledgeGraph) -> Questions:
-    parts: dict[str, dict[str, Queries]] = {"train": {}, "valid": {}, "test": {}}
+def _read(file: Path, kg: KnowledgeGraph) -> QuerySets[Queries]:
+    parts: dict[str, dict[str, Queries]] = {"train": {}, **{split: {} for split in _HELD_OUT}}
     with np.load(file, allow_pickle=False) as stored:
         for key in stored.files:
             part, name = key.split("/")
             structure, rows = STRUCTURES[name], stored[key]
             graphs = graph_pair(kg, part.removeprefix(_EVERYDAY))
-            parts.setdefault(part, {})[name] = Queries(structure, rows, *answer_rows(structure, rows, graphs))
-    everyday = {part.removeprefix(_EVERYDAY): found for part, found in parts.items() if part.startswith(_EVERYDAY)}
-    return Questions(parts["train"], parts["valid"], parts["test"], everyday)
+            parts[part][name] = Queries(structure, rows, *answer_rows(structure, rows, graphs))
+    return QuerySets(splits=parts, graph=kg.name)

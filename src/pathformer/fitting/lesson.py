@@ -23,10 +23,12 @@ from torch import Tensor
 from pathformer import __version__
 from pathformer.evaluation.evaluate import ModelRanker, evaluate
 from pathformer.evaluation.report import Report
-from pathformer.fitting.heldout import Questions, draw_again, to_learn
+from pathformer.fitting.heldout import draw_again, to_learn
 from pathformer.fitting.settings import Links, Scale
 from pathformer.kg.knowledge import KnowledgeGraph
 from pathformer.models._base import Model, build
+from pathformer.querysets.queries import Queries
+from pathformer.querysets.query_sets import QuerySets
 from pathformer.training import checkpoint
 from pathformer.training.data import TrainingSet
 from pathformer.training.display import Display
@@ -46,7 +48,7 @@ class Lesson:
     """What a model learns from and is judged by."""
 
     kg: KnowledgeGraph  # in its parts
-    questions: Questions
+    questions: QuerySets[Queries]
     scale: Scale
 
     def facts(self, model: Model) -> dict[str, Any]:
@@ -82,14 +84,14 @@ def train_in(
         display.say("single links first, then questions of all kinds: the figures of the two are not comparable")
         start_from_links(folder / "links", model, questions, scale.links, facts, display.labelled("single links"))
         display = display.labelled("questions")
-    learned, removed = to_learn(kg, questions.train.values(), scale), scale.training.update.softmax.removed
+    learned, removed = to_learn(kg, questions["train"].values(), scale), scale.training.update.softmax.removed
     device = model.entities.weight.device
     task = Task(
         model=model,
         data=TrainingSet.of(learned, kg.vocabulary.entity_count, device, ROOM, removed),
         facts=facts,
-        validate=_validation(model, questions) if questions.valid else None,
-        draw=partial(draw_again, kg, questions.train, scale, scale.training.seed),
+        validate=_validation(model, questions) if questions["valid"] else None,
+        draw=partial(draw_again, kg, questions["train"], scale, scale.training.seed),
         moved=moved,
     )
     result = train_best(task, scale.training, folder / "training", display)
@@ -97,8 +99,8 @@ def train_in(
     return result
 
 
-def _validation(model: Model, questions: Questions) -> Callable[[], Report]:
-    asked = {name: some.take(np.arange(min(_VALIDATED, len(some)))) for name, some in questions.valid.items()}
+def _validation(model: Model, questions: QuerySets[Queries]) -> Callable[[], Report]:
+    asked = {name: some.take(np.arange(min(_VALIDATED, len(some)))) for name, some in questions["valid"].items()}
     return lambda: evaluate(ModelRanker(model), asked)
 
 
@@ -121,7 +123,7 @@ LINK_METHOD = "complex"
 def start_from_links(
     folder: Path,
     model: Model,
-    questions: Questions,
+    questions: QuerySets[Queries],
     links: Links,
     facts: Mapping[str, Any],
     display: Display,
@@ -130,10 +132,10 @@ def start_from_links(
     device = model.entities.weight.device
     torch.manual_seed(links.training.seed)
     source = build(LINK_METHOD, links.model, entities=model.entity_count, relations=model.relation_count).to(device)
-    asked = questions.valid.get("1p")
+    asked = questions["valid"].get("1p")
     task = Task(
         model=source,
-        data=TrainingSet.of([questions.train["1p"]], model.entity_count, device),
+        data=TrainingSet.of([questions["train"]["1p"]], model.entity_count, device),
         facts={**facts, "method": LINK_METHOD, "model": dict(links.model)},
         validate=None if asked is None else lambda: evaluate(ModelRanker(source), {"1p": asked}),
     )

@@ -15,13 +15,14 @@ from pathformer.evaluation.evaluate import ModelRanker, evaluate, reference_filt
 from pathformer.evaluation.metrics import reciprocal_ranks
 from pathformer.evaluation.report import Report
 from pathformer.fitting.assumed import AssumedShare, assumed_share
-from pathformer.fitting.heldout import Questions
 from pathformer.fitting.judge import all_but, find_predictions, fit_calibration, judge_calibration
 from pathformer.fitting.report import RelationScore
 from pathformer.kg.knowledge import KnowledgeGraph
 from pathformer.links.evidence.counts import Frequency
 from pathformer.models._base import Model
 from pathformer.query.tree import Tree
+from pathformer.querysets.queries import Queries
+from pathformer.querysets.query_sets import QuerySets
 
 __all__ = ["ENOUGH", "MEASURES", "Measured", "held_out_triples", "measure"]
 
@@ -50,14 +51,14 @@ class Measured:
 
 
 def measure(
-    engine: Engine, questions: Questions, advance: Callable[[str], None], seconds: float | None = None
+    engine: Engine, questions: QuerySets[Queries], advance: Callable[[str], None], seconds: float | None = None
 ) -> Measured:
     """Figures and probabilities of an engine that has none yet.
 
     advance: called with a word for each of the `MEASURES` that is done; seconds: about how long, and all of this then
     rests on as many questions as can be searched in that time.
     """
-    if not questions.test or not questions.valid:
+    if not questions["test"] or not questions["valid"]:
         return Measured()
     asked = questions if seconds is None else _in_time(engine, questions, seconds)
     figures = _figures(engine, asked)
@@ -70,32 +71,33 @@ def held_out_triples(kg: KnowledgeGraph) -> int:
     return min(len(kg.splits.get(part, ())) for part in ("valid", "test"))
 
 
-def _in_time(engine: Engine, questions: Questions, seconds: float) -> Questions:
+def _in_time(engine: Engine, questions: QuerySets[Queries], seconds: float) -> QuerySets[Queries]:
     """As many of the held-out questions as can be searched in their share of so many seconds."""
-    graph, tried = engine.kg.graph("valid"), questions.fewer(_TRIED).test
-    find_predictions(questions.fewer(1).test, graph, engine.encoder, engine.index)  # what is made once is made here
+    graph, tried = engine.kg.graph("valid"), questions.thin_held_out(_TRIED)["test"]
+    warm_up = questions.thin_held_out(1)["test"]  # so that what is made only once is not timed
+    find_predictions(warm_up, graph, engine.encoder, engine.index)
     start = time.monotonic()
     find_predictions(tried, graph, engine.encoder, engine.index)
     each = (time.monotonic() - start) / sum(map(len, tried.values()))
-    sets = (questions.valid, questions.test, *questions.everyday.values())
+    sets = [queries for split, queries in questions.splits.items() if split != "train"]
     whole = sum(len(asked) for queries in sets for asked in queries.values())
     most = max(len(asked) for queries in sets for asked in queries.values())
     affordable = _SEARCHING * seconds / (each * whole)
-    return questions if affordable >= 1.0 else questions.fewer(max(_FEWEST, int(affordable * most)))
+    return questions if affordable >= 1.0 else questions.thin_held_out(max(_FEWEST, int(affordable * most)))
 
 
-def _figures(engine: Engine, asked: Questions) -> Measured:
+def _figures(engine: Engine, asked: QuerySets[Queries]) -> Measured:
     kg, model = engine.kg, engine.model
     return Measured(
-        scores=evaluate(ModelRanker(model), asked.test),
-        frequency=evaluate(Frequency(kg.graph("train")), asked.test),
+        scores=evaluate(ModelRanker(model), asked["test"]),
+        frequency=evaluate(Frequency(kg.graph("train")), asked["test"]),
         by_relation=_by_relation(kg, model, asked),
     )
 
 
-def _by_relation(kg: KnowledgeGraph, model: Model, questions: Questions) -> tuple[RelationScore, ...]:
+def _by_relation(kg: KnowledgeGraph, model: Model, questions: QuerySets[Queries]) -> tuple[RelationScore, ...]:
     """MRR of held-out links by relation, the most frequent first."""
-    asked = questions.test.get("1p")
+    asked = questions["test"].get("1p")
     if asked is None:
         return ()
     ranks = ModelRanker(model).rank(asked, asked.hard, reference_filter(asked))
@@ -116,30 +118,30 @@ def _by_relation(kg: KnowledgeGraph, model: Model, questions: Questions) -> tupl
 
 
 def _with_probabilities(
-    figures: Measured, engine: Engine, asked: Questions, advance: Callable[[str], None]
+    figures: Measured, engine: Engine, asked: QuerySets[Queries], advance: Callable[[str], None]
 ) -> Measured:
     """Probabilities fitted on `valid`, judged on `test`."""
     kg, index, encoder = engine.kg, engine.index, engine.encoder
     learnt, known = all_but(kg, "valid"), kg.graph("valid")
     calibration = fit_calibration(
-        find_predictions(asked.valid, learnt, encoder, index),
-        find_predictions(asked.everyday["valid"], learnt, encoder, index),
+        find_predictions(asked["valid"], learnt, encoder, index),
+        find_predictions(asked["everyday valid"], learnt, encoder, index),
     )
     advance("probabilities")
-    judged = judge_calibration(calibration, find_predictions(asked.test, known, encoder, index))
+    judged = judge_calibration(calibration, find_predictions(asked["test"], known, encoder, index))
     advance("whether they hold")
-    everyday = judge_calibration(calibration, find_predictions(asked.everyday["test"], known, encoder, index))
+    everyday = judge_calibration(calibration, find_predictions(asked["everyday test"], known, encoder, index))
     advance("and for everyday questions")
     reasons = assumed_share(engine, _answers_to_explain(asked), known, kg.graph())
     advance("reasons")
     return replace(figures, calibration=calibration, judged=judged, everyday=everyday, reasons=reasons)
 
 
-def _answers_to_explain(questions: Questions) -> list[tuple[Tree, int]]:
+def _answers_to_explain(questions: QuerySets[Queries]) -> list[tuple[Tree, int]]:
     """Held-out answers to questions with a variable in between, one a question."""
     return [
         (asked.structure.tree(asked.ids[row].tolist()), int(asked.hard[row][0]))
         for name in _EXPLAINED
-        if (asked := questions.test.get(name)) is not None
+        if (asked := questions["test"].get(name)) is not None
         for row in range(min(_REASONS, max(1, len(asked) // _FOR_A_REASON)))
     ]

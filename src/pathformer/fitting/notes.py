@@ -6,10 +6,11 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from pathformer.fitting.heldout import Questions
 from pathformer.fitting.measure import ENOUGH, held_out_triples
 from pathformer.fitting.report import FitReport
 from pathformer.kg.knowledge import KnowledgeGraph
+from pathformer.querysets.queries import Queries
+from pathformer.querysets.query_sets import QuerySets
 from pathformer.text import counted
 
 __all__ = ["notes_on"]
@@ -21,7 +22,7 @@ _SHOWN = 5  # names in a note
 
 def notes_on(
     kg: KnowledgeGraph,
-    questions: Questions,
+    questions: QuerySets[Queries],
     report: FitReport,
     *,
     fitted: bool,
@@ -72,8 +73,8 @@ def _on_shapes(lacking: Sequence[str], grown: bool) -> Iterator[str]:
         yield f"{graph} no questions of the {shapes} {', '.join(lacking)} to learn from."
 
 
-def _on_measures(kg: KnowledgeGraph, questions: Questions, fitted: bool) -> Iterator[str]:
-    if not questions.test or not questions.valid:
+def _on_measures(kg: KnowledgeGraph, questions: QuerySets[Queries], fitted: bool) -> Iterator[str]:
+    if not questions["test"] or not questions["valid"]:
         yield "Nothing could be held out without losing a name: no figures, and probabilities are a mere habit."
     elif (held_out := held_out_triples(kg)) < ENOUGH:
         yield (

@@ -20,7 +20,7 @@ from pathformer.index._base import build, find
 from pathformer.kg.knowledge import KnowledgeGraph
 from pathformer.models._encoder import Encoder
 from pathformer.query.structures import STRUCTURES, Structure
-from pathformer.querysets.sampler import draw_rows, links
+from pathformer.querysets.sampler import draw_rows, list_links
 from pathformer.symbolic.graph_pair import GraphPair
 
 __all__ = ["reindex", "typical_points"]
@@ -47,7 +47,7 @@ def typical_points(kg: KnowledgeGraph, encoder: Encoder, count: int = 48, seed: 
 
 def _rows(structure: Structure, graphs: GraphPair, count: int, seed: int) -> list[list[int]]:
     if structure == STRUCTURES["1p"]:
-        every = links(graphs)
+        every = list_links(graphs)
         order = torch.randperm(len(every), generator=torch.Generator().manual_seed(seed))[:count]
         rows: list[list[int]] = every[order.numpy()].tolist()
         return rows

@@ -31,7 +31,7 @@ from pathformer.files.atomic import check_target
 from pathformer.fitting.assessment import assess, with_times
 from pathformer.fitting.change import Change
 from pathformer.fitting.forms import FULL
-from pathformer.fitting.heldout import Questions, among, asked_again, draw_held_out, draw_questions, drawn_once
+from pathformer.fitting.heldout import among, asked_again, draw_held_out, draw_questions, drawn_once
 from pathformer.fitting.lesson import Lesson, train_in
 from pathformer.fitting.measure import MEASURES
 from pathformer.fitting.new_entities import grow_model, place_new
@@ -49,8 +49,8 @@ from pathformer.links.evidence.counts import Frequency
 from pathformer.models._base import Model
 from pathformer.nn.device import choose_device, free_threads
 from pathformer.query.structures import EFOL_TRAINED, STRUCTURES
-from pathformer.querysets.benchmark import graph_pair
 from pathformer.querysets.queries import Queries
+from pathformer.querysets.query_sets import QuerySets, graph_pair
 from pathformer.querysets.sampler import sample
 from pathformer.text import counted
 from pathformer.training.budget import Box
@@ -186,7 +186,7 @@ def _learn(
 
 def _questions(
     old: Engine, grown: Grown, scale: Scale, box: Box, folder: Path, stages: Stages
-) -> tuple[Questions, dict[str, Queries]]:
+) -> tuple[QuerySets[Queries], dict[str, Queries]]:
     """What is learned from and judged by, and the old held-out questions, to tell whether anything was forgotten."""
     seed = scale.training.seed
     taken = tuple(name for name, structure in STRUCTURES.items() if old.model.takes(structure))

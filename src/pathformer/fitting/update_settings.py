@@ -16,11 +16,12 @@ import torch
 from torch import Tensor
 
 from pathformer.engine.engine import Engine
-from pathformer.fitting.heldout import Questions
 from pathformer.fitting.settings import Scale, memory_of, scale_for
 from pathformer.kg.grow import Grown
 from pathformer.models._base import Model
 from pathformer.nn.table import Table
+from pathformer.querysets.queries import Queries
+from pathformer.querysets.query_sets import QuerySets
 from pathformer.spaces._base import Space
 from pathformer.spaces.hermitian import Hermitian
 from pathformer.spaces.sphere import Sphere
@@ -89,13 +90,13 @@ def row_rates(model: Model, grown: Grown) -> dict[str, Tensor] | None:
     return rates
 
 
-def focused(questions: Questions, grown: Grown) -> Questions:
+def focused(questions: QuerySets[Queries], grown: Grown) -> QuerySets[Queries]:
     """New links so often that they make up a third of all links that are drawn."""
-    links = questions.train["1p"]
+    links = questions["train"]["1p"]
     relations = grown.kg.vocabulary.relation_count
     new = np.concatenate([grown.triples[:, :2], np.stack([grown.triples[:, 2], grown.triples[:, 1] ^ 1], axis=1)])
     keys = links.ids[:, 0].astype(np.int64) * relations + links.ids[:, 1]
     places = np.flatnonzero(np.isin(keys, new[:, 0].astype(np.int64) * relations + new[:, 1]))
     times = len(links) // (2 * len(places)) if len(places) else 0
     more = np.concatenate([np.arange(len(links)), np.tile(places, times)])
-    return replace(questions, train={**questions.train, "1p": links.take(more)})
+    return questions.with_split("train", {**questions["train"], "1p": links.take(more)})

@@ -28,7 +28,7 @@ from pathformer.symbolic.answer import answer_rows, threads
 from pathformer.symbolic.graph_pair import GraphPair
 from pathformer.symbolic.program import Program, Workspace, compile_structure, workspace
 
-__all__ = ["Fates", "Rules", "draw_rows", "links", "sample"]
+__all__ = ["Fates", "Rules", "draw_rows", "list_links", "sample"]
 
 Rows = npt.NDArray[np.int32]
 BLOCK = 4096  # attempts a block
@@ -78,7 +78,7 @@ def sample(
     """
     rules = rules or Rules()
     if structure == STRUCTURES["1p"]:
-        rows = links(graphs)
+        rows = list_links(graphs)
     else:
         rows, _ = draw_rows(structure, graphs, count or 0, seed=seed, stream=stream, rules=rules, progress=progress)
     easy, hard = answer_rows(structure, rows, graphs)
@@ -89,7 +89,7 @@ def sample(
     return queries
 
 
-def links(graphs: GraphPair) -> Rows:
+def list_links(graphs: GraphPair) -> Rows:
     """Every (head, relation) of the edges that the larger graph adds, or of all edges where there is no smaller one."""
     graph = graphs.large
     if graphs.nested:

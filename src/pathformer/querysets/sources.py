@@ -3,7 +3,7 @@
     betae    the BetaE set. If the dataset's folder holds its released pickles, those. If not: training queries as
              released by Query2box, which are BetaE's too, where they are there; the rest of the training queries
              (FB15k-237 3i, all negation) and any evaluation split without a file drawn by the protocol, seed 0;
-             evaluation queries from the protocol's draws of the data folder. `origin` says of every part which it is:
+             evaluation queries from the protocol's draws of the data folder. `sources` says of every part which it is:
              figures on drawn queries are not figures on the released ones.
     q2b      the Query2box set as released; what it lacks of training queries is drawn.
     drawn    everything drawn by the protocol, for any graph.
@@ -16,8 +16,8 @@ from __future__ import annotations
 
 import json
 import lzma
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -29,50 +29,19 @@ from pathformer.files.archives import unpacked
 from pathformer.kg.datasets._registry import data_folder, locate
 from pathformer.kg.knowledge import KnowledgeGraph
 from pathformer.query.structures import STRUCTURES, structure
-from pathformer.querysets.benchmark import Folder, graph_pair, read_folder
 from pathformer.querysets.layouts import betae
 from pathformer.querysets.protocol import protocol_for
-from pathformer.querysets.queries import Queries
-from pathformer.querysets.sampler import Rules, sample
-from pathformer.symbolic.answer import answer_rows
+from pathformer.querysets.queries import Queries, StoredQueries
+from pathformer.querysets.query_sets import QuerySets, graph_pair, read_folder
+from pathformer.querysets.sampler import sample
 
-__all__ = ["QuerySets", "query_sets"]
+__all__ = ["collect_queries"]
 
 _Q2B = {"fb15k-237": ("fb15k-237-q2b", "FB15k-237-q2b"), "nell995": ("nell-q2b", "NELL-q2b")}
 _PROTOCOL = {"fb15k-237": "fb15k-237", "nell995": "nell"}
 
 
-@dataclass(frozen=True)
-class QuerySets:
-    """Queries by split and structure, and where each part came from."""
-
-    splits: Mapping[str, Mapping[str, Queries]]
-    origin: Mapping[str, str] = field(default_factory=dict)  # "train 3i" -> a few words
-
-    def __getitem__(self, split: str) -> Mapping[str, Queries]:
-        return self.splits[split]
-
-    def only(self, *, train: Sequence[str], other: Sequence[str]) -> QuerySets:
-        """Some of the structures: `train` of the training queries, `other` of the rest."""
-        wanted = {split: train if split == "train" else other for split in self.splits}
-        return QuerySets(
-            {split: {name: self.splits[split][name] for name in names} for split, names in wanted.items()},
-            {f"{split} {name}": self.origin[f"{split} {name}"] for split, names in wanted.items() for name in names},
-        )
-
-    def origin_of(self, split: str) -> str:
-        """The origins of a split's structures in one phrase."""
-        found: dict[str, list[str]] = {}
-        for part, words in self.origin.items():
-            place, _, name = part.partition(" ")
-            if place == split:
-                found.setdefault(words, []).append(name)
-        if len(found) == 1:
-            return next(iter(found))
-        return "; ".join(f"{' '.join(names)}: {words}" for words, names in found.items())
-
-
-def query_sets(
+def collect_queries(
     kg: KnowledgeGraph,
     queries: str,
     *,
@@ -80,8 +49,8 @@ def query_sets(
     evaluated: Sequence[str],
     data: str | Path | None = None,
     splits: Sequence[str] = ("train", "valid", "test"),
-) -> QuerySets:
-    """The queries of a run, those of `splits` only."""
+) -> QuerySets[Queries]:
+    """Collects the queries of a run, those of `splits` only."""
     folder = data_folder(data)
     wanted = {split: tuple(trained if split == "train" else evaluated) for split in splits if split in kg.splits}
     found: dict[tuple[str, str], tuple[Queries, str]] = {}
@@ -91,8 +60,9 @@ def query_sets(
             for name, asked, words in source.read(split, missing) if missing else ():
                 found[split, name] = asked, words
     return QuerySets(
-        {split: {name: found[split, name][0] for name in names} for split, names in wanted.items()},
-        {f"{split} {name}": found[split, name][1] for split, names in wanted.items() for name in names},
+        splits={split: {name: found[split, name][0] for name in names} for split, names in wanted.items()},
+        graph=kg.name,
+        sources={f"{split} {name}": found[split, name][1] for split, names in wanted.items() for name in names},
     )
 
 
@@ -132,23 +102,18 @@ class _Folder:
     splits: tuple[str, ...] = ("train", "valid", "test")
 
     @cached_property
-    def folder(self) -> Folder:
-        """As it lies there, read once."""
-        folder = read_folder(self.path)
-        folder.check(self.kg)
-        return folder
+    def stored(self) -> QuerySets[StoredQueries]:
+        """The queries of the folder, read once."""
+        stored = read_folder(self.path)
+        stored.check_graph(self.kg)
+        return stored
 
     def read(self, split: str, names: Sequence[str]) -> Iterator[tuple[str, Queries, str]]:
         if split not in self.splits:
             return
-        for stored in self.folder.splits.get(split, ()):
-            name = stored.structure.name
-            if name not in names:
-                continue
-            easy, hard = stored.easy, stored.hard
-            if easy is None or hard is None:
-                easy, hard = answer_rows(stored.structure, stored.ids, graph_pair(self.kg, split))
-            yield name, Queries(stored.structure, stored.ids, easy, hard), self.words
+        for name, queries in self.stored.splits.get(split, {}).items():
+            if name in names:
+                yield name, queries.complete(graph_pair(self.kg, split)), self.words
 
 
 @dataclass(frozen=True)
@@ -171,9 +136,9 @@ class _ProtocolFiles:
                 rows[name].append([value for value in _flat(instance) if value >= 0])
         for name, table in rows.items():
             if table:
-                ids = np.array(table, np.int32)
-                easy, hard = answer_rows(STRUCTURES[name], ids, graph_pair(self.kg, split))
-                yield name, Queries(STRUCTURES[name], ids, easy, hard), "betae-protocol draw, not the released queries"
+                queries = StoredQueries(STRUCTURES[name], np.array(table, np.int32))
+                complete = queries.complete(graph_pair(self.kg, split))
+                yield name, complete, "betae-protocol draw, not the released queries"
 
 
 @dataclass(frozen=True)
@@ -186,12 +151,10 @@ class _Draws:
         protocol = protocol_for(self.kg)
         graphs = graph_pair(self.kg, split)
         pairs = len(self.kg.graph("train").pair_relation)
-        limits = Rules(limit=protocol.limit, link_limit=protocol.link_limit)
-        rules = Rules(forward=not protocol.backward) if split == "train" else limits
         for name in names:
             shape = structure(name)
             count = protocol.count(split, shape, pairs)
-            drawn = sample(shape, graphs, count, seed=protocol.seed, stream=split, rules=rules)
+            drawn = sample(shape, graphs, count, seed=protocol.seed, stream=split, rules=protocol.rules(split))
             if len(drawn):
                 yield name, drawn, f"drawn by the protocol, seed {protocol.seed}"
             else:

@@ -9,12 +9,12 @@ import numpy as np
 import numpy.typing as npt
 
 from pathformer.kg.knowledge import KnowledgeGraph
-from pathformer.kg.ragged import Ragged
-from pathformer.querysets.benchmark import Folder, graph_pair
-from pathformer.querysets.queries import Stored
+from pathformer.kg.ragged import Ragged, union
+from pathformer.querysets.queries import StoredQueries
+from pathformer.querysets.query_sets import QuerySets, graph_pair
 from pathformer.symbolic.answer import answer_rows
 
-__all__ = ["Verdict", "differing_rows", "merge", "verify"]
+__all__ = ["Verdict", "differing_rows", "verify"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,13 +42,15 @@ class Verdict:
         return not any(self.wrong)
 
 
-def verify(folder: Folder, kg: KnowledgeGraph, report: Callable[[Verdict], None] | None = None) -> list[Verdict]:
+def verify(
+    sets: QuerySets[StoredQueries], kg: KnowledgeGraph, report: Callable[[Verdict], None] | None = None
+) -> list[Verdict]:
     """Compare every answer that a folder holds with traversal; a verdict for each split and structure."""
-    folder.check(kg)
+    sets.check_graph(kg)
     verdicts = []
-    for split, stored in folder.splits.items():
+    for split, stored in sets.splits.items():
         graphs = graph_pair(kg, split)
-        for queries in stored:
+        for queries in stored.values():
             easy, hard = answer_rows(queries.structure, queries.ids, graphs)
             verdicts.append(_judge(split, queries, easy, hard))
             if report:
@@ -56,11 +58,11 @@ def verify(folder: Folder, kg: KnowledgeGraph, report: Callable[[Verdict], None]
     return verdicts
 
 
-def _judge(split: str, stored: Stored, easy: Ragged, hard: Ragged) -> Verdict:
+def _judge(split: str, stored: StoredQueries, easy: Ragged, hard: Ragged) -> Verdict:
     checked, wrong, answers, example = [], [], 0, None
     compared = {"easy": (stored.easy, easy), "hard": (stored.hard if split != "train" else None, hard)}
     if stored.everything is not None:
-        compared["easy + hard"] = (stored.everything, merge(easy, hard))
+        compared["easy + hard"] = (stored.everything, union(easy, hard))
     for what, (given, found) in compared.items():
         if given is None:
             continue
@@ -82,15 +84,7 @@ def differing_rows(one: Ragged, other: Ragged) -> npt.NDArray[np.int64]:
     return np.union1d(np.flatnonzero(~same_length), owners[unequal])
 
 
-def merge(one: Ragged, other: Ragged) -> Ragged:
-    """Rows that hold what both hold, ascending; the two must not overlap."""
-    owners = np.concatenate([np.repeat(np.arange(len(r)), r.counts) for r in (one, other)])
-    values = np.concatenate([one.values, other.values])
-    order = np.lexsort((values, owners))
-    return Ragged(one.ptr + other.ptr, values[order])
-
-
-def _describe(what: str, stored: Stored, given: Ragged, found: Ragged, row: int) -> str:
+def _describe(what: str, stored: StoredQueries, given: Ragged, found: Ragged, row: int) -> str:
     query = stored.structure.instance(stored.ids[row].tolist())
     missing = np.setdiff1d(found[row], given[row])
     extra = np.setdiff1d(given[row], found[row])

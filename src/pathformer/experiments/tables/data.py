@@ -13,8 +13,9 @@ from pathformer.experiments.tables.view import Row, View
 from pathformer.kg.datasets._registry import load
 from pathformer.kg.knowledge import KnowledgeGraph
 from pathformer.query.structures import STRUCTURES
-from pathformer.querysets.benchmark import Benchmark, sample_benchmark
+from pathformer.querysets.protocol import sample_benchmark
 from pathformer.querysets.queries import Queries
+from pathformer.querysets.query_sets import QuerySets, read_query_sets
 
 __all__ = ["answers", "counted_tables", "counts", "printed_only", "statistics"]
 
@@ -45,7 +46,7 @@ def _of_dataset(numbers: Sequence[int], name: str, queries: Path | None, data: P
     views = [statistics(kg)] if 9 in numbers else []
     if {10, 11} & set(numbers):
         splits = ("train", "valid", "test") if 10 in numbers else ("test",)
-        drawn = Benchmark.read(queries, kg, splits) if queries else sample_benchmark(kg, splits=splits)
+        drawn = read_query_sets(queries, kg, splits) if queries else sample_benchmark(kg, splits=splits)
         views += [counts(drawn)] if 10 in numbers else []
         views += [answers(drawn)] if 11 in numbers else []
         origin = f"the queries in {queries}" if queries else "queries drawn now by the protocol, seed 0"
@@ -68,7 +69,7 @@ def statistics(kg: KnowledgeGraph) -> View:
     return _compare(9, kg.name, STATISTICS, ours)
 
 
-def counts(benchmark: Benchmark) -> View:
+def counts(benchmark: QuerySets[Queries]) -> View:
     """Table 10: how many queries of which structure."""
     ours: dict[str, int] = {}
     for split, queries_of in benchmark.splits.items():
@@ -85,7 +86,7 @@ def _group(split: str, queries: Queries) -> str:
     return f"{split} 1p" if queries.structure == STRUCTURES["1p"] else f"{split} others"
 
 
-def answers(benchmark: Benchmark) -> View:
+def answers(benchmark: QuerySets[Queries]) -> View:
     """Table 11: mean hard answers a test query."""
     ours = {name: round(float(queries.hard.counts.mean()), 2) for name, queries in benchmark["test"].items()}
     return replace(_compare(11, benchmark.graph, MEAN_ANSWERS, ours), notes=(_CUT_OFF,))

@@ -24,11 +24,11 @@ from pathformer.files.pickles import load_pickle
 from pathformer.kg.ragged import Ragged
 from pathformer.query.structures import Structure, shape_text, structure
 from pathformer.querysets.layouts._foreign import reading_ids
-from pathformer.querysets.queries import Stored
+from pathformer.querysets.queries import Queries, StoredQueries
 
 if TYPE_CHECKING:
     from pathformer.kg.knowledge import KnowledgeGraph
-    from pathformer.querysets.benchmark import Benchmark, Folder
+    from pathformer.querysets.query_sets import QuerySets
 
 __all__ = ["MARKER", "SIGN", "detect", "read", "write"]
 
@@ -45,11 +45,11 @@ def detect(path: Path) -> bool:
     return any(path.glob("*-queries.pkl"))
 
 
-def read(path: Path, splits: Sequence[str]) -> Folder:
+def read(path: Path, splits: Sequence[str]) -> QuerySets[StoredQueries]:
     """Read these splits of the folder; a split without answer files has none."""
-    from pathformer.querysets.benchmark import Folder
+    from pathformer.querysets.query_sets import QuerySets
 
-    found: dict[str, list[Stored]] = {}
+    found: dict[str, dict[str, StoredQueries]] = {}
     notices: list[str] = []
     for split in splits:
         file = path / f"{split}-queries.pkl"
@@ -60,20 +60,21 @@ def read(path: Path, splits: Sequence[str]) -> Folder:
         hard_file = path / f"{split}-hard-answers.pkl"
         easy = _mapping(easy_file) if easy_file.is_file() else None
         hard = _mapping(hard_file) if hard_file.is_file() else None
-        found[split] = []
+        found[split] = {}
         for shape, instances in queries.items():
             if shape in _DE_MORGAN:
                 notices.append(f"{file.name}: {len(instances):,} De Morgan forms of {_DE_MORGAN[shape]} left out")
                 continue
-            found[split].append(_stored(file, split, shape, instances, easy, hard))
-    return Folder(path, "betae", found, notices=notices)
+            stored = _stored(file, split, shape, instances, easy, hard)
+            found[split][stored.structure.name] = stored
+    return QuerySets(splits=found, folder=path, layout="betae", notices=notices)
 
 
-def write(benchmark: Benchmark, path: Path, *, kg: KnowledgeGraph | None = None, force: bool = False) -> None:
-    """Export for other people's code: the one place where pickles are written; with `kg`, the graph beside them."""
+def write(sets: QuerySets[Queries], path: Path, *, kg: KnowledgeGraph | None = None, force: bool = False) -> None:
+    """Exports for other people's code: the one place where pickles are written; with `kg`, the graph beside them."""
     with new_folder(path, MARKER, force=force) as folder:
         (folder / MARKER).touch()
-        for split, queries_of in benchmark.splits.items():
+        for split, queries_of in sets.splits.items():
             queries: dict[Any, set[Any]] = {}
             easy: dict[Any, set[int]] = {}
             hard: dict[Any, set[int]] = {}
@@ -129,7 +130,7 @@ def _stored(
     instances: Any,
     easy: Mapping[Any, Any] | None,
     hard: Mapping[Any, Any] | None,
-) -> Stored:
+) -> StoredQueries:
     try:
         kind = structure(shape)
     except QueryError as error:
@@ -137,7 +138,7 @@ def _stored(
     with reading_ids(file, f"{kind} queries"):
         ordered = sorted(instances)
         table = _table(file, kind, ordered)
-    return Stored(
+    return StoredQueries(
         kind,
         table,
         easy=_answers(file, kind, ordered, easy),

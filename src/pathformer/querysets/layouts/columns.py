@@ -20,11 +20,11 @@ from pathformer.files.atomic import new_folder
 from pathformer.files.manifest import wrong_field
 from pathformer.kg.ragged import Ragged
 from pathformer.query.structures import STRUCTURES, shape_text, structure
-from pathformer.querysets.queries import Stored
+from pathformer.querysets.queries import Queries, StoredQueries
 
 if TYPE_CHECKING:
     from pathformer.kg.knowledge import KnowledgeGraph
-    from pathformer.querysets.benchmark import Benchmark, Folder
+    from pathformer.querysets.query_sets import QuerySets
 
 __all__ = ["MARKER", "SIGN", "detect", "read", "write"]
 
@@ -41,11 +41,11 @@ def detect(path: Path) -> bool:
     return (path / MARKER).is_file()
 
 
-def write(benchmark: Benchmark, path: Path, *, kg: KnowledgeGraph | None = None, force: bool = False) -> None:
-    """Write a benchmark to a new folder, all or nothing; the graph is named, not written."""
+def write(sets: QuerySets[Queries], path: Path, *, kg: KnowledgeGraph | None = None, force: bool = False) -> None:
+    """Writes queries to a new folder, all or nothing; the graph is named, not written."""
     with new_folder(path, MARKER, force=force) as folder:
         files = []
-        for split, queries_of in benchmark.splits.items():
+        for split, queries_of in sets.splits.items():
             for place, (name, queries) in enumerate(queries_of.items()):
                 file = f"{split}-{name if name in STRUCTURES else f'shape-{place}'}.npz"
                 np.savez(
@@ -61,24 +61,32 @@ def write(benchmark: Benchmark, path: Path, *, kg: KnowledgeGraph | None = None,
         header = {
             "format": FORMAT,
             "version": VERSION,
-            "graph": benchmark.graph,
-            "fingerprint": benchmark.fingerprint,
-            "origin": dict(benchmark.origin),
+            "graph": sets.graph,
+            "fingerprint": sets.fingerprint,
+            "origin": dict(sets.sources),
             "files": files,
         }
         (folder / MARKER).write_text(json.dumps(header, indent=2) + "\n", encoding="utf-8")
 
 
-def read(path: Path, splits: Sequence[str]) -> Folder:
+def read(path: Path, splits: Sequence[str]) -> QuerySets[StoredQueries]:
     """Read these splits of the folder."""
-    from pathformer.querysets.benchmark import Folder
+    from pathformer.querysets.query_sets import QuerySets
 
     header = _header(path / MARKER)
-    found: dict[str, list[Stored]] = {}
+    found: dict[str, dict[str, StoredQueries]] = {}
     for entry in header["files"]:
         if entry["split"] in splits:
-            found.setdefault(entry["split"], []).append(_queries(path / entry["file"], entry["shape"]))
-    return Folder(path, "columns", found, header["origin"], header["fingerprint"], graph=header["graph"])
+            stored = _queries(path / entry["file"], entry["shape"])
+            found.setdefault(entry["split"], {})[stored.structure.name] = stored
+    return QuerySets(
+        splits=found,
+        graph=header["graph"],
+        fingerprint=header["fingerprint"],
+        origin=header["origin"],
+        folder=path,
+        layout="columns",
+    )
 
 
 def _header(file: Path) -> dict[str, Any]:
@@ -100,13 +108,13 @@ def _objects(entries: Any) -> list[dict[str, Any]]:
     return [entry for entry in entries if isinstance(entry, dict)] if isinstance(entries, list) else []
 
 
-def _queries(file: Path, shape: str) -> Stored:
+def _queries(file: Path, shape: str) -> StoredQueries:
     try:
         with file.open("rb") as stream, np.load(stream, allow_pickle=False) as arrays:
             kind, ids = structure(shape), arrays["ids"]
             if ids.ndim != 2 or ids.shape[1] != len(kind.columns) or ids.dtype.kind != "i":
                 raise ValueError(f"ids of shape {ids.shape}, {ids.dtype}, expected (any, {len(kind.columns)}), int32")
-            return Stored(kind, ids, _rows(arrays, "easy", len(ids)), _rows(arrays, "hard", len(ids)))
+            return StoredQueries(kind, ids, _rows(arrays, "easy", len(ids)), _rows(arrays, "hard", len(ids)))
     except (*_DAMAGE, QueryError) as error:
         problem = str(error).partition("\n")[0]
         raise BenchmarkError(f"{file}: cannot be read as a table of queries ({problem})") from error

@@ -21,10 +21,10 @@ from pathformer.files.pickles import load_pickle
 from pathformer.kg.ragged import Ragged
 from pathformer.query.structures import STRUCTURES, Structure
 from pathformer.querysets.layouts._foreign import reading_ids
-from pathformer.querysets.queries import Stored
+from pathformer.querysets.queries import StoredQueries
 
 if TYPE_CHECKING:
-    from pathformer.querysets.benchmark import Folder
+    from pathformer.querysets.query_sets import QuerySets
 
 __all__ = ["SIGN", "detect", "read"]
 
@@ -37,20 +37,20 @@ def detect(path: Path) -> bool:
     return any(path.glob("*_triples_*.pkl"))
 
 
-def read(path: Path, splits: Sequence[str]) -> Folder:
+def read(path: Path, splits: Sequence[str]) -> QuerySets[StoredQueries]:
     """Read these splits of the folder; answers of structures whose file is absent stay open."""
-    from pathformer.querysets.benchmark import Folder
+    from pathformer.querysets.query_sets import QuerySets
 
-    found: dict[str, list[Stored]] = {}
+    found: dict[str, dict[str, StoredQueries]] = {}
     for split in splits:
         files = {name: path / f"{split}_triples_{name}.pkl" for name in _NAMES}
-        present = [_read(path, split, name, file) for name, file in files.items() if file.is_file()]
+        present = {_NAMES[name]: _read(path, split, name, file) for name, file in files.items() if file.is_file()}
         if present:
             found[split] = present
-    return Folder(path, "q2b", found)
+    return QuerySets(splits=found, folder=path, layout="q2b")
 
 
-def _read(path: Path, split: str, name: str, file: Path) -> Stored:
+def _read(path: Path, split: str, name: str, file: Path) -> StoredQueries:
     kind = STRUCTURES[_NAMES[name]]
     queries = load_pickle(file)
     if not isinstance(queries, list):
@@ -61,7 +61,7 @@ def _read(path: Path, split: str, name: str, file: Path) -> Stored:
     everything = _answers(path / f"{split}_ans_{name}.pkl", keys)
     hard = _answers(path / f"{split}_ans_{name}_hard.pkl", keys)
     train = split == "train"
-    return Stored(
+    return StoredQueries(
         kind,
         table,
         easy=everything if train else None,

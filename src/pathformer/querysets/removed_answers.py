@@ -5,7 +5,7 @@
 In a ranking they are what a model of the positive part alone puts first: it knows them by heart.
 
 Walks find mostly negations that take one or two entities away, while the benchmark's queries, which must lose an answer
-to an edge that is not in the graph, take away ten times as many. `contested` draws queries by what they take away.
+to an edge that is not in the graph, take away ten times as many: hence `sample_by_removed_answers`.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from pathformer.querysets.sampler import Rules, sample
 from pathformer.symbolic.answer import answer_rows
 from pathformer.symbolic.graph_pair import GraphPair
 
-__all__ = ["all_with_removed", "contested", "with_removed"]
+__all__ = ["all_with_removed", "sample_by_removed_answers", "with_removed"]
 
 OVER = 4  # queries that are drawn for each that is kept
 
@@ -43,7 +43,7 @@ def all_with_removed(queries: Iterable[Queries], graphs: GraphPair) -> list[Quer
     return [with_removed(part, graphs) if part.structure.negated and part.removed is None else part for part in queries]
 
 
-def contested(
+def sample_by_removed_answers(
     structure: Structure,
     graphs: GraphPair,
     count: int,
