@@ -23,7 +23,7 @@ from _record import record
 from rich.console import Console
 
 from pathformer.engine.engine import Engine
-from pathformer.evaluation.evaluate import ModelRanker, evaluate
+from pathformer.evaluation.evaluate import ModelRanker, ScoreRanker, evaluate
 from pathformer.fitting.heldout import draw_questions, hold_out
 from pathformer.fitting.judge import all_but, find_predictions, fit_calibration, judge_calibration
 from pathformer.fitting.lesson import Lesson, new_model, train_in
@@ -112,7 +112,7 @@ def measured(name: str, seconds: float, asked: int, data: Path | None) -> dict[s
     rival_steps = trained(rival, kg, links_of(questions), other, seconds).training.steps
     reports = {
         "fit": evaluate(ModelRanker(model), questions["test"]),
-        "counting": evaluate(Frequency(kg.graph("train")), questions["test"]),
+        "counting": evaluate(ScoreRanker(Frequency(kg.graph("train"))), questions["test"]),
         "complex": evaluate(Chain(rival), questions["test"]),
     }
     engine = Engine(kg, model, build_index("exact", model.entities.weight.detach(), model.space))

@@ -27,7 +27,7 @@ import torch
 from _record import RESULTS, record
 from rich.console import Console
 
-from pathformer.evaluation.evaluate import evaluate
+from pathformer.evaluation.evaluate import ScoreRanker, evaluate
 from pathformer.evaluation.report import Report
 from pathformer.experiments.run import Material, gather, new_model, train_run, training_set
 from pathformer.experiments.settings import Run, read_run
@@ -159,7 +159,7 @@ def cut(material: Material, count: int) -> Material:
 def counting(material: Material) -> dict[str, Any]:
     """What counting alone gives on the same queries."""
     test: dict[str, Queries] = dict(material.sets["test"])
-    return {"mrr": percent(evaluate(Frequency(material.kg.graph("train")), test))}
+    return {"mrr": percent(evaluate(ScoreRanker(Frequency(material.kg.graph("train"))), test))}
 
 
 def shown(row: str, found: dict[str, Any]) -> str:

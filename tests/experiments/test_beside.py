@@ -13,8 +13,8 @@ from rich.console import Console
 from support import training_toy as toy
 
 from pathformer.errors import ConfigError, UnsupportedQueryError
-from pathformer.evaluation.checkpoint import find_checkpoint, measure
 from pathformer.experiments.beside import BESIDE, PAIR, second_run, whole_minutes
+from pathformer.experiments.evaluate_run import evaluate_run, find_checkpoint
 from pathformer.experiments.records import record_of
 from pathformer.experiments.run import Outcome, start_anew, train_run
 from pathformer.experiments.settings import read_run
@@ -61,9 +61,9 @@ def test_the_second_is_trained_after_the_first_and_both_are_judged_as_one(folder
     alone = {place: checkpoint.read(place / "best.safetensors").weights() for place in (out, out / BESIDE)}
     both = torch.cat([weights["entities.weight"] for weights in alone.values()], dim=1)
     assert torch.equal(pair.entities.weight, both)
-    measured = measure(out, device="cpu")
+    measured = evaluate_run(out, device="cpu")
     assert measured.mrr == outcome.reports["best"].mrr
-    first = measure(out / "best.safetensors", device="cpu")
+    first = evaluate_run(out / "best.safetensors", device="cpu")
     for name, scores in measured.scores.items():  # of what is denied the second knows nothing
         assert (scores.mrr == pytest.approx(first.scores[name].mrr, abs=1e-6)) == ("n" in name), name
 

@@ -19,9 +19,9 @@ from typer.testing import CliRunner
 
 from pathformer.cli._main import app
 from pathformer.errors import CheckpointError, ConfigError, InputError
-from pathformer.evaluation.checkpoint import find_checkpoint, measure
 from pathformer.evaluation.report import Report
 from pathformer.experiments import run as run_module
+from pathformer.experiments.evaluate_run import evaluate_run, find_checkpoint
 from pathformer.experiments.run import start_anew, train_run
 from pathformer.experiments.settings import Run, read_run
 from pathformer.files import lock
@@ -86,16 +86,18 @@ def test_a_run_leaves_weights_settings_and_figures(trained: Path, run_path: Path
 
 def test_measuring_a_checkpoint_gives_the_figures_of_the_run(trained: Path) -> None:
     for name in ("last", "best"):
-        again = measure(trained / f"{name}.safetensors", device="cpu")
+        again = evaluate_run(trained / f"{name}.safetensors", device="cpu")
         assert again.scores == Report.from_json((trained / f"test-{name}.json").read_text()).scores
     assert find_checkpoint(trained) == trained / "best.safetensors"
-    valid = measure(trained, split="valid", structures=["1p", "2in"], strict=True, ties="pessimistic", device="cpu")
+    valid = evaluate_run(
+        trained, split="valid", structures=["1p", "2in"], strict=True, ties="pessimistic", device="cpu"
+    )
     assert list(valid.scores) == ["1p", "2in"]
     assert (valid.about["filter"], valid.about["ties"], valid.paper) == ("strict", "pessimistic", {})
 
 
 def test_unions_may_be_taken_otherwise_than_the_method_does(trained: Path) -> None:
-    own, other = (measure(trained, structures=["1p", "2u"], union=way, device="cpu") for way in (None, "demorgan"))
+    own, other = (evaluate_run(trained, structures=["1p", "2u"], union=way, device="cpu") for way in (None, "demorgan"))
     assert own.scores["1p"] == other.scores["1p"]
     assert own.scores["2u"] != other.scores["2u"]
     assert ("union" in own.about, other.about["union"]) == (False, "demorgan")
@@ -135,19 +137,19 @@ def test_a_processor_is_told_early_that_a_wide_model_is_meant_for_a_card(
 
 def test_wrong_words_are_refused(trained: Path) -> None:
     with pytest.raises(ConfigError, match=r"ties 'optimist' is not one of expected, .*; closest: 'optimistic'"):
-        measure(trained, ties="optimist")
+        evaluate_run(trained, ties="optimist")
     with pytest.raises(ConfigError, match="answers 'all' is not one of hard, easy"):
-        measure(trained, answers="all")
+        evaluate_run(trained, answers="all")
     with pytest.raises(ConfigError, match="split 'train' is not one of valid, test"):
-        measure(trained, split="train")
+        evaluate_run(trained, split="train")
     with pytest.raises(ConfigError, match="union 'demorgn' is not one of dnf, native, demorgan; closest: 'demorgan'"):
-        measure(trained, union="demorgn")
+        evaluate_run(trained, union="demorgn")
 
 
 def test_another_graph_is_refused(trained: Path, tmp_path: Path) -> None:
     other = KnowledgeGraph.from_triples([("x", "r", "y")], [("y", "r", "x")], name="other").save(tmp_path / "other")
     with pytest.raises(CheckpointError) as caught:
-        measure(trained, graph=str(other), split="valid")
+        evaluate_run(trained, graph=str(other), split="valid")
     facts = checkpoint.read_facts(trained / "best.safetensors")
     assert facts["fingerprint"] in str(caught.value)
     assert KnowledgeGraph.open(other).vocabulary.fingerprint() in str(caught.value)

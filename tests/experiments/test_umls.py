@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from pathformer.evaluation.evaluate import evaluate
+from pathformer.evaluation.evaluate import ScoreRanker, evaluate
 from pathformer.experiments.run import train_run
 from pathformer.experiments.settings import read_run
 from pathformer.kg.datasets._registry import load
@@ -29,7 +29,7 @@ def test_a_small_model_beats_frequency_on_every_structure_of_umls(data_dir: Path
     asked = collect_queries(
         kg, "drawn", trained=(), evaluated=run.evaluated_structures, data=data_dir, splits=("test",)
     )
-    counts = evaluate(Frequency(kg.graph("train")), asked["test"])
+    counts = evaluate(ScoreRanker(Frequency(kg.graph("train"))), asked["test"])
     learnt = outcome.reports["last"]
     assert learnt.scores["1p"].mrr >= 0.60
     behind = {

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from pathformer.evaluation.evaluate import evaluate
+from pathformer.evaluation.evaluate import ScoreRanker, evaluate
 from pathformer.experiments.run import Material, gather, train_run
 from pathformer.experiments.settings import Run, read_run
 from pathformer.links.evidence.counts import Frequency
@@ -51,7 +51,7 @@ def material(data_dir: Path, tmp_path_factory: pytest.TempPathFactory) -> Materi
 @pytest.fixture(scope="module")
 def counted(material: Material) -> dict[str, float]:
     """What counting alone gives."""
-    report = evaluate(Frequency(material.kg.graph("train")), material.sets["test"])
+    report = evaluate(ScoreRanker(Frequency(material.kg.graph("train"))), material.sets["test"])
     return {name: scores.mrr for name, scores in report.scores.items()}
 
 

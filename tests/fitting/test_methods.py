@@ -18,7 +18,7 @@ from pathformer.kg.knowledge import KnowledgeGraph
 from pathformer.kg.vocabulary import Vocabulary
 from pathformer.models._contract import ENTITIES, RELATIONS
 from pathformer.query.structures import STRUCTURES
-from pathformer.symbolic.impossible import refuted
+from pathformer.symbolic.impossible import impossible_answers
 
 SHOWN = ("1p", "2p", "ip", "2u", "up", "inp")
 TESTED = [(name, variant) for name, variant in CASES if not variant or {"space", "union"} & variant.keys()]
@@ -46,7 +46,7 @@ def test_a_method_answers(name: str, variant: dict[str, Any], kg: KnowledgeGraph
         points = engine.encoder.points([tree]).rows
         everyone = model.space.distance_to_all(points, model.entities.weight.detach()).amin(dim=0).detach().numpy()
         assert found.distances == pytest.approx(everyone[found.entities], rel=1e-4, abs=1e-4)
-        open_ = np.delete(everyone, np.union1d(found.entities[found.known], refuted(tree, kg.graph())))
+        open_ = np.delete(everyone, np.union1d(found.entities[found.known], impossible_answers(tree, kg.graph())))
         assert found.distances[found.predicted] == pytest.approx(np.sort(open_)[:5], rel=1e-4, abs=1e-4)
     instances = [structure.instance(row) for structure, row in zip(taken, rows, strict=True)]
     answers = engine.ask(instances, top=3)

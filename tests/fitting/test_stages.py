@@ -105,7 +105,7 @@ def test_training_names_its_two_parts() -> None:
 
 @pytest.mark.parametrize("compiled", [True, False])
 def test_what_drawing_waits_for_is_told_where_it_must(compiled: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pathformer.fitting.stages.is_compiled", lambda: compiled)
+    monkeypatch.setattr("pathformer.fitting.stages.is_sampler_compiled", lambda: compiled)
     work, written = stages()
     work.say_compiling()
     assert written.getvalue() == ("" if compiled else "compiling the sampler, once on this machine\n")

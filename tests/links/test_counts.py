@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from pathformer.evaluation.evaluate import reference_filter
+from pathformer.evaluation.evaluate import ScoreRanker, reference_filter
 from pathformer.kg.graph import Graph
 from pathformer.kg.ragged import Ragged
 from pathformer.links.evidence.counts import Frequency
@@ -39,10 +39,10 @@ def test_branches_add_up_negated_ones_say_nothing_and_unions_take_the_best(frequ
 def test_it_ranks_every_structure(frequency: Frequency) -> None:
     for name, shape in STRUCTURES.items():
         asked = queries(name, [0] * len(shape.columns))
-        assert len(frequency.rank(asked, asked.hard, reference_filter(asked)).closer) == 1
+        assert len(ScoreRanker(frequency).rank(asked, asked.hard, reference_filter(asked)).closer) == 1
 
 
 def test_ranks_follow_the_scores(frequency: Frequency) -> None:
     asked = queries("1p", [4, 0])
-    ranks = frequency.rank(asked, asked.hard, reference_filter(asked))
+    ranks = ScoreRanker(frequency).rank(asked, asked.hard, reference_filter(asked))
     assert (ranks.closer.tolist(), ranks.tied.tolist()) == ([1], [0])  # entity 1 has three edges, entity 2 one

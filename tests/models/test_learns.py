@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from support.trials import TRAINED, asked_of, in_training
 
-from pathformer.evaluation.evaluate import ModelRanker, evaluate
+from pathformer.evaluation.evaluate import ModelRanker, ScoreRanker, evaluate
 from pathformer.kg.knowledge import KnowledgeGraph
 from pathformer.links.evidence.counts import Frequency
 from pathformer.querysets.queries import Queries
@@ -46,7 +46,7 @@ def test_a_small_model_is_ahead_of_counting_where_it_takes_more_than_one_link(
     graph = kg.graph("train")
     step = in_training((name, settings), graph, seen, 48, StepConfig(negatives=16, rate=rate))
     step.run(700)
-    learnt, counted = evaluate(ModelRanker(step.model), asked), evaluate(Frequency(graph), asked)
+    learnt, counted = evaluate(ModelRanker(step.model), asked), evaluate(ScoreRanker(Frequency(graph)), asked)
     figures = {name: (round(learnt.scores[name].mrr, 3), round(counted.scores[name].mrr, 3)) for name in asked}
     print(case, figures)
     assert figures["1p"][0] > least, figures

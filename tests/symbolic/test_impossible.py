@@ -10,14 +10,14 @@ from support.query_strategies import ENTITIES, RELATIONS, Edges, evaluate, graph
 
 from pathformer.kg.graph import Graph
 from pathformer.query.tree import Anchor, Intersection, Negation, Projection, Tree
-from pathformer.symbolic.impossible import refuted
+from pathformer.symbolic.impossible import impossible_answers
 
 EVERY = frozenset(product(range(ENTITIES), range(RELATIONS), range(ENTITIES)))
 
 
 def out(tree: Tree, edges: Edges) -> set[int]:
     graph = Graph.from_triples(np.array(sorted(edges), np.int32).reshape(-1, 3), ENTITIES, RELATIONS)
-    return set(refuted(tree, graph).tolist())
+    return set(impossible_answers(tree, graph).tolist())
 
 
 @given(trees(), graphs(), graphs())

@@ -56,13 +56,13 @@ def command(
     """
     from rich.console import Console
 
-    from pathformer.evaluation.checkpoint import measure
+    from pathformer.experiments.evaluate_run import evaluate_run
 
     if format not in ("table", "json", "markdown"):
         raise typer.BadParameter(f"{format!r} is not table, json or markdown")
 
     with Console(stderr=True).status("reading") as status:
-        report = measure(
+        report = evaluate_run(
             checkpoint,
             queries=queries,
             graph=graph,

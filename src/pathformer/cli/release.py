@@ -132,7 +132,7 @@ def _sizes(source: Path, out: Path) -> Table:
 
 def _files(folder: Path, part: str) -> list[Path]:
     """Those of an engine, or of a run; a run's weights are those that are taken."""
-    from pathformer.evaluation.checkpoint import find_checkpoint
+    from pathformer.experiments.evaluate_run import find_checkpoint
 
     own = folder / "model.safetensors"
     if folder.is_file() or part == "weights":

@@ -38,7 +38,7 @@ from pathformer.querysets.queries import Queries
 from pathformer.symbolic.answer import answer_rows
 from pathformer.symbolic.graph_pair import GraphPair
 
-__all__ = ["Answers", "ModelRanker", "Ranker", "evaluate", "reference_filter", "strict_filter"]
+__all__ = ["Answers", "ModelRanker", "Ranker", "ScoreRanker", "Scorer", "evaluate", "reference_filter", "strict_filter"]
 
 Answers = Literal["hard", "easy"]
 
@@ -77,6 +77,31 @@ def evaluate(
                 progress(name, len(asked))
     how = {"answers": answers, "ties": ties, "filter": "reference" if strict is None else "strict"}
     return Report(scores=scores, about={**(about or {}), **how}, paper=paper or {})
+
+
+class Scorer(Protocol):
+    """A method without a space: it gives every entity a score, larger is better."""
+
+    entities: int
+
+    def scores(self, queries: Queries) -> npt.NDArray[np.float32]:
+        """Returns the score of every entity for every query, (Q, N)."""
+
+
+class ScoreRanker:
+    """Ranks by the scores of a baseline."""
+
+    def __init__(self, scorer: Scorer) -> None:
+        self.scorer = scorer
+
+    def rank(self, queries: Queries, targets: Ragged, filters: Filters) -> Ranks:
+        """Ranks `targets` of every query among the entities that no filter holds."""
+        size = block_rows(self.scorer.entities, torch.device("cpu"))
+
+        def distances(first: int, last: int) -> Tensor:
+            return torch.from_numpy(-self.scorer.scores(queries.take(np.arange(first, last))))
+
+        return rank_blocks(distances, targets, filters, even_blocks(len(queries), size))
 
 
 class ModelRanker:

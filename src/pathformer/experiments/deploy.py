@@ -14,8 +14,8 @@ from typing import Any
 from pathformer.engine.calibrate.calibration import Calibration
 from pathformer.engine.engine import Engine
 from pathformer.errors import InputError
-from pathformer.evaluation.checkpoint import find_checkpoint
 from pathformer.experiments.beside import BESIDE, PAIR, figures_file
+from pathformer.experiments.evaluate_run import find_checkpoint
 from pathformer.experiments.records import trained_on
 from pathformer.fitting.heldout import draw_questions
 from pathformer.fitting.judge import all_but, find_predictions, fit_calibration, judge_calibration

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from pathformer.errors import ConfigError
-from pathformer.evaluation.checkpoint import find_checkpoint
+from pathformer.experiments.evaluate_run import find_checkpoint
 from pathformer.experiments.settings import Run, read_run
 from pathformer.training import checkpoint
 from pathformer.training.settings import Result

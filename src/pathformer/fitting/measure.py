@@ -11,7 +11,7 @@ import numpy as np
 from pathformer.engine.calibrate.calibration import Calibration
 from pathformer.engine.calibrate.reliability import Reliability
 from pathformer.engine.engine import Engine
-from pathformer.evaluation.evaluate import ModelRanker, evaluate, reference_filter
+from pathformer.evaluation.evaluate import ModelRanker, ScoreRanker, evaluate, reference_filter
 from pathformer.evaluation.metrics import reciprocal_ranks
 from pathformer.evaluation.report import Report
 from pathformer.fitting.assumed import AssumedShare, assumed_share
@@ -90,7 +90,7 @@ def _figures(engine: Engine, asked: QuerySets[Queries]) -> Measured:
     kg, model = engine.kg, engine.model
     return Measured(
         scores=evaluate(ModelRanker(model), asked["test"]),
-        frequency=evaluate(Frequency(kg.graph("train")), asked["test"]),
+        frequency=evaluate(ScoreRanker(Frequency(kg.graph("train"))), asked["test"]),
         by_relation=_by_relation(kg, model, asked),
     )
 

@@ -13,7 +13,7 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
 from pathformer.files.manifest import wrong_field
 from pathformer.fitting.workspace import write_whole
-from pathformer.symbolic.compiled import is_compiled
+from pathformer.querysets.sampler import is_sampler_compiled
 from pathformer.text import visible
 from pathformer.training.display import Display, duration
 
@@ -105,7 +105,7 @@ class Stages:
 
     def say_compiling(self) -> None:
         """Tell of what drawing waits for where the sampler was never compiled here."""
-        if not is_compiled():
+        if not is_sampler_compiled():
             self.say("compiling the sampler, once on this machine")
 
     def say(self, text: str) -> None:

@@ -26,7 +26,7 @@ from pathformer.engine.engine import Engine
 from pathformer.engine.history import FirstFit, first_facts
 from pathformer.engine.storage import HEADER, read_header, retell
 from pathformer.errors import InputError
-from pathformer.evaluation.evaluate import ModelRanker, evaluate
+from pathformer.evaluation.evaluate import ModelRanker, ScoreRanker, evaluate
 from pathformer.files.atomic import check_target
 from pathformer.fitting.assessment import assess, with_times
 from pathformer.fitting.change import Change
@@ -215,7 +215,7 @@ def _new_links(model: Model, grown: Grown) -> tuple[float | None, float | None]:
     if not len(chosen):
         return None, None
     asked: Mapping[str, Queries] = {"1p": links.take(chosen)}
-    counted = evaluate(Frequency(grown.kg.graph("train")), asked)
+    counted = evaluate(ScoreRanker(Frequency(grown.kg.graph("train"))), asked)
     return evaluate(ModelRanker(model), asked).mrr, counted.mrr
 
 

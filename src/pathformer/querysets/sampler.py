@@ -18,6 +18,8 @@ import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -28,7 +30,7 @@ from pathformer.symbolic.answer import answer_rows, threads
 from pathformer.symbolic.graph_pair import GraphPair
 from pathformer.symbolic.program import Program, Workspace, compile_structure, workspace
 
-__all__ = ["Fates", "Rules", "draw_rows", "list_links", "sample"]
+__all__ = ["Fates", "Rules", "draw_rows", "is_sampler_compiled", "list_links", "sample"]
 
 Rows = npt.NDArray[np.int32]
 BLOCK = 4096  # attempts a block
@@ -87,6 +89,17 @@ def sample(
         sizes = hard.counts if graphs.nested else easy.counts
         queries = queries.take(np.flatnonzero(sizes <= rules.link_limit))
     return queries
+
+
+def is_sampler_compiled() -> bool:
+    """Whether drawing can begin at once; otherwise its loops are compiled first, once on a machine."""
+    from pathformer.symbolic.kernels.walk import draw
+
+    compiled: Any = draw
+    if not hasattr(compiled, "stats"):  # a plain function: numba was told to leave it so
+        return True
+    folder = compiled.stats.cache_path if not compiled.signatures else None  # None, too, where nothing can be kept
+    return bool(compiled.signatures) or (folder is not None and any(Path(folder).glob("walk.draw-*.nbi")))
 
 
 def list_links(graphs: GraphPair) -> Rows:

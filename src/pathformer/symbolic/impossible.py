@@ -19,10 +19,10 @@ from pathformer.kg.graph import Graph
 from pathformer.query.tree import Anchor, Intersection, Negation, Projection, Tree, Union, intersect, unite
 from pathformer.symbolic.answer import answer
 
-__all__ = ["refuted"]
+__all__ = ["impossible_answers"]
 
 
-def refuted(tree: Tree, graph: Graph) -> npt.NDArray[np.int32]:
+def impossible_answers(tree: Tree, graph: Graph) -> npt.NDArray[np.int32]:
     """The entities that answer the tree on no graph which holds all edges of this one, ascending."""
     out = _denied(tree)
     return np.empty(0, np.int32) if out is None else answer(out, graph)

@@ -24,7 +24,7 @@ from pathformer.query.parse import parse
 from pathformer.query.structures import STRUCTURES
 from pathformer.query.tree import Anchor, Intersection, Negation, Projection, Tree, Union
 from pathformer.symbolic.answer import answer
-from pathformer.symbolic.impossible import refuted
+from pathformer.symbolic.impossible import impossible_answers
 
 FELLINI = "?x : directed(Fellini, ?f) & !won(?f, Oscar) & stars(?f, ?x)"
 
@@ -217,7 +217,7 @@ def test_candidates_are_a_full_sort_by_distance(engine: Engine) -> None:
         points = engine.encoder.points([tree])
         table = engine.model.entities.weight.detach()
         distances = np.min([engine.model.space.distance(p, table).numpy() for p in points.rows], axis=0)
-        known, barred = set(answer(tree, graph).tolist()), set(refuted(tree, graph).tolist())
+        known, barred = set(answer(tree, graph).tolist()), set(impossible_answers(tree, graph).tolist())
         others = [e for e in np.argsort(distances, kind="stable").tolist() if e not in known | barred][:4]
         assert set(found.entities[found.known].tolist()) == known
         assert found.entities[found.predicted].tolist() == others

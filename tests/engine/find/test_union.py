@@ -18,7 +18,7 @@ from pathformer.kg.knowledge import KnowledgeGraph
 from pathformer.models._base import Model, build
 from pathformer.query.structures import STRUCTURES
 from pathformer.symbolic.answer import answer
-from pathformer.symbolic.impossible import refuted
+from pathformer.symbolic.impossible import impossible_answers
 
 
 def likely(distances: np.ndarray) -> list[float]:
@@ -72,7 +72,7 @@ def test_a_union_is_a_full_sort_by_the_sum_of_probabilities(
                 shares = [likely(row) for row in apart]
                 loop = np.array([-math.log(sum(row[e] for row in shares)) for e in range(graph.entities)])
                 changed += loop.argmin() != apart.min(axis=0).argmin()
-            known, barred = answer(tree, graph), refuted(tree, graph)
+            known, barred = answer(tree, graph), impossible_answers(tree, graph)
             others = [e for e in np.argsort(loop, kind="stable").tolist() if e not in {*known, *barred}][:4]
             assert found.entities[found.predicted].tolist() == others
             assert sorted(found.entities[found.known].tolist()) == sorted(known.tolist())

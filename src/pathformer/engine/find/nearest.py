@@ -24,7 +24,7 @@ from pathformer.kg.schema import Kinds
 from pathformer.models._encoder import Encoder, Points
 from pathformer.query.tree import Tree
 from pathformer.symbolic.answer import answer
-from pathformer.symbolic.impossible import refuted
+from pathformer.symbolic.impossible import impossible_answers
 
 __all__ = ["distances_to", "nearest", "search"]
 
@@ -44,7 +44,7 @@ def search(trees: Sequence[Tree], kinds: Kinds, encoder: Encoder, index: Index, 
         return []
     graph = kinds.graph
     known = [answer(tree, graph) for tree in trees]
-    refused = [refuted(tree, graph) for tree in trees]
+    refused = [impossible_answers(tree, graph) for tree in trees]
     barred = [np.union1d(one, other) if len(other) else one for one, other in zip(known, refused, strict=True)]
     points, model = encoder.points(trees), encoder.model
     plain = [model.combine == "smallest" or len(points.of(place)) == 1 for place in range(len(trees))]

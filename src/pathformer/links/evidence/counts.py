@@ -9,11 +9,8 @@ from __future__ import annotations
 
 import numpy as np
 import numpy.typing as npt
-import torch
 
-from pathformer.evaluation.ranks import Filters, Ranks, block_rows, even_blocks, rank_blocks
 from pathformer.kg.graph import Graph
-from pathformer.kg.ragged import Ragged
 from pathformer.plan.build import decompose
 from pathformer.query.compile.paths import Fork, Path
 from pathformer.query.structures import NEGATION
@@ -23,7 +20,7 @@ __all__ = ["Frequency"]
 
 
 class Frequency:
-    """Ranks by counts on a graph, the train graph as a rule."""
+    """Scores entities by counts on a graph, usually the train graph."""
 
     def __init__(self, graph: Graph) -> None:
         self.entities = graph.entities
@@ -34,17 +31,8 @@ class Frequency:
         self._entity = graph.heads_of()[order]
         self._score = np.log1p(np.diff(graph.pair_ptr))[order].astype(np.float32)  # log(1 + edges of r into e)
 
-    def rank(self, queries: Queries, targets: Ragged, filters: Filters) -> Ranks:
-        """Rank `targets` of every query among the entities that no filter holds."""
-        size = block_rows(self.entities, torch.device("cpu"))
-
-        def some(first: int, last: int) -> torch.Tensor:
-            return torch.from_numpy(-self.scores(queries.take(np.arange(first, last))))
-
-        return rank_blocks(some, targets, filters, even_blocks(len(queries), size))
-
     def scores(self, queries: Queries) -> npt.NDArray[np.float32]:
-        """Of every entity for every query, (Q, N)."""
+        """Returns the score of every entity for every query, (Q, N)."""
         disjuncts = [self._scores(disjunct, queries.ids) for disjunct in decompose(queries.structure)]
         best: npt.NDArray[np.float32] = np.maximum.reduce(disjuncts)
         return best
@@ -60,7 +48,7 @@ class Frequency:
         return np.stack([self.row(relation) for relation in ids[:, last].tolist()])
 
     def row(self, relation: int) -> npt.NDArray[np.float32]:
-        """log(1 + edges of a relation into e) of every entity, (N,)."""
+        """Returns log(1 + edges of a relation into e) for every entity e, (N,)."""
         edges = slice(self._ptr[relation], self._ptr[relation + 1])
         row = np.zeros(self.entities, np.float32)
         row[self._entity[edges]] = self._score[edges]

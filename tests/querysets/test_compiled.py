@@ -12,9 +12,9 @@ import pytest
 from numba.core.caching import CompileResultCacheImpl
 
 from pathformer.compiled import compiled
-from pathformer.symbolic.compiled import is_compiled
+from pathformer.querysets.sampler import is_sampler_compiled
 
-ASK = "from pathformer.symbolic.compiled import is_compiled; print(is_compiled())"
+ASK = "from pathformer.querysets.sampler import is_sampler_compiled as asked; print(asked())"
 PLACE = (
     "from pathformer.symbolic.kernels.walk import draw; from pathlib import Path; place = Path(draw.stats.cache_path); "
     "place.mkdir(parents=True, exist_ok=True); (place / 'walk.draw-1.py3.nbi').touch(); "
@@ -43,9 +43,9 @@ def test_where_nothing_can_be_kept_loops_are_compiled_anew(monkeypatch: pytest.M
         numba.njit(cache=True)(more)
     loop = compiled(more)
     monkeypatch.setattr("pathformer.symbolic.kernels.walk.draw", loop)
-    assert not is_compiled()
+    assert not is_sampler_compiled()
     assert loop(2) == 3
-    assert is_compiled()
+    assert is_sampler_compiled()
 
 
 def test_a_user_without_a_home_has_compiled_loops() -> None:
@@ -68,4 +68,4 @@ def test_what_this_process_has_compiled_counts(monkeypatch: pytest.MonkeyPatch) 
         stats = None  # not looked at
 
     monkeypatch.setattr("pathformer.symbolic.kernels.walk.draw", Loop)
-    assert is_compiled()
+    assert is_sampler_compiled()

@@ -1,4 +1,4 @@
-"""A checkpoint against benchmark queries."""
+"""Evaluates a trained run, or one checkpoint of it, on benchmark queries."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from pathformer.plan.layout import UnionWay
 from pathformer.querysets.sources import collect_queries
 from pathformer.training import checkpoint
 
-__all__ = ["find_checkpoint", "measure"]
+__all__ = ["evaluate_run", "find_checkpoint"]
 
 
-def measure(
+def evaluate_run(
     path: str | Path,
     *,
     queries: str | None = None,
@@ -35,7 +35,7 @@ def measure(
     device: str = "auto",
     progress: Callable[[str, int], None] | None = None,
 ) -> Report:
-    """The report of a run's folder or checkpoint; what is not given is as the run had it.
+    """Returns the report of a run's folder or of a checkpoint; what is not given is as the run had it.
 
     progress: called after each structure with its name and number of queries.
     """
@@ -74,7 +74,7 @@ def measure(
 
 
 def find_checkpoint(path: Path) -> Path:
-    """A checkpoint itself, or of a run's folder that of two runs side by side, or its best, or its last."""
+    """Returns the path if it is a checkpoint; in a run's folder, the pair of two runs, else the best, else the last."""
     if not path.is_dir():
         return path
     if (path / "engine.json").is_file():
