@@ -38,7 +38,7 @@ answers.to_pandas()[["rank", "label", "known", "probability"]]
 # %%
 best = answers.predicted[0]
 print(best.label, best.probability)
-for edge in best.why.edges:
+for edge in best.reason.edges:
     print("stated " if edge.exists else "assumed", edge)
 
 # %% [markdown]

@@ -55,7 +55,7 @@ def work(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def answer(one: Any) -> dict[str, Any]:
     """What a user sees of an answer, in names of this test."""
-    seen = {"entity": one.entity, "known": one.known, "probability": one.probability, "reason": str(one.why)}
+    seen = {"entity": one.entity, "known": one.known, "probability": one.probability, "reason": str(one.reason)}
     return seen | {"rank": one.rank, "score": one.score}
 
 

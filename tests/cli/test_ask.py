@@ -80,7 +80,7 @@ def test_json_is_one_object(films: str) -> None:
     read = json.loads(ask(films, TWO_HOPS, "--json", "--top", "1", "--any-kind").output)
     assert [answer["known"] for answer in read["answers"]] == [True, False]
     assert set(read["answers"][0]) == {"entity", "label", "rank", "score", "probability", "calibrated", "known", "why"}
-    assert read["answers"][1]["why"]["edges"]
+    assert read["answers"][1]["reason"]["edges"]
 
 
 def test_json_of_several_questions_is_an_object_a_line(films: str) -> None:
@@ -206,7 +206,7 @@ def test_predictions_of_another_kind_are_held_back_and_told(films: str) -> None:
     assert "held back" not in every
     assert sum(" predicted " in line for line in every.splitlines()) == 6
     assert ask(films, TWO_HOPS, "--csv").stderr.splitlines()[0] == output[2]
-    assert len(json.loads(ask(films, TWO_HOPS, "--json").output)["held_back"]) == 5
+    assert len(json.loads(ask(films, TWO_HOPS, "--json").output)["hidden"]) == 5
     assert "held back" not in ask(films, TWO_HOPS, "--known").output
     asked = "?x : directed(?x, Leone) & stars(Leone, ?x)"  # nothing directs and plays here
     nothing = ask(films, asked, "--top", "2").output

@@ -13,7 +13,7 @@ from pathformer.engine.engine import Engine
 from pathformer.engine.history import FirstFit, first_facts, last_update, learned, trained_of
 from pathformer.fitting.fit import fit
 from pathformer.fitting.notes import notes_on
-from pathformer.fitting.release import released
+from pathformer.fitting.release import compress
 from pathformer.fitting.report import FitReport
 from pathformer.fitting.settings import scale_for
 from pathformer.fitting.update import update_engine
@@ -94,10 +94,10 @@ def test_report_and_card_of_an_updated_engine_tell_both(folder: Path, tmp_path: 
     assert "; updated once since.\n" in page
     assert "\n## Time of the last update\n" in page
     assert "update" not in before.files["report.md"].decode()
-    small = released(once.parts, "int8").files["MODEL_CARD.md"].decode()
+    small = compress(once, "int8").files["MODEL_CARD.md"].decode()
     assert "\n- steps: 1,234\n" in small
     assert f"\n- updated: once, the last on {change['date']}: 1 new triple, 0 steps, " in small
-    assert "- updated" not in released(before.parts, "int8").files["MODEL_CARD.md"].decode()
+    assert "- updated" not in compress(before, "int8").files["MODEL_CARD.md"].decode()
     again = update_engine(
         tmp_path / "once", KnowledgeGraph.from_triples([("s1", "r", "newer")]), minutes=1e-7, progress=False
     )

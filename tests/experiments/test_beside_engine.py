@@ -22,7 +22,7 @@ from pathformer.experiments.deploy import engine_of_run
 from pathformer.experiments.evaluate_run import find_checkpoint
 from pathformer.fitting.forms import FORMS
 from pathformer.fitting.reindex import reindex
-from pathformer.fitting.release import released
+from pathformer.fitting.release import compress
 from pathformer.fitting.update import update_engine
 from pathformer.kg.knowledge import KnowledgeGraph
 from pathformer.models.pair import Pair
@@ -88,7 +88,7 @@ def test_each_of_the_two_keeps_its_steps_in_a_release(folder: Path, tmp_path: Pa
     width, other = made.model.row_parts["entities.weight"]
     table = made.model.entities.weight.detach()
     table[:, :width] *= 1000.0
-    small, opened = Engine.of(released(made.parts, "int8")), pf.load(made.save(tmp_path / "small", form="int8"))
+    small, opened = compress(made, "int8"), pf.load(compress(made, "int8").save(tmp_path / "small"))
     step = table[:, width:].abs().amax(dim=1, keepdim=True) / 127
     for engine in (small, opened):
         off = (engine.model.entities.weight[:, width:] - table[:, width:]).abs()

@@ -14,7 +14,7 @@ from pathformer.engine.engine import Engine
 from pathformer.engine.storage import EXTRAS
 from pathformer.fitting.card import licence_of, notices_of
 from pathformer.fitting.compare import cost_of, held_out_queries
-from pathformer.fitting.release import priced, released
+from pathformer.fitting.release import add_measured_loss, compress
 from pathformer.index._base import build as build_index
 from pathformer.kg.datasets._registry import datasets, load
 from pathformer.kg.knowledge import KnowledgeGraph
@@ -25,7 +25,7 @@ from pathformer.query.structures import EFOL_TRAINED, EPFO_TRAINED
 def card(engine: Engine, **about: object) -> str:
     """The card of its release in int8, with another header."""
     made = Engine(engine.kg, engine.model, engine.index, about=about)
-    return released(made.parts, "int8").files["MODEL_CARD.md"].decode()
+    return compress(made, "int8").files["MODEL_CARD.md"].decode()
 
 
 def test_a_card_says_how_the_model_was_made(split_engine: Engine) -> None:
@@ -77,7 +77,7 @@ def test_a_release_says_what_its_index_searches_in(
     sizes = {"entities": names.entity_count, "relations": names.relation_count}
     model = build("pathformer", {"dim": 16, "layers": 1, "heads": 2, **settings}, **sizes)
     index = build_index("exact", model.entities.weight.detach(), model.space)
-    small = released(Engine(split_engine.kg, model, index).parts, "int8")
+    small = compress(Engine(split_engine.kg, model, index), "int8")
     assert f"nearest entities are searched in {searched}." in small.files["MODEL_CARD.md"].decode()
 
 
@@ -96,14 +96,14 @@ def test_a_release_says_what_it_costs_in_card_report_and_file(split_engine: Engi
     full = Engine(
         split_engine.kg, split_engine.model, split_engine.index, about={"seed": 3}, files={"report.md": b"# x\n"}
     )
-    small = released(full.parts, "int8")
+    small = compress(full, "int8")
     held = held_out_queries(full, 12, ["1p", "2p", "2in"])
     assert set(held) == {"1p", "2p", "2in"}
     assert len(held["2p"]) == 12
     cost = cost_of(full, Engine.of(small), held)
     assert cost.shared > 90.0
     assert all(abs(cost.full[name] - cost.released[name]) < 2.0 for name in held)
-    opened = pf.load(Engine.of(priced(small, cost)).save(tmp_path / "small"))
+    opened = pf.load(add_measured_loss(small, cost).save(tmp_path / "small"))
     page = opened.files["MODEL_CARD.md"].decode()
     assert cost.sentence() in page
     assert opened.files["report.md"].decode().startswith("# x\n\n## In released form\n")

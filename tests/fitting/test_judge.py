@@ -66,5 +66,5 @@ def test_what_is_judged_is_what_is_shown() -> None:
         assert [names.entity(int(e)) for e in found.entities[found.predicted]] == [a.entity for a in answers.predicted]
         likely = engine.calibration.probabilities(found)[found.predicted]
         assert likely.tolist() == [a.probability for a in answers.predicted]
-        held_back += len(answers.held_back)
+        held_back += len(answers.hidden)
     assert held_back > len(asked)

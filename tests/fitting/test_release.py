@@ -14,7 +14,7 @@ from pathformer.engine.answer.read import Question
 from pathformer.engine.engine import Engine
 from pathformer.errors import EngineError, InputError
 from pathformer.fitting.reindex import reindex
-from pathformer.fitting.release import released
+from pathformer.fitting.release import compress
 from pathformer.index._base import build as build_index
 from pathformer.kg.datasets import world as kg_world
 from pathformer.kg.datasets._registry import load
@@ -45,8 +45,8 @@ def questions(engine: Engine) -> list[Question]:
 
 @pytest.mark.parametrize("form", FORMS)
 def test_what_is_opened_is_what_was_released(wide: Engine, form: str, tmp_path: Path) -> None:
-    before = Engine.of(released(wide.parts, form))
-    opened = pf.load(wide.save(tmp_path / form, form=form))
+    before = compress(wide, form)
+    opened = pf.load(compress(wide, form).save(tmp_path / form))
     assert opened.form == before.form == form
     for one, other in zip(opened.ask(questions(wide)), before.ask(questions(wide)), strict=True):
         assert one == other
@@ -61,7 +61,7 @@ def test_a_release_of_the_bundled_graph_holds_its_notices(tmp_path: Path) -> Non
     names = kg.vocabulary
     model = build("complex", {"rank": 2}, entities=names.entity_count, relations=names.relation_count)
     engine = Engine(kg, model, build_index("exact", model.entities.weight.detach(), model.space))
-    folder = engine.save(tmp_path / "small", form="int8")
+    folder = compress(engine, "int8").save(tmp_path / "small")
     assert (folder / "LICENSES.md").read_bytes() == (
         Path(kg_world.__file__).with_suffix("") / "LICENSES.md"
     ).read_bytes()
@@ -74,7 +74,7 @@ def test_a_release_of_the_bundled_graph_holds_its_notices(tmp_path: Path) -> Non
 
 @pytest.mark.parametrize("form", FORMS)
 def test_known_answers_are_the_same_and_predictions_nearly(wide: Engine, form: str) -> None:
-    small = Engine.of(released(wide.parts, form))
+    small = compress(wide, form)
     shared = []
     for full, less in zip(wide.ask(questions(wide)), small.ask(questions(wide)), strict=True):
         assert {a.entity for a in full if a.known} == {a.entity for a in less if a.known}
@@ -88,7 +88,7 @@ def test_known_answers_are_the_same_and_predictions_nearly(wide: Engine, form: s
 
 @pytest.mark.parametrize(("form", "share"), FORMS.items())
 def test_it_takes_less_space(wide: Engine, form: str, share: float, tmp_path: Path) -> None:
-    full, less = wide.save(tmp_path / "full"), wide.save(tmp_path / "less", form=form)
+    full, less = wide.save(tmp_path / "full"), compress(wide, form).save(tmp_path / "less")
     before, after = ((folder / "model.safetensors").stat().st_size for folder in (full, less))
     assert after < share * before
     assert (full / "index").is_dir()
@@ -99,15 +99,15 @@ def test_it_takes_less_space(wide: Engine, form: str, share: float, tmp_path: Pa
 
 @pytest.mark.parametrize("form", FORMS)
 def test_a_release_that_is_saved_again_keeps_its_bits(wide: Engine, form: str, tmp_path: Path) -> None:
-    first = wide.save(tmp_path / "first", form=form)
+    first = compress(wide, form).save(tmp_path / "first")
     again = pf.load(first).save(tmp_path / "again")
-    third = pf.load(again).save(tmp_path / "third", form=form)  # its own form is no other form
+    third = compress(pf.load(again), form).save(tmp_path / "third")  # its own form is no other form
     for folder in (again, third):
         assert (folder / "model.safetensors").read_bytes() == (first / "model.safetensors").read_bytes()
 
 
 def test_another_index_comes_along_and_holds_the_rounded_rows(wide: Engine, tmp_path: Path) -> None:
-    opened = pf.load(reindex(wide, "lsh", ["rerank=40"]).save(tmp_path / "lsh", form="int8"))
+    opened = pf.load(compress(reindex(wide, "lsh", ["rerank=40"]), "int8").save(tmp_path / "lsh"))
     assert (opened.index.name, opened.form) == ("lsh", "int8")
     assert np.load(tmp_path / "lsh" / "index" / "rows.npy").dtype == np.uint16  # bf16
     plain = reindex(opened, "exact")
@@ -118,21 +118,21 @@ def test_another_index_comes_along_and_holds_the_rounded_rows(wide: Engine, tmp_
 def test_what_was_removed_stays_so(wide: Engine, tmp_path: Path) -> None:
     index = build_index("exact", wide.model.entities.weight.detach(), wide.model.space)
     index.remove([3, 7])
-    opened = pf.load(Engine(wide.kg, wide.model, index).save(tmp_path / "fewer", form="int8"))
+    opened = pf.load(compress(Engine(wide.kg, wide.model, index), "int8").save(tmp_path / "fewer"))
     assert opened.index.removed.tolist() == [3, 7]
 
 
 def test_a_release_is_not_released_in_another_form(wide: Engine, tmp_path: Path) -> None:
-    small = pf.load(wide.save(tmp_path / "int8", form="int8"))
+    small = pf.load(compress(wide, "int8").save(tmp_path / "int8"))
     with pytest.raises(InputError, match="is a release in int8 already, and what was rounded away does not come back"):
-        small.save(tmp_path / "bf16", form="bf16")
+        compress(small, "bf16").save(tmp_path / "bf16")
     with pytest.raises(InputError, match="no form 'int4' to release weights in; there are bf16 and int8"):
-        wide.save(tmp_path / "int4", form="int4")
+        compress(wide, "int4").save(tmp_path / "int4")
     assert {path.name for path in tmp_path.iterdir()} == {"int8"}
 
 
 def test_a_form_of_another_version_is_refused(engine: Engine, tmp_path: Path) -> None:
-    folder = engine.save(tmp_path / "films", form="int8")
+    folder = compress(engine, "int8").save(tmp_path / "films")
     header = json.loads((folder / "engine.json").read_text())
     (folder / "engine.json").write_text(json.dumps(header | {"form": "int4"}))
     with pytest.raises(EngineError, match="keeps its weights in the form 'int4', which this version does not read"):
@@ -140,5 +140,5 @@ def test_a_form_of_another_version_is_refused(engine: Engine, tmp_path: Path) ->
 
 
 def test_every_answer_of_a_small_release_is_ranked(engine: Engine, tmp_path: Path) -> None:
-    small = pf.load(engine.save(tmp_path / "films", form="int8"))
+    small = pf.load(compress(engine, "int8").save(tmp_path / "films"))
     assert {a.entity for a in small.ask(FELLINI) if a.known} == {a.entity for a in engine.ask(FELLINI) if a.known}

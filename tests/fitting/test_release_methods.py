@@ -11,7 +11,7 @@ import torch
 from support.contract_cases import CASES, make
 
 from pathformer.engine.engine import Engine, load
-from pathformer.fitting.release import released
+from pathformer.fitting.release import compress
 from pathformer.index._base import build as build_index
 from pathformer.kg.knowledge import KnowledgeGraph
 from pathformer.kg.vocabulary import Vocabulary
@@ -39,7 +39,7 @@ def test_a_method_is_released(name: str, variant: dict[str, Any], kg: KnowledgeG
         for n, structure in enumerate(STRUCTURES[shown] for shown in SHOWN)
         if model.takes(structure)
     ]
-    small = Engine.of(released(engine.parts, "int8"))
+    small = compress(engine, "int8")
     opened = load(small.save(tmp_path / "small"))
     state = model.state_dict()
     for weight, tensor in opened.model.state_dict().items():

@@ -5,16 +5,15 @@ from __future__ import annotations
 import pytest
 
 import pathformer as pf
-from pathformer.engine.engine import Engine
 from pathformer.fitting.compare import cost_of, held_out_queries
-from pathformer.fitting.release import released
+from pathformer.fitting.release import compress
 from pathformer.kg.datasets._registry import load
 
 
 @pytest.mark.slow
 def test_a_release_of_a_fitted_engine_costs_next_to_nothing() -> None:
     engine = pf.fit(load("world"), minutes=0.7, device="cpu", progress=False)
-    page = released(engine.parts, "int8").files["MODEL_CARD.md"].decode()
+    page = compress(engine, "int8").files["MODEL_CARD.md"].decode()
     for fact in (
         f"- version: {pf.__version__}",
         "- date: 20",
@@ -24,7 +23,7 @@ def test_a_release_of_a_fitted_engine_costs_next_to_nothing() -> None:
     held = held_out_queries(engine, 60)
     assert len(held) == 14
     for form, same in (("bf16", 98.0), ("int8", 95.0)):
-        cost = cost_of(engine, Engine.of(released(engine.parts, form)), held)
+        cost = cost_of(engine, compress(engine, form), held)
         before, after = cost.mean
         assert before > 5.0  # it has learned something to lose
         assert abs(after - before) < 0.5

@@ -21,7 +21,7 @@ from pathformer.fitting.change import Change
 from pathformer.fitting.fit import fit
 from pathformer.fitting.new_entities import grow_model, place_new
 from pathformer.fitting.reindex import reindex
-from pathformer.fitting.release import released
+from pathformer.fitting.release import compress
 from pathformer.fitting.report import FitReport
 from pathformer.fitting.settings import scale_for
 from pathformer.fitting.update import strangers, update_engine
@@ -221,7 +221,7 @@ def test_rows_move_as_fast_as_they_are_new(graph: KnowledgeGraph) -> None:
 
 
 def test_a_release_is_not_updated(folder: Path, tmp_path: Path) -> None:
-    small = Engine.of(released(pathformer.load(folder).parts, "int8")).save(tmp_path / "small")
+    small = compress(pathformer.load(folder), "int8").save(tmp_path / "small")
     before = {path: path.read_bytes() for path in small.rglob("*") if path.is_file()}
     with pytest.raises(InputError, match=r"small is a release in int8.*: update the engine that it was made from"):
         update_engine(small, KnowledgeGraph.from_triples(NEW), minutes=0.01, progress=False)

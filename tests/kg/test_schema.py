@@ -195,7 +195,7 @@ def test_nothing_is_predicted_in_a_relation_to_itself_that_nothing_has_to_itself
     asked = question.replace("land 0", '"land 0"').replace("land 1", '"land 1"').replace("city 3", '"city 3"')
     answers = world.ask(asked, top=25, why=False)
     assert ("land 0" in {a.entity for a in answers.predicted}) is not itself
-    assert ("land 0" in {a.entity for a in answers.held_back}) is itself
+    assert ("land 0" in {a.entity for a in answers.hidden}) is itself
     shown = next(a for a in world.ask(asked, top=25, why=False, any_kind=True) if a.entity == "land 0")
     assert shown.calibrated is not itself
 
@@ -203,7 +203,7 @@ def test_nothing_is_predicted_in_a_relation_to_itself_that_nothing_has_to_itself
 def to_itself(engine: Engine, question: str) -> set[str]:
     """Predicted answers whose reason assumes a link from something to itself."""
     answers = engine.ask(question, top=25, any_kind=True)
-    return {a.entity for a in answers.predicted if a.why and any(e.subject == e.object for e in a.why.assumed)}
+    return {a.entity for a in answers.predicted if a.reason and any(e.subject == e.object for e in a.reason.assumed)}
 
 
 def test_no_reason_assumes_a_link_to_itself_that_nothing_has_where_there_is_another() -> None:
@@ -224,7 +224,7 @@ def test_of_few_wholes_none_is_predicted_to_be_a_part_of_itself() -> None:
     engine = untrained(triples)
     for question in ('?x : part_of(?x, "division 0")', '?x : part_of("division 0", ?x)'):
         answers = engine.ask(question, top=15, why=False)
-        assert "division 0" in {a.entity for a in answers.held_back}
+        assert "division 0" in {a.entity for a in answers.hidden}
         assert "division 0" not in {a.entity for a in answers.predicted}
         assert "division 1" in {a.entity for a in answers.predicted}
     few = untrained([*triples[:7], *triples[12:]])

@@ -170,7 +170,7 @@ def _cut(answers: Answers, precision: float) -> Answers:
     from dataclasses import replace
 
     cut = answers.at_precision(precision)
-    if len(cut.predicted) or not (len(answers.predicted) or answers.held_back):
+    if len(cut.predicted) or not (len(answers.predicted) or answers.hidden):
         return cut
     best = max((answer.probability for answer in answers.predicted if answer.calibrated), default=None)
     told = "no precision can be promised: no probability of these predictions was measured"

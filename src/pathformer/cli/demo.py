@@ -81,12 +81,12 @@ def _answer(question: str, console: Console) -> None:
 def _why_none(question: str, knowledge: KnowledgeGraph) -> str:
     """Which part of a question without an answer is empty."""
     from pathformer.engine.answer.read import read_question
+    from pathformer.engine.find.known import ExactSets
     from pathformer.engine.reasons.empty import why_empty
-    from pathformer.engine.reasons.proof import Sets
     from pathformer.kg.schema import Kinds
 
     asked, graph = read_question(question, knowledge), knowledge.graph()
-    return why_empty(asked.tree, Sets(graph), knowledge.vocabulary, Kinds(graph))
+    return why_empty(asked.tree, ExactSets(graph), knowledge.vocabulary, Kinds(graph))
 
 
 def exact_answers(question: str, knowledge: KnowledgeGraph) -> Answers:

@@ -52,11 +52,10 @@ def command(
     """
     from rich.console import Console
 
-    from pathformer.engine.engine import Engine
     from pathformer.engine.storage import HEADER
     from pathformer.files.atomic import check_target
     from pathformer.fitting.forms import FULL
-    from pathformer.fitting.release import check_source, priced, released
+    from pathformer.fitting.release import add_measured_loss, check_source, compress
 
     console = Console(highlight=False)
     out = _target(out, out_)
@@ -65,14 +64,14 @@ def command(
     with Console(stderr=True).status("reading") as status:
         engine = _open(source, data, device)
         status.update(f"rounding to {form}")
-        small = released(engine.parts, form)
+        small = compress(engine, form)
         measured = measure and engine.form == FULL  # what was rounded before cannot be compared with what it was
-        cost = _cost(engine, Engine.of(small), queries, status) if measured else None
+        cost = _cost(engine, small, queries, status) if measured else None
         if cost is not None:
             console.print(cost.sentence(), markup=False, soft_wrap=True)
-            small = priced(small, cost)
+            small = add_measured_loss(small, cost)
         status.update("writing")
-        Engine.of(small).save(out, force=force)
+        small.save(out, force=force)
     if engine.form != FULL:
         told = f"{source} is a release in {form} already: what that cost, where it was measured, stands in its card."
         console.print(told, markup=False, soft_wrap=True)

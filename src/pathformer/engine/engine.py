@@ -1,4 +1,4 @@
-"""The engine: a graph, a trained model, an index and a calibration, behind one question.
+"""The engine: a graph and what was learned about it, ready to answer questions.
 
 engine = Engine.open("films")
 engine.ask("?x : directed(Fellini, ?f) & stars(?f, ?x)", top=10)
@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any, overload
 
 from pathformer.engine.answer.answer import Answers
-from pathformer.engine.answer.pipeline import Service, ask
-from pathformer.engine.answer.read import Question, read_question
+from pathformer.engine.answer.pipeline import Resources, ask
+from pathformer.engine.answer.read import Question
 from pathformer.engine.answer.select import Options
 from pathformer.engine.calibrate.calibration import Calibration
 from pathformer.engine.find.candidates import Candidates
@@ -34,7 +34,7 @@ __all__ = ["Engine", "load"]
 
 
 class Engine:
-    """Answers questions about one graph, what it states and what it lacks."""
+    """Answers questions about one graph: with what it states, and with what it lacks."""
 
     def __init__(
         self,
@@ -46,9 +46,10 @@ class Engine:
         files: Mapping[str, bytes] | None = None,
         form: str = FULL,
     ) -> None:
-        """about: how it was trained, in plain values; files: reports that are kept in its folder (`storage.EXTRAS`).
+        """Checks that the parts belong together.
 
-        form: in which its weights are kept on disk (`forms`); here they are wide in any form.
+        about: how the engine was trained, in plain values; files: reports kept in its folder (`storage.EXTRAS`).
+        form: how its weights are kept on disk (`fitting.forms`); in memory they are float32 in any form.
         """
         if model.entity_count != kg.vocabulary.entity_count:
             raise EngineError(
@@ -61,30 +62,24 @@ class Engine:
 
     @classmethod
     def open(cls, folder: str | Path, device: str = "cpu") -> Engine:
-        """An engine that was saved; weights and graph are mapped, not read.
+        """Opens an engine that was saved; weights and graph are mapped, not read.
 
         device: cpu, cuda, cuda:1 for a second card, or auto.
         """
         return cls.of(open_parts(Path(folder), choose_device(device)))
 
-    def save(self, folder: str | Path, *, form: str | None = None, force: bool = False) -> Path:
-        """Write everything to a new folder, all or nothing; an existing one is refused, or replaced with `force`.
-
-        form: "bf16" or "int8" for a release, in half or a quarter of the size (`release.released`); as it is otherwise.
-        """
-        from pathformer.fitting.release import released  # making: needed for a release alone
-
-        parts = self.parts if form is None else released(self.parts, form)
-        return save_parts(parts, Path(folder), force=force)
+    def save(self, folder: str | Path, *, force: bool = False) -> Path:
+        """Writes everything to a new folder, all or nothing; an existing one is refused, or replaced with `force`."""
+        return save_parts(self.parts, Path(folder), force=force)
 
     @property
     def parts(self) -> Parts:
-        """What it is made of."""
+        """What the engine is made of."""
         return Parts(self.kg, self.model, self.index, self.calibration, self.about, self.files, self.form)
 
     @classmethod
     def of(cls, parts: Parts) -> Engine:
-        """An engine from its parts."""
+        """Makes an engine from its parts."""
         return cls(parts.kg, parts.model, parts.index, parts.calibration, parts.about, parts.files, parts.form)
 
     @overload
@@ -119,24 +114,23 @@ class Engine:
         why: bool = True,
         any_kind: bool = False,
     ) -> Answers | list[Answers]:
-        """The answers of one question, or of a list of them, which are encoded and searched at once.
+        """Returns the answers to one question, or to each of a list, which are encoded and searched together.
 
-        question: a formula, SPARQL, a nested tuple of ids (as text or Python's own), a `Query` or a computation tree.
-        top: how many predicted answers; those that the graph proves are all given, first, with probability 1.
-        known: True for the known answers alone, False for the predicted ones alone.
-        min_probability: leave out what is less likely.
-        why: give each answer's reason, which takes longer than finding it.
-        any_kind: also predict entities unlike all that stand in that place in the graph, a city where languages do;
-        otherwise they are `held_back`.
+        question: a formula, SPARQL, a nested tuple of ids (text or a Python tuple), a `Query` or a computation tree.
+        top: how many predicted answers to give; all answers that the graph proves come first, with probability 1.
+        known: True for known answers only, False for predicted answers only.
+        min_probability: leaves out less likely answers.
+        why: give the reason of each answer, which takes longer than finding it.
+        any_kind: also give implausible predictions, entities unlike all that stand in that position in the graph (a
+            city where languages do); without it they are in `hidden`.
         """
         options = Options(top=top, known=known, min_probability=min_probability, why=why, any_kind=any_kind)
         several = question if isinstance(question, list) else [question]
-        asked = [read_question(one, self.kg) for one in several]
-        found = ask(asked, self._service(), options)
-        return found if isinstance(question, list) else found[0]
+        answers = ask(several, Resources(self.kg, self._kinds, self.encoder, self.index, self.calibration), options)
+        return answers if isinstance(question, list) else answers[0]
 
     def candidates(self, trees: Sequence[Tree], top: int = 10, graph: Graph | None = None) -> list[Candidates]:
-        """What is found for trees, before probabilities: known answers on `graph` (else all of it), nearest others."""
+        """Returns the known answers of trees on `graph` (by default the whole graph) and the `top` nearest others."""
         kinds = self._kinds if graph is None else Kinds(graph)
         return search(trees, kinds, self.encoder, self.index, top)
 
@@ -151,13 +145,10 @@ class Engine:
     def _kinds(self) -> Kinds:
         return Kinds(self.kg.graph())
 
-    def _service(self) -> Service:
-        return Service(self.kg.graph(), self.kg.vocabulary, self.encoder, self.index, self.calibration, self._kinds)
-
 
 def load(folder: str | Path, device: str = "cpu") -> Engine:
-    """An engine that `fit` made or `Engine.save` wrote.
+    """Opens an engine that `fit` made or `Engine.save` wrote.
 
-    device: where questions are encoded: cpu, cuda, cuda:1 for a second card, or auto.
+    device: cpu, cuda, cuda:1 for a second card, or auto.
     """
     return Engine.open(folder, device)

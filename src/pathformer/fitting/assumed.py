@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from pathformer.engine.find.known import ExactSets
 from pathformer.engine.reasons.guess import Guesser
-from pathformer.engine.reasons.proof import Reason, Sets
+from pathformer.engine.reasons.proof import Reason
 from pathformer.kg.graph import Graph
 from pathformer.query.tree import Tree
 
@@ -56,7 +57,7 @@ def assumed_share(
     Trees without a variable between anchor and answer have one binding only, so they tell nothing: leave them out.
     """
     draw = np.random.default_rng(seed)
-    sets = Sets(given)
+    sets = ExactSets(given)
     best = Guesser(engine.encoder, engine.index, sets)
     random = Guesser(engine.encoder, engine.index, sets, draw)
     chosen = [best.explain(tree, np.array([entity]))[0] for tree, entity in held_out]

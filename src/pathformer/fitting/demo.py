@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 from rich.padding import Padding
 from rich.text import Text
 
-from pathformer.engine.answer.show import KNOWN, PREDICTED, notes, percent
+from pathformer.engine.answer.answer import KNOWN, PREDICTED
+from pathformer.engine.answer.show import COLOURS, notes, percent
 from pathformer.engine.engine import Engine
 from pathformer.fitting.fit import fit
 from pathformer.fitting.report import FitReport
@@ -124,7 +125,7 @@ def _show(question: Question, engine: Engine, world: KnowledgeGraph, console: Co
     for guess in answers.predicted:
         for line in _guess(guess, guess.entity in truth):
             console.print(line)
-    if said := notes(replace(answers, held_back=())):  # what is held back can be seen by `ask` alone
+    if said := notes(replace(answers, hidden=())):  # what is held back can be seen by `ask` alone
         console.print(Padding(Text(said, "dim"), (0, 0, 0, 2)))
     missed = truth - {found.entity for found in answers}
     if missed:
@@ -135,14 +136,14 @@ def _show(question: Question, engine: Engine, world: KnowledgeGraph, console: Co
 def _known(answers: Answers) -> Text:
     names = [found.label for found in answers.known]
     more = f" and {len(names) - _KNOWN} more" if len(names) > _KNOWN else ""
-    return Text.assemble(("known      ", KNOWN), (", ".join(names[:_KNOWN]) or "none", KNOWN), more)
+    return Text.assemble(("known      ", COLOURS[KNOWN]), (", ".join(names[:_KNOWN]) or "none", COLOURS[KNOWN]), more)
 
 
 def _guess(guess: Answer, true: bool) -> list[Text | Padding]:
     """A predicted answer: whether it is true after all, and its reason."""
     verdict = (" true: the hidden facts say so", "bold green") if true else (" not in the hidden facts", "dim")
-    line = Text.assemble((f"  predicted  {guess.label}, {percent(guess)}", PREDICTED), verdict)
-    return [line, *([] if guess.why is None else [Padding(Text(str(guess.why), "dim"), (0, 0, 0, 13))])]
+    line = Text.assemble((f"  predicted  {guess.label}, {percent(guess)}", COLOURS[PREDICTED]), verdict)
+    return [line, *([] if guess.reason is None else [Padding(Text(str(guess.reason), "dim"), (0, 0, 0, 13))])]
 
 
 def _listed(names: set[str], world: KnowledgeGraph) -> str:

@@ -11,11 +11,10 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from pathformer.engine.answer.select import fitting, looked_at
 from pathformer.engine.calibrate.calibration import Calibration
 from pathformer.engine.calibrate.reliability import Reliability, reliability
 from pathformer.engine.find.candidates import Candidates
-from pathformer.engine.find.nearest import search
+from pathformer.engine.find.find import find
 from pathformer.index._base import Index
 from pathformer.kg.graph import Graph
 from pathformer.kg.knowledge import KnowledgeGraph
@@ -58,8 +57,8 @@ def find_predictions(
         for first in range(0, len(asked), _AT_ONCE):
             rows = range(first, min(first + _AT_ONCE, len(asked)))
             trees = [asked.structure.tree(asked.ids[row].tolist()) for row in rows]
-            for row, near in zip(rows, search(trees, kinds, encoder, index, looked_at(top)), strict=True):
-                one = fitting(near, kinds.odd(near, top), top)
+            for row, near in zip(rows, find(trees, kinds, encoder, index, top), strict=True):
+                one = near.first_plausible(top)
                 found.append(one)
                 right.append(np.isin(one.entities[one.predicted], asked.hard[row]))
     return Judged(tuple(found), tuple(right))

@@ -182,26 +182,29 @@ class Kinds:
 
 
 def say_stray(link: Link, vocabulary: Vocabulary) -> str:
-    """A link at fault, in a sentence."""
+    """Returns a sentence about a link that starts from what never has it."""
     relation, source = link
     if isinstance(source, Anchor):
-        other = f"that {vocabulary.distinct_label(source.entity)} has"
+        what = vocabulary.distinct_label(source.entity)
     else:
-        other = f"of what {_end(source.relation ^ 1, vocabulary)}"
-    return f"nothing that {_end(relation, vocabulary)} has any relation {other}"
+        what = f"what `{vocabulary.short_relation_label(source.relation)}` {_ends(source.relation)}"
+    return (
+        f"In this graph `{vocabulary.short_relation_label(relation)}` never {_ends(relation ^ 1)} anything like {what}."
+    )
 
 
 def say_unheard(link: Link, vocabulary: Vocabulary) -> str:
-    """A link from an entity none of whose like has one, in a sentence."""
+    """Returns a sentence about a link that an entity and everything like it lack."""
     relation, source = link
     assert isinstance(source, Anchor)
     role = "subject" if relation % 2 == 0 else "object"
-    such = vocabulary.distinct_label(source.entity)
-    return f"nothing like {such} is the {role} of {vocabulary.short_relation_label(relation)}"
+    name = vocabulary.distinct_label(source.entity)
+    return f"In this graph nothing like {name} is the {role} of `{vocabulary.short_relation_label(relation)}`."
 
 
-def _end(relation: int, vocabulary: Vocabulary) -> str:
-    return f"{vocabulary.short_relation_label(relation)} {'starts from' if relation % 2 == 0 else 'ends in'}"
+def _ends(relation: int) -> str:
+    """Returns the verb that joins a directed relation to the entities that it leads to."""
+    return "ends in" if relation % 2 == 0 else "starts from"
 
 
 def _sources(tree: Tree) -> list[Anchor | Projection]:

@@ -15,7 +15,7 @@ import pathformer
 from pathformer.engine.engine import Engine
 from pathformer.fitting.fit import fit
 from pathformer.fitting.new_entities import grow_model
-from pathformer.fitting.release import released
+from pathformer.fitting.release import compress
 from pathformer.fitting.settings import Scale, scale_for
 from pathformer.fitting.update import update_engine
 from pathformer.fitting.update_settings import row_rates
@@ -122,7 +122,7 @@ def _ten(engine: Engine, asked: Sequence[str]) -> list[set[str]]:
 
 @pytest.mark.parametrize(("form", "step"), [("bf16", 2.0**-8), ("int8", 1.02 / 254)])
 def test_a_release_keeps_them(wide: Engine, form: str, step: float, tmp_path: Path) -> None:
-    folder = wide.save(tmp_path / form, form=form)
+    folder = compress(wide, form).save(tmp_path / form)
     opened = pathformer.load(folder)
     exact, kept = table(wide.model), table(opened.model)
     assert not kept.equal(exact)
@@ -136,7 +136,7 @@ def test_a_release_keeps_them(wide: Engine, form: str, step: float, tmp_path: Pa
     ten = _ten(wide, asked)
     shared = [
         sum(len(one & two) for one, two in zip(ten, _ten(other, asked), strict=True)) / sum(map(len, ten))
-        for other in (opened, Engine.of(released(wide.parts, form)), _over(wide.kg, bare))
+        for other in (opened, compress(wide, form), _over(wide.kg, bare))
     ]
     assert shared[0] == shared[1] > 0.95
     assert shared[2] < 0.85  # without them, answers are others

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import replace
+from pathlib import Path
+from types import FrameType
 from typing import Any
 
 import numpy as np
@@ -10,6 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import pathformer.engine
 from pathformer import plugins
 from pathformer.engine.answer.read import read_question
 from pathformer.engine.calibrate.calibration import Calibration
@@ -85,7 +89,7 @@ def test_a_batch_is_its_questions_one_by_one(engine: Engine) -> None:
         alone = engine.ask(question, top=5)
         assert names(alone) == names(answers)
         assert [a.score for a in alone] == pytest.approx([a.score for a in answers], rel=1e-5)
-        assert [a.why for a in alone] == [a.why for a in answers]
+        assert [a.reason for a in alone] == [a.reason for a in answers]
     assert engine.ask([]) == []
 
 
@@ -174,6 +178,31 @@ def test_probabilities_know_how_many_ends_the_last_link_has(engine: Engine) -> N
         assert said == pytest.approx(1 / (1 + 9 * np.exp(-found.ends)), abs=1e-3)
 
 
+def test_each_stage_is_entered_once_and_from_the_pipeline_alone(engine: Engine) -> None:
+    """One question takes one way: read, find, calibrate, select, explain, and no stage calls another one."""
+    stages = {
+        "read_question": "read",
+        "find": "find",
+        "calibrate": "calibrate",
+        "select": "select",
+        "explain": "explain",
+    }
+    root, entered = Path(pathformer.engine.__file__).parent, []
+
+    def trace(frame: FrameType, event: str, _: object) -> None:
+        file = Path(frame.f_code.co_filename)
+        stage = stages.get(frame.f_code.co_name)
+        if event == "call" and root in file.parents and stage == file.stem.removesuffix("_question"):
+            entered.append((stage, Path(frame.f_back.f_code.co_filename).relative_to(root).as_posix()))
+
+    sys.setprofile(trace)
+    try:
+        engine.ask(FELLINI, top=4)
+    finally:
+        sys.setprofile(None)
+    assert entered == [(stage, "answer/pipeline.py") for stage in stages.values()]
+
+
 def test_a_limit_of_sparql_is_kept(engine: Engine) -> None:
     assert len(engine.ask("SELECT ?x { :Fellini :directed/:stars ?x } LIMIT 2")) == 2
 
@@ -181,13 +210,16 @@ def test_a_limit_of_sparql_is_kept(engine: Engine) -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"known": "yes"}, r"known is True, False or None \(both kinds of answers\), got 'yes'"),
-        ({"min_probability": "0.5"}, r"a probability lies between 0 and 1, got '0\.5'"),
-        ({"min_probability": float("nan")}, "a probability lies between 0 and 1, got nan"),
-        ({"top": "5"}, "top is a number of predicted answers, 0 or more, got '5'"),
+        ({"known": "yes"}, "known .* 'yes'"),
+        ({"min_probability": "0.5"}, r"probability .* '0\.5'"),
+        ({"min_probability": float("nan")}, "probability .* nan"),
+        ({"min_probability": 1.5}, r"probability .* 1\.5"),
+        ({"top": "5"}, "top .* '5'"),
+        ({"top": -1}, "top .* -1"),
+        ({"top": 1.5}, r"top .* 1\.5"),
     ],
 )
-def test_values_of_another_type_are_told(engine: Engine, options: dict[str, Any], message: str) -> None:
+def test_an_impossible_option_is_named(engine: Engine, options: dict[str, Any], message: str) -> None:
     with pytest.raises(InputError, match=message):
         engine.ask("?x : directed(Fellini, ?x)", **options)
 
@@ -246,24 +278,18 @@ def test_any_tree_can_be_asked(engine: Engine, data: st.DataObject) -> None:
     answers = engine.ask(tree, top=3)
     exact = answer(tree, engine.kg.graph())
     assert sorted(names(answers.known)) == sorted(vocabulary.entity(int(e)) for e in exact)
-    assert all(a.why is not None and a.why.edges for a in answers)
-    assert all(edge.exists for a in answers.known for edge in a.why.edges)
+    assert all(a.reason is not None and a.reason.edges for a in answers)
+    assert all(edge.exists for a in answers.known for edge in a.reason.edges)
     assert bool(answers.note) is (len(exact) == 0)
 
 
-def test_messages(engine: Engine, films: KnowledgeGraph) -> None:
+def test_messages(engine: Engine) -> None:
     with pytest.raises(UnknownNameError, match="no entity 'Felini'; closest: 'Fellini'"):
         engine.ask("?x : directed(Felini, ?x)")
     with pytest.raises(UnsupportedQueryError, match="OPTIONAL"):
         engine.ask("SELECT ?x { :Fellini :directed ?x OPTIONAL { ?x :won ?y } }")
-    with pytest.raises(InputError, match="a value of type float is no question: expected text, a tuple of ids"):
+    with pytest.raises(InputError, match=r"a question must be .* float"):
         engine.ask(3.5)
-    with pytest.raises(InputError, match="top is a number of predicted answers, 0 or more, got -1"):
-        engine.ask(FELLINI, top=-1)
-    with pytest.raises(InputError, match=r"top is a number of predicted answers, 0 or more, got 1\.5"):
-        engine.ask(FELLINI, top=1.5)  # type: ignore[call-overload]
-    with pytest.raises(InputError, match=r"a probability lies between 0 and 1, got 1\.5"):
-        engine.ask(FELLINI, min_probability=1.5)
     other = KnowledgeGraph.from_triples([("a", "r", "b")])
     with pytest.raises(EngineError, match="the model knows 18 entities, the graph has 2"):
         Engine(other, engine.model, engine.index)

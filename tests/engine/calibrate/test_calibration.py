@@ -14,8 +14,11 @@ from pathformer.engine.calibrate.calibration import Calibration
 from pathformer.engine.calibrate.features import FEATURES, features
 from pathformer.engine.calibrate.reliability import Bin, Reliability, draw_reliability, reliability
 from pathformer.engine.find.candidates import Candidates
+from pathformer.engine.find.known import ExactSets
+from pathformer.kg.graph import Graph
 from pathformer.query.tree import Anchor, Intersection, Negation, Projection, Tree, Union
 
+GRAPH = Graph.from_triples(np.empty((0, 3), np.int32), 50, 2)
 ONE_HOP: Tree = Projection(0, Anchor(3))
 
 
@@ -26,8 +29,10 @@ def candidates(distances: list[float], known: list[bool] | None = None, tree: Tr
         np.arange(count),
         np.array(distances, np.float32),
         np.array(known or [False] * count),
+        np.zeros(count, bool),
         entity_count=50,
         ends=0.0,
+        sets=ExactSets(GRAPH),
     )
 
 
@@ -106,18 +111,17 @@ def test_a_nearer_entity_is_never_less_likely_and_a_known_one_is_certain() -> No
     st.lists(st.tuples(st.floats(0, 10), st.booleans(), st.booleans()), min_size=1, max_size=12),
     st.sampled_from(["fitted", "habit"]),
 )
-def test_odd_ones_change_nothing_and_lie_between_their_neighbours(
+def test_implausible_ones_change_nothing_and_lie_between_their_neighbours(
     listed: list[tuple[float, bool, bool]], which: str
 ) -> None:
     calibration = Calibration.fit(*material(80, seed=4)[:2]) if which == "fitted" else Calibration.none()
     distances, known, marked = zip(*sorted(listed), strict=True)
     found = candidates(list(distances), list(known))
     odd = np.array(marked) & found.predicted
-    given_ = calibration.probabilities(found, odd)
+    given_ = calibration.probabilities(replace(found, implausible=odd))
     assert given_[~odd].tolist() == calibration.probabilities(found.where(~odd)).tolist()
     assert (np.diff(given_[found.predicted]) <= 0).all()
     assert ((given_ > 0) & (given_ <= 1)).all()
-    assert calibration.probabilities(found, np.zeros_like(odd)).tolist() == calibration.probabilities(found).tolist()
 
 
 def test_it_reads_back_from_json_as_it_was() -> None:

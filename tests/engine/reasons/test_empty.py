@@ -6,7 +6,7 @@ import pytest
 
 from pathformer.engine.answer.read import read_question
 from pathformer.engine.reasons.empty import why_empty
-from pathformer.engine.reasons.proof import Sets
+from pathformer.engine.find.known import ExactSets
 from pathformer.kg.knowledge import KnowledgeGraph
 from pathformer.kg.schema import Kinds
 
@@ -14,7 +14,7 @@ from pathformer.kg.schema import Kinds
 def reason(kg: KnowledgeGraph, question: str) -> str:
     """Why the graph has no answer, behind the part that is at fault."""
     asked = read_question(question, kg)
-    return why_empty(asked.tree, Sets(kg.graph()), kg.vocabulary, Kinds(kg.graph())).partition(": ")[2]
+    return why_empty(asked.tree, ExactSets(kg.graph()), kg.vocabulary, Kinds(kg.graph())).partition(": ")[2]
 
 
 @pytest.mark.parametrize(

@@ -9,8 +9,9 @@ from hypothesis import assume, given, settings
 from support.query_strategies import ENTITIES, RELATIONS, Edges, evaluate, graphs, trees
 
 from pathformer.engine.engine import Engine
+from pathformer.engine.find.known import ExactSets
 from pathformer.engine.reasons.guess import Guesser
-from pathformer.engine.reasons.proof import Reason, Sets, prove
+from pathformer.engine.reasons.proof import Reason, prove
 from pathformer.index._base import Index
 from pathformer.index._base import build as build_index
 from pathformer.kg.graph import Graph
@@ -47,7 +48,7 @@ def holds(tree: Tree, entity: int, place: tuple[int, ...], reason: Reason, edges
 @given(trees(), graphs())
 @settings(max_examples=300)
 def test_a_proof_proves(tree: Tree, edges: Edges) -> None:
-    sets = Sets(index(edges))
+    sets = ExactSets(index(edges))
     for entity in evaluate(tree, edges):
         reason = prove(tree, entity, sets)
         used = {(step.head, step.relation, step.tail) for step in reason.steps}
@@ -84,7 +85,7 @@ def test_a_guess_is_the_cheapest_binding(engine: Engine, number: int, monkeypatc
         "pathformer.engine.reasons.guess._NEAR", 100
     )  # the graph is small: every entity is in every pool
     monkeypatch.setattr("pathformer.engine.reasons.guess._POOL", 100)
-    tree, graph, sets = shapes(engine)[number], engine.kg.graph(), Sets(engine.kg.graph())
+    tree, graph, sets = shapes(engine)[number], engine.kg.graph(), ExactSets(engine.kg.graph())
     known = set(sets.of(tree).tolist())
     wanted = [entity for entity in range(graph.entities) if entity not in known][:5]
     table = engine.model.entities.weight.detach()
@@ -124,14 +125,14 @@ def test_a_guess_is_the_cheapest_binding(engine: Engine, number: int, monkeypatc
 def test_ranks_of_a_large_graph_come_from_a_sample(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("pathformer.engine.reasons.guess._SAMPLE", 6)
     tree = shapes(engine)[0]
-    reasons = Guesser(engine.encoder, engine.index, Sets(engine.kg.graph())).explain(tree, np.arange(18))
+    reasons = Guesser(engine.encoder, engine.index, ExactSets(engine.kg.graph())).explain(tree, np.arange(18))
     ranks = {step.rank for reason in reasons for step in reason.steps} - {None}
     assert ranks <= {1 + nearer * 18 // 6 for nearer in range(7)}
 
 
 def test_a_random_binding_is_an_explanation_too(engine: Engine) -> None:
     tree = shapes(engine)[1]
-    guesser = Guesser(engine.encoder, engine.index, Sets(engine.kg.graph()), np.random.default_rng(0))
+    guesser = Guesser(engine.encoder, engine.index, ExactSets(engine.kg.graph()), np.random.default_rng(0))
     bound = {reason.bindings[(0,)] for _ in range(200) for reason in guesser.explain(tree, np.array([0]))}
     assert bound == set(range(18))
 
@@ -139,11 +140,11 @@ def test_a_random_binding_is_an_explanation_too(engine: Engine) -> None:
 def test_reasons_read_as_sentences(engine: Engine) -> None:
     answers = engine.ask("?x : directed(Fellini, ?film) & !won(?film, Oscar) & stars(?film, ?x)", top=1)
     noel = next(a for a in answers if a.entity == "Noël")
-    assert str(noel.why) == (
+    assert str(noel.reason) == (
         "?film = Amarcord; directed(Fellini, Amarcord) & stars(Amarcord, Noël); nothing says won(Amarcord, Oscar)"
     )
-    assert noel.why.to_dict()["bindings"] == {"film": {"entity": "Amarcord", "label": "Amarcord"}}
-    guessed = answers.predicted[0].why
+    assert noel.reason.to_dict()["bindings"] == {"film": {"entity": "Amarcord", "label": "Amarcord"}}
+    guessed = answers.predicted[0].reason
     assert guessed.assumed
     assert "; assuming " in f"; {guessed}"
     assert all(edge.rank is not None and edge.rank >= 1 for edge in guessed.assumed)
@@ -163,7 +164,7 @@ def test_a_guess_says_of_nothing_that_the_graph_has_that_nothing_says_it(
     guesser_parts: tuple[Encoder, Index], tree: Tree, edges: Edges
 ) -> None:
     tree = Intersection((tree, Projection(0, Anchor(0))))  # a negation alone cannot be encoded
-    sets = Sets(index(edges))
+    sets = ExactSets(index(edges))
     others = np.array(sorted(set(range(ENTITIES)) - evaluate(tree, edges)), np.int64)
     for reason in Guesser(*guesser_parts, sets).explain(tree, others) if len(others) else ():
         assert all(denied not in evaluate(part, edges) for part, denied in reason.absent)
@@ -175,10 +176,10 @@ def test_what_the_graph_has_for_want_of_facts_is_assumed_to_end(engine: Engine) 
     cardinale = next(a for a in engine.ask(question, top=18, any_kind=True) if a.entity == "Cardinale")
     assert not cardinale.known
     ends = "stars(?g, Cardinale) & !won(?g, Oscar)"
-    assert sorted(cardinale.why.contrary[0].split(" & ")) == sorted(ends.split(" & "))
-    assert str(cardinale.why).endswith(f"; assuming that more facts would end {cardinale.why.contrary[0]}")
-    assert cardinale.why.to_dict()["contrary"] == list(cardinale.why.contrary)
-    assert "nothing says" not in str(cardinale.why)
+    assert sorted(cardinale.reason.contrary[0].split(" & ")) == sorted(ends.split(" & "))
+    assert str(cardinale.reason).endswith(f"; assuming that more facts would end {cardinale.reason.contrary[0]}")
+    assert cardinale.reason.to_dict()["contrary"] == list(cardinale.reason.contrary)
+    assert "nothing says" not in str(cardinale.reason)
 
 
 @pytest.mark.parametrize(
@@ -225,7 +226,7 @@ def test_every_empty_result_has_a_reason(tree: Tree, edges: Edges) -> None:
 
     assume(not evaluate(tree, edges))
     vocabulary = Vocabulary.of([f"e{n}" for n in range(ENTITIES)], [f"r{n}" for n in range(RELATIONS // 2)])
-    reason = why_empty(tree, Sets(index(edges)), vocabulary)
+    reason = why_empty(tree, ExactSets(index(edges)), vocabulary)
     assert any(reason.startswith(start) for start in ("the graph states nothing for ", "in the graph n"))
     assert "?" in reason
 
@@ -257,7 +258,7 @@ def test_two_of_one_label_are_told_apart(engine: Engine) -> None:
     relations = {"directed": "made", "won": "has", "stars": "has"}
     labelled = Engine(engine.kg.with_labels(labels, relations), engine.model, engine.index)
     asked = labelled.ask("?x : directed(Fellini, ?f) & stars(?f, ?x) & !won(?x, Masina)", top=0)
-    told = {answer.entity: str(answer.why) for answer in asked}
+    told = {answer.entity: str(answer.reason) for answer in asked}
     assert told["Quinn"] == (
         "?f = The Road (La_Strada); made(Fellini, La_Strada) & stars(La_Strada, Quinn); nothing says won(Quinn, Masina)"
     )
@@ -275,7 +276,7 @@ def test_a_relation_of_rdf_is_called_by_the_end_of_its_iri(engine: Engine) -> No
     iris = [f"http://films.example/{name}" for name in kg.vocabulary.relations]
     spelled = KnowledgeGraph(kg.name, Vocabulary.of(kg.vocabulary.entities, iris), kg.splits)
     asked = Engine(spelled, engine.model, engine.index).ask("?x : directed(Fellini, ?x) & !won(?x, Oscar)", top=0)
-    told = {answer.entity: answer.why for answer in asked}["Ginger"]
+    told = {answer.entity: answer.reason for answer in asked}["Ginger"]
     assert told is not None
     assert str(told) == "directed(Fellini, Ginger); nothing says won(Ginger, Oscar)"
     assert told.to_dict()["edges"][0]["relation"] == "http://films.example/directed"

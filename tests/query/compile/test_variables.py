@@ -92,4 +92,4 @@ def test_a_flat_question_may_have_hundreds_of_variables(engine: Engine, part: st
     assert first.known
     assert first.entity in ("Masina", "Quinn", "Mastroianni", "Cardinale", "Noël")
     if joined == " & ":
-        assert "?f599" in str(first.why)
+        assert "?f599" in str(first.reason)

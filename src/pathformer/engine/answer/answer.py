@@ -1,6 +1,6 @@
-"""Answers, as they are read, filtered, cut and handed on.
+"""The answers to a question: to read, filter, cut at a precision and hand on.
 
-Known answers come first: exact traversal of the given graph proves them. Predicted ones follow, most likely first.
+Known answers come first: exact traversal of the graph proves them. Predicted ones follow, most likely first.
 """
 
 from __future__ import annotations
@@ -8,8 +8,8 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from numbers import Real
 from typing import TYPE_CHECKING, Any, overload
 
@@ -19,40 +19,61 @@ from pathformer.errors import InputError, MissingExtraError
 if TYPE_CHECKING:
     from rich.console import Group
 
-__all__ = ["COLUMNS", "Answer", "Answers", "check_share", "to_csv"]
+__all__ = ["COLUMNS", "FORMAT", "KNOWN", "PREDICTED", "Answer", "Answers", "check_share", "to_csv"]
 
-COLUMNS = ("rank", "entity", "label", "known", "probability", "calibrated", "score", "why")
+KNOWN, PREDICTED = "known", "predicted"  # the status of an answer
+FORMAT = 1  # of the JSON; a change that a reader must know of counts it up
+COLUMNS = ("rank", "entity", "label", "status", "probability", "calibrated", "score", "reason")
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """One answer."""
+    """One answer: an entity for each column of the question, and what is known about it."""
 
-    rank: int  # from 1; predicted answers go on after the last known one
-    entity: str  # the name that queries use
-    label: str  # what people read
-    known: bool  # whether the graph proves it; a negated part counts as true where the graph does not state it
+    rank: int  # from 1; predicted answers continue after the last known one
+    values: Mapping[str, str] = field(hash=False)  # column -> entity; a column is the answer's variable without "?"
+    labels: Mapping[str, str] = field(hash=False)  # column -> the label that people read
+    status: str  # "known": the graph proves it, where a negated part counts as true unless stated; or "predicted"
     probability: float  # 1 for a known answer
-    score: float  # minus the model's distance: larger is nearer, to be compared within one question only
-    why: Why | None = None  # None where it was not asked for
-    calibrated: bool = True  # whether held-out questions stand behind the probability; True of a known answer
+    score: float  # minus the model's distance: larger is nearer; comparable within one question only
+    reason: Why | None = None  # None where none was asked for
+    calibrated: bool = True  # whether the probability was measured on held-out questions; True for a known answer
+
+    @property
+    def entity(self) -> str:
+        """The name of the entity, of an answer with one column."""
+        (entity,) = self.values.values()
+        return entity
+
+    @property
+    def label(self) -> str:
+        """The label of the entity, of an answer with one column."""
+        (label,) = self.labels.values()
+        return label
+
+    @property
+    def known(self) -> bool:
+        """Whether the graph proves the answer."""
+        return self.status == KNOWN
 
     @property
     def predicted(self) -> bool:
-        """Whether the model says so, and not the graph."""
+        """Whether the model gives the answer and the graph does not prove it."""
         return not self.known
 
     def to_dict(self) -> dict[str, Any]:
-        """As plain values."""
+        """Returns the answer as plain values."""
         return {
+            "rank": self.rank,
+            "values": dict(self.values),
             "entity": self.entity,
             "label": self.label,
-            "rank": self.rank,
-            "score": self.score,
+            "status": self.status,
+            "known": self.known,
             "probability": self.probability,
             "calibrated": self.calibrated,
-            "known": self.known,
-            "why": None if self.why is None else self.why.to_dict(),
+            "score": self.score,
+            "reason": None if self.reason is None else self.reason.to_dict(),
         }
 
 
@@ -62,9 +83,9 @@ class Answers(Sequence[Answer]):
 
     question: str
     items: tuple[Answer, ...]
-    note: str = ""  # why the graph has no answer, where it has none; what options hid, where they hid all predictions
-    doubt: str = ""  # why no held-out questions stand behind the probabilities, where none do
-    held_back: tuple[Answer, ...] = ()  # nearer predictions that are unlike all that stands there, without a reason
+    note: str = ""  # why the graph has no answer, if it has none; what the options left out, if they left out all
+    doubt: str = ""  # why the probabilities were not measured on questions like this one, if they were not
+    hidden: tuple[Answer, ...] = ()  # near predictions that are implausible: nothing of their kind stands there
 
     def __len__(self) -> int:
         return len(self.items)
@@ -73,48 +94,48 @@ class Answers(Sequence[Answer]):
         return iter(self.items)
 
     def __contains__(self, value: object) -> bool:
-        """Whether an answer is among them, or one of that name or label."""
+        """Whether an answer is among these, or one with this name or label."""
         if isinstance(value, str):
             return any(value in (answer.entity, answer.label) for answer in self.items)
         return value in self.items
 
     @overload
-    def __getitem__(self, place: int) -> Answer: ...
+    def __getitem__(self, index: int) -> Answer: ...
     @overload
-    def __getitem__(self, place: slice) -> Answers: ...
-    def __getitem__(self, place: int | slice) -> Answer | Answers:
-        return replace(self, items=self.items[place]) if isinstance(place, slice) else self.items[place]
+    def __getitem__(self, index: slice) -> Answers: ...
+    def __getitem__(self, index: int | slice) -> Answer | Answers:
+        return replace(self, items=self.items[index]) if isinstance(index, slice) else self.items[index]
 
     @property
     def calibrated(self) -> bool:
-        """Whether held-out questions like this one stand behind the probabilities."""
+        """Whether the probabilities were measured on held-out questions like this one."""
         return not self.doubt
 
     @property
     def known(self) -> Answers:
-        """Those that the graph proves."""
+        """The answers that the graph proves."""
         return self.where(lambda answer: answer.known)
 
     @property
     def predicted(self) -> Answers:
-        """The others."""
-        return self.where(lambda answer: not answer.known)
+        """The answers that the graph does not prove."""
+        return self.where(lambda answer: answer.predicted)
 
     def where(self, keep: Callable[[Answer], bool]) -> Answers:
-        """Those that a function keeps, with the ranks they had; of those held back, too."""
-        return replace(self, items=tuple(filter(keep, self.items)), held_back=tuple(filter(keep, self.held_back)))
+        """The answers, hidden ones too, for which a function returns True; they keep their ranks."""
+        return replace(self, items=tuple(filter(keep, self.items)), hidden=tuple(filter(keep, self.hidden)))
 
     def at_least(self, probability: float) -> Answers:
-        """Those that are at least so likely."""
+        """The answers with at least this probability."""
         check_share("a probability", probability)
         return self.where(lambda answer: answer.probability >= probability)
 
     def at_precision(self, precision: float) -> Answers:
-        """As many as can be taken so that this share of the predicted ones is expected to be right.
+        """The most predictions of which this share is expected to be right, after all known answers.
 
-        All known ones stay; of the predicted ones, the longest run of the most likely whose mean probability is at
-        least `precision`. Known answers do not make room for unlikely ones, and a prediction whose probability nobody
-        has measured (`calibrated` is false) goes: it would make the promise an empty one.
+        These are the longest run of the most likely predictions whose mean probability is at least `precision`. Known
+        answers do not make room for unlikely ones. A prediction whose probability was not measured (`calibrated` is
+        false) is left out, because nothing could be promised for it.
         """
         check_share("a precision", precision)
         measured = self.predicted.where(lambda answer: answer.calibrated)
@@ -125,30 +146,31 @@ class Answers(Sequence[Answer]):
             if total < precision * number - 1e-12:
                 break
             count = number
-        kept = {answer.entity for answer in likely[:count]}
-        return self.where(lambda answer: answer.known or answer.entity in kept)
+        kept = {answer.rank for answer in likely[:count]}
+        return self.where(lambda answer: answer.known or answer.rank in kept)
 
     def to_dict(self) -> dict[str, Any]:
-        """As plain values: the question, a note where there is one, `answers`, and what is held back of them."""
+        """Returns the question, what is to be said about the answers, and the answers, as plain values."""
         return {
+            "format": FORMAT,
             "question": self.question,
             "note": self.note,
             "calibrated": self.calibrated,
             "doubt": self.doubt,
             "answers": [answer.to_dict() for answer in self.items],
-            "held_back": [answer.to_dict() for answer in self.held_back],
+            "hidden": [answer.to_dict() for answer in self.hidden],
         }
 
     def to_json(self, indent: int | None = 2) -> str:
-        """The same as JSON."""
+        """Returns `to_dict` as JSON."""
         return json.dumps(self.to_dict(), indent=indent, ensure_ascii=False)
 
     def to_csv(self) -> str:
-        """One line an answer, with a header; `why` as text."""
+        """Returns a header and one line for each answer; the reason is text."""
         return _csv(COLUMNS, self.rows())
 
     def to_pandas(self) -> Any:
-        """A pandas table, one row an answer; `why` as text."""
+        """Returns a pandas table with one row for each answer; the reason is text."""
         try:
             import pandas as pd
         except ImportError as error:
@@ -156,16 +178,16 @@ class Answers(Sequence[Answer]):
         return pd.DataFrame(self.rows(), columns=list(COLUMNS))
 
     def to_polars(self) -> Any:
-        """A polars table, one row an answer; `why` as text."""
+        """Returns a polars table with one row for each answer; the reason is text."""
         try:
             import polars as pl
         except ImportError as error:
             raise MissingExtraError("to_polars", "polars", "polars") from error
-        types = (pl.Int64, pl.String, pl.String, pl.Boolean, pl.Float64, pl.Boolean, pl.Float64, pl.String)
+        types = (pl.Int64, pl.String, pl.String, pl.String, pl.Float64, pl.Boolean, pl.Float64, pl.String)
         return pl.DataFrame(self.rows(), schema=dict(zip(COLUMNS, types, strict=True)), orient="row")
 
     def table(self, *, why: bool = True) -> Group:
-        """What rich prints: a line an answer, known and predicted in different colours, and its reason below."""
+        """Returns what rich prints: a line for each answer, coloured by its status, with its reason below."""
         from pathformer.engine.answer.show import terminal_lines
 
         return terminal_lines(self, why=why)
@@ -185,22 +207,22 @@ class Answers(Sequence[Answer]):
 
     def __repr__(self) -> str:
         known = len(self.known)
-        held_back = f", {len(self.held_back):,} held back" if self.held_back else ""
-        return f"<Answers: {known:,} known, {len(self) - known:,} predicted{held_back}; {self.question}>"
+        hidden = f", {len(self.hidden):,} hidden" if self.hidden else ""
+        return f"<Answers: {known:,} known, {len(self) - known:,} predicted{hidden}; {self.question}>"
 
     def rows(self) -> list[tuple[Any, ...]]:
-        """One tuple an answer, in the order of COLUMNS; `why` as text."""
+        """Returns one tuple for each answer, in the order of COLUMNS; the reason is text."""
         return [
             (
-                *(a.rank, a.entity, a.label, a.known, a.probability, a.calibrated, a.score),
-                None if a.why is None else str(a.why),
+                *(a.rank, a.entity, a.label, a.status, a.probability, a.calibrated, a.score),
+                None if a.reason is None else str(a.reason),
             )
             for a in self.items
         ]
 
 
 def to_csv(several: Sequence[Answers]) -> str:
-    """The answers of several questions in one table, with the question before each."""
+    """Returns the answers to several questions as one table, with the question before each answer."""
     return _csv(("question", *COLUMNS), [(answers.question, *row) for answers in several for row in answers.rows()])
 
 
@@ -213,6 +235,6 @@ def _csv(header: tuple[str, ...], rows: list[tuple[Any, ...]]) -> str:
 
 
 def check_share(what: str, value: object) -> None:
-    """Refuse what is no number between 0 and 1."""
+    """Refuses a value that is not a number from 0 to 1."""
     if not isinstance(value, Real) or not 0.0 <= float(value) <= 1.0:
-        raise InputError(f"{what} lies between 0 and 1, got {value!r}")
+        raise InputError(f"{what} must be a number from 0 to 1, got {value!r}")

@@ -1,6 +1,6 @@
-"""From questions to answers: the flow on one screen.
+"""From questions to answers: the whole way on one screen.
 
-question ─read→ tree ─encode→ points ─search→ candidates ─calibrate→ probabilities ─explain→ Answers
+question ─read→ tree ─find→ candidates ─calibrate→ probabilities ─select→ answers ─explain→ with reasons
 """
 
 from __future__ import annotations
@@ -8,102 +8,88 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from pathformer.engine.answer.answer import Answer, Answers
-from pathformer.engine.answer.read import Asked
-from pathformer.engine.answer.select import Options, looked_at, select
+from pathformer.engine.answer.answer import KNOWN, PREDICTED, Answer, Answers
+from pathformer.engine.answer.read import Asked, Question, read_question
+from pathformer.engine.answer.select import Options, Selection, select
+from pathformer.engine.calibrate.calibrate import calibrate
 from pathformer.engine.calibrate.calibration import Calibration
 from pathformer.engine.find.candidates import Candidates
-from pathformer.engine.find.nearest import search
+from pathformer.engine.find.find import find
 from pathformer.engine.reasons.empty import why_empty
-from pathformer.engine.reasons.guess import Guesser
-from pathformer.engine.reasons.proof import Reason, Sets, prove, say
+from pathformer.engine.reasons.explain import explain
 from pathformer.index._base import Index
-from pathformer.kg.graph import Graph
-from pathformer.kg.schema import Kinds, say_stray, say_unheard
-from pathformer.kg.vocabulary import Vocabulary
+from pathformer.kg.knowledge import KnowledgeGraph
+from pathformer.kg.schema import Kinds
 from pathformer.models._encoder import Encoder
-from pathformer.query.compile.parts import contradicts_itself
 
-__all__ = ["Service", "ask"]
+__all__ = ["Resources", "ask"]
 
 _TOGETHER = 1024  # questions encoded and searched at once
-_IF_ANY = "probabilities hold if there is an answer at all"  # questions without a known one all had one to be measured
+_CONTRADICTION = "The question contradicts itself: it asks for what one of its negated parts denies."
+_IF_ANY = "These probabilities hold if there is an answer at all."  # all questions they were measured on had one
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class Service:
-    """What answering needs."""
+class Resources:
+    """Everything that answering reads."""
 
-    graph: Graph
-    vocabulary: Vocabulary
+    kg: KnowledgeGraph
+    kinds: Kinds
     encoder: Encoder
     index: Index
     calibration: Calibration
-    kinds: Kinds
 
 
-def ask(questions: Sequence[Asked], service: Service, options: Options) -> list[Answers]:
-    """The answers of every question; as many as memory bears are encoded and searched at once."""
-    top = 0 if options.known is True else options.top
+def ask(questions: Sequence[Question], resources: Resources, options: Options) -> list[Answers]:
+    """Returns the answers to every question; questions are encoded and searched many at once."""
+    asked = [read_question(question, resources.kg) for question in questions]
     answers = []
-    for first in range(0, len(questions), _TOGETHER):
-        part = questions[first : first + _TOGETHER]
-        trees = [asked.tree for asked in part]
-        found = search(trees, service.kinds, service.encoder, service.index, looked_at(top))
-        answers += [_answers(asked, one, service, options) for asked, one in zip(part, found, strict=True)]
+    for first in range(0, len(asked), _TOGETHER):
+        part = asked[first : first + _TOGETHER]
+        trees = [one.tree for one in part]
+        found = find(trees, resources.kinds, resources.encoder, resources.index, options.predictions)
+        answers += [_answers(one, its, resources, options) for one, its in zip(part, found, strict=True)]
     return answers
 
 
-def _answers(asked: Asked, found: Candidates, service: Service, options: Options) -> Answers:
-    if absurd := contradicts_itself(asked.tree):
-        found = found.where(found.known)
-    doubt, sets = _doubt(asked, service), Sets(service.graph)
-    odd = service.kinds.odd(found, options.top)
-    probabilities = service.calibration.probabilities(found, odd)
-    chosen = select(found, odd, probabilities, options, asked.limit)
-    reasons = _reasons(found, [place for _, place in chosen.given], sets, service) if options.why else {}
+def _answers(asked: Asked, candidates: Candidates, resources: Resources, options: Options) -> Answers:
+    """Returns the answers to one question from its candidates."""
+    kg, kinds = resources.kg, resources.kinds
+    probabilities = calibrate(candidates, resources.calibration, kinds, kg.vocabulary)
+    selection = select(candidates, probabilities.values, options, asked.limit)
+    chosen = [position for _, position in selection.given] if options.why else []
+    reasons = explain(candidates, chosen, kg.vocabulary, resources.encoder, resources.index, kinds)
+    empty = "" if candidates.known.any() else why_empty(asked.tree, candidates.sets, kg.vocabulary, kinds)
 
-    def answer(rank: int, place: int) -> Answer:
-        entity, known = int(found.entities[place]), bool(found.known[place])
+    def answer(rank: int, position: int) -> Answer:
+        entity = int(candidates.entities[position])
         return Answer(
             rank=rank,
-            entity=service.vocabulary.entity(entity),
-            label=service.vocabulary.label(entity),
-            known=known,
-            probability=float(probabilities[place]),
-            calibrated=known or not (doubt or odd[place]),
-            score=-float(found.distances[place]),
-            why=say(reasons[place], asked.tree, service.vocabulary) if place in reasons else None,
+            values={asked.answer: kg.vocabulary.entity(entity)},
+            labels={asked.answer: kg.vocabulary.label(entity)},
+            status=KNOWN if candidates.known[position] else PREDICTED,
+            probability=float(probabilities.values[position]),
+            calibrated=bool(probabilities.measured[position]),
+            score=-float(candidates.distances[position]),
+            reason=reasons.get(position),
         )
 
-    items = tuple(answer(rank, place) for rank, place in chosen.given)
-    if absurd:
-        note = "the question contradicts itself: it asks for what one of its negated parts denies"
-    elif found.known.any():
-        note = chosen.left_out if not items or (options.top and all(item.known for item in items)) else ""
-    else:
-        if_any = _IF_ANY if items and not doubt else ""
-        empty = why_empty(asked.tree, sets, service.vocabulary, service.kinds)
-        note = "; ".join(filter(None, (empty, chosen.left_out, if_any)))
-    return Answers(asked.text, items, note, doubt, tuple(answer(rank, place) for rank, place in chosen.held_back))
+    return Answers(
+        asked.text,
+        items=tuple(answer(rank, position) for rank, position in selection.given),
+        note=_note(candidates, selection, options, empty, doubted=bool(probabilities.doubt)),
+        doubt=probabilities.doubt,
+        hidden=tuple(answer(rank, position) for rank, position in selection.hidden),
+    )
 
 
-def _doubt(asked: Asked, service: Service) -> str:
-    """Why no held-out question stands behind the probabilities, where none does."""
-    if not service.calibration.fitted:
-        return "probabilities are a mere habit: too little was held out to measure them by"
-    if link := service.kinds.stray(asked.tree):
-        return f"{say_stray(link, service.vocabulary)}: probabilities were not measured on such a question"
-    if link := service.kinds.unheard(asked.tree):
-        return f"{say_unheard(link, service.vocabulary)}: probabilities were hardly measured on such a question"
-    return ""
-
-
-def _reasons(found: Candidates, places: list[int], sets: Sets, service: Service) -> dict[int, Reason]:
-    known = [place for place in places if found.known[place]]
-    predicted = [place for place in places if not found.known[place]]
-    reasons = {place: prove(found.tree, int(found.entities[place]), sets) for place in known}
-    if predicted:
-        guesser = Guesser(service.encoder, service.index, sets, kinds=service.kinds)
-        reasons |= dict(zip(predicted, guesser.explain(found.tree, found.entities[predicted]), strict=True))
-    return reasons
+def _note(candidates: Candidates, selection: Selection, options: Options, empty: str, *, doubted: bool) -> str:
+    """Returns what is to be said where the graph has no answer, or where the options left out every prediction."""
+    given = [position for _, position in selection.given]
+    if candidates.contradictory:
+        return _CONTRADICTION
+    if candidates.known.any():
+        only_known = options.top > 0 and all(candidates.known[position] for position in given)
+        return selection.left_out if not given or only_known else ""
+    if_any = _IF_ANY if given and not doubted else ""
+    return " ".join(filter(None, (empty, selection.left_out, if_any)))

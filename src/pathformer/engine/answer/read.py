@@ -1,4 +1,4 @@
-"""Whatever is asked, as one computation tree over a graph's ids."""
+"""Reads a question in any form into one computation tree over a graph's ids."""
 
 from __future__ import annotations
 
@@ -23,21 +23,21 @@ Question = str | tuple[Any, ...] | Query | Tree
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Asked:
-    """A question that can be answered."""
+    """A question that was read and can be answered."""
 
-    text: str  # as given, or written as a formula
-    query: Query  # bound
+    text: str  # as given; of a question that was no text, its formula
+    query: Query  # with ids in place of names
     tree: Tree
-    limit: int | None = None  # SPARQL's
+    limit: int | None = None  # of a SPARQL query
 
     @property
     def answer(self) -> str:
-        """The answer's variable, without its question mark."""
+        """The name of the answer's variable, without the question mark."""
         return self.query.answer.name
 
 
 def read_question(question: Question, kg: KnowledgeGraph) -> Asked:
-    """Read a formula, SPARQL, a nested tuple of ids (as text or Python's own), a query or a computation tree."""
+    """Reads a formula, SPARQL, a nested tuple of ids (text or a Python tuple), a query or a computation tree."""
     naming = Naming.of(kg)
     match question:
         case str():
@@ -50,8 +50,8 @@ def read_question(question: Question, kg: KnowledgeGraph) -> Asked:
             asked = Request(to_query(question))
         case _:
             raise InputError(
-                f"a value of type {type(question).__name__} is no question: "
-                "expected text, a tuple of ids, a Query or a tree"
+                "a question must be text, a tuple of ids, a Query or a tree, "
+                f"got a value of type {type(question).__name__}"
             )
     bound = bind(asked.query, kg.vocabulary)
     tree = to_tree(bound, kg.vocabulary)

@@ -1,4 +1,4 @@
-"""Answers for the eye: lines in the terminal, a table in a notebook; known and predicted in different colours."""
+"""How answers are shown: as lines in a terminal, as a table in a notebook; the status decides the colour."""
 
 from __future__ import annotations
 
@@ -8,27 +8,26 @@ from html import escape
 from io import StringIO
 from typing import TYPE_CHECKING
 
-from pathformer.text import visible
+from pathformer.engine.answer.answer import KNOWN, PREDICTED, Answer, Answers
+from pathformer.text import counted, visible
 
 if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions, Group, RenderableType
 
-    from pathformer.engine.answer.answer import Answer, Answers
+__all__ = ["COLOURS", "PIPED", "html_table", "notes", "nothing", "percent", "plain_text", "terminal_lines"]
 
-__all__ = ["KNOWN", "PIPED", "PREDICTED", "html_table", "notes", "nothing", "percent", "plain_text", "terminal_lines"]
-
-KNOWN, PREDICTED = "green", "yellow"  # as the terminal calls them
-PIPED = 100_000  # columns of what is no terminal: lines are left whole, for what reads them
-_WIDEST = 60  # columns that names are given; a longer one pushes the rest of its line as far as there is room
-_NARROWEST = 12  # columns that a name has on the narrowest screen
-_KIND = 9  # columns of "predicted"
-_HTML = {True: "#1a7f37", False: "#9a6700"}
+COLOURS = {KNOWN: "green", PREDICTED: "yellow"}  # in a terminal, by status
+PIPED = 100_000  # the width used where the output is not a terminal, so that no line is folded
+_WIDEST = 60  # columns for names; a longer name pushes the rest of its line to the right
+_NARROWEST = 12  # columns for names on the narrowest screen
+_STATUS = 9  # columns for the status
+_HTML = {KNOWN: "#1a7f37", PREDICTED: "#9a6700"}
 
 
 def percent(answer: Answer) -> str:
-    """A probability for people: what is not known is never shown as certain, nor as impossible.
+    """Returns a probability for people: a prediction is never shown as certain or impossible.
 
-    What was not measured has a question mark.
+    A question mark follows a probability that was not measured.
     """
     if answer.known:
         return "100 %"
@@ -38,7 +37,7 @@ def percent(answer: Answer) -> str:
 
 
 def terminal_lines(answers: Answers, *, why: bool = True) -> Group:
-    """A line an answer, and its reason below where there is one."""
+    """Returns what rich prints: a line for each answer, and its reason below."""
     from rich.console import Group
 
     return Group(_Lines(answers, why))
@@ -46,7 +45,7 @@ def terminal_lines(answers: Answers, *, why: bool = True) -> Group:
 
 @dataclass(frozen=True, slots=True)
 class _Lines:
-    """The lines at the width of whatever they are printed on: a long name is folded within its own column."""
+    """Lines that fit the width they are printed at: a long name is folded within its own column."""
 
     answers: Answers
     why: bool
@@ -57,25 +56,25 @@ class _Lines:
 
         first = max((len(f"{answer.rank}") for answer in self.answers), default=0)
         share = 6 if all(answer.calibrated for answer in self.answers) else 7  # a question mark more
-        room = max(_NARROWEST, options.max_width - (first + 2 + 2 + _KIND + 2 + share))
+        room = max(_NARROWEST, options.max_width - (first + 2 + 2 + _STATUS + 2 + share))
         width = min(_WIDEST, room, max((Text(visible(_name(answer))).cell_len for answer in self.answers), default=0))
         for answer in self.answers:
-            colour = KNOWN if answer.known else PREDICTED
-            end = f"  {_kind(answer):<{_KIND}}  {percent(answer):>{share}}"
+            colour = COLOURS[answer.status]
+            end = f"  {answer.status:<{_STATUS}}  {percent(answer):>{share}}"
             name, *more = Text(visible(_name(answer))).wrap(console, room) or [Text()]
             name.rstrip()
             name.pad_right(max(0, width - name.cell_len))
             yield Text.assemble((f"{answer.rank:>{first}}  ", "dim"), (name.plain + end, colour))
             for part in more:
                 yield Text(" " * (first + 2) + part.plain.rstrip(), colour)
-            if self.why and answer.why is not None:
-                yield Padding(Text(visible(str(answer.why)), "dim"), (0, 0, 0, first + 4), expand=False)
+            if self.why and answer.reason is not None:
+                yield Padding(Text(visible(str(answer.reason)), "dim"), (0, 0, 0, first + 4), expand=False)
         if note := notes(self.answers):
             yield Text(note, "italic")
 
 
 def plain_text(answers: Answers) -> str:
-    """The same lines without colours, or why there is none."""
+    """Returns the lines without colours, or why there is no answer."""
     from rich.console import Console
 
     if not len(answers):
@@ -86,50 +85,45 @@ def plain_text(answers: Answers) -> str:
 
 
 def nothing(answers: Answers) -> str:
-    """What is said where there is no answer."""
-    told = "; ".join(notes(answers).splitlines())
-    return f"no answer: {told}" if told else "no answer is left"
+    """Returns what is said where there is no answer."""
+    return " ".join(["No answer.", *notes(answers).splitlines()])
 
 
 def html_table(answers: Answers) -> str:
-    """The same for a notebook."""
+    """Returns the answers as a table for a notebook."""
     rows = "".join(
         f"<tr><td>{answer.rank}</td>"
-        f'<td style="text-align:left;color:{_HTML[answer.known]}">{escape(_name(answer))}</td>'
-        f'<td style="text-align:left;color:{_HTML[answer.known]}">{_kind(answer)}</td>'
+        f'<td style="text-align:left;color:{_HTML[answer.status]}">{escape(_name(answer))}</td>'
+        f'<td style="text-align:left;color:{_HTML[answer.status]}">{answer.status}</td>'
         f"<td>{escape(percent(answer))}</td>"
-        f'<td style="text-align:left">{escape(str(answer.why or ""))}</td></tr>'
+        f'<td style="text-align:left">{escape(str(answer.reason or ""))}</td></tr>'
         for answer in answers
     )
-    head = "<tr><th></th><th>answer</th><th></th><th></th><th>why</th></tr>"
+    head = "<tr><th></th><th>answer</th><th></th><th></th><th>reason</th></tr>"
     below = f"<p>{escape(note)}</p>" if (note := notes(answers)) else ""
     return f"<p><code>{escape(answers.question)}</code></p><table>{head}{rows}</table>{below}"
 
 
-def _kind(answer: Answer) -> str:
-    return "known" if answer.known else "predicted"
-
-
 def _name(answer: Answer) -> str:
-    """The label, with the name beside it where they differ by more than how blanks are written."""
+    """Returns the label, followed by the name if the two differ by more than underscores for blanks."""
     same = answer.label.replace("_", " ") == answer.entity.replace("_", " ")
     return answer.label if same else f"{answer.label} ({answer.entity})"
 
 
 def notes(answers: Answers) -> str:
-    """What is to be said of the answers together, a line each."""
+    """Returns what is to be said about the answers together, a line each."""
     doubt = answers.doubt
     if not doubt and any(not answer.calibrated for answer in answers):
-        doubt = "a probability with ? was not measured: the graph has no link like it"
-    told = (answers.note, _held_back(len(answers.held_back)), doubt if answers.predicted else "")
-    return "\n".join(map(visible, filter(None, told)))
+        doubt = "A probability with ? was not measured: nothing of its kind stands there in the graph."
+    lines = (answers.note, _hidden(len(answers.hidden)), doubt if answers.predicted else "")
+    return "\n".join(map(visible, filter(None, lines)))
 
 
-def _held_back(count: int) -> str:
+def _hidden(count: int) -> str:
     if not count:
         return ""
-    these, them = ("one is", "it") if count == 1 else (f"{count:,} are", "them")
+    are, their, them = ("is", "its", "it") if count == 1 else ("are", "their", "them")
     return (
-        f"of the nearest predictions {these} held back: the graph has no link like {them} "
-        f"(--any-kind or any_kind=True shows {them})"
+        f"{counted(count, 'prediction')} {are} hidden: nothing of {their} kind stands there in the graph. "
+        f"Show {them} with --any-kind (in Python any_kind=True)."
     )

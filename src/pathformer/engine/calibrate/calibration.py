@@ -67,14 +67,14 @@ class Calibration:
         """Whether held-out queries stand behind it."""
         return self.predictions > 0
 
-    def probabilities(self, found: Candidates, odd: npt.NDArray[np.bool_] | None = None) -> npt.NDArray[np.float64]:
-        """Of every entity found, (K,): 1 for a known answer, else how likely it is one.
+    def probabilities(self, found: Candidates) -> npt.NDArray[np.float64]:
+        """Returns how likely each candidate is an answer, (K,): 1 if it is known.
 
-        odd: (K,) predictions that are not counted. Others are as likely as if these were not there; what is said of
-        these themselves lies between their neighbours.
+        Implausible predictions are not counted: the others are as likely as if these were not there, and the
+        probability of an implausible one lies between those of its neighbours.
         """
         kind = next(kind for kind in _groups(found) if kind in self.curves)
-        return self.curves[kind].probabilities(found, odd)
+        return self.curves[kind].probabilities(found, found.implausible)
 
     def to_json(self) -> dict[str, Any]:
         """As plain values; `from_json` reads them back."""

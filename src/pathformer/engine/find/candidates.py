@@ -1,6 +1,6 @@
-"""What a search found for one query, before anybody says how likely it is.
+"""The candidates for the answers to one question, before anybody says how likely each is.
 
-K entities found, N entities of the graph.
+K candidates, N entities of the graph.
 """
 
 from __future__ import annotations
@@ -10,33 +10,50 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
+from pathformer.engine.find.known import ExactSets
 from pathformer.query.tree import Tree
 
 __all__ = ["Candidates"]
 
+Mask = npt.NDArray[np.bool_]
+
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Candidates:
-    """The known answers of a query and the nearest of the other entities, nearest first.
+    """The known answers of a tree and the nearest of the other entities, nearest first.
 
-    What the graph refutes (an entity that a negated part is known to hold for) is not among them.
+    Entities that the graph refutes (a negated part is known to hold for them) are left out.
     """
 
     tree: Tree
     entities: npt.NDArray[np.int64]  # (K,)
     distances: npt.NDArray[np.float32]  # (K,) ascending; of a union as the model combines its disjuncts
-    known: npt.NDArray[np.bool_]  # (K,) whether exact traversal of the given graph proves it
+    known: Mask  # (K,) whether exact traversal of the given graph proves the candidate
+    implausible: Mask  # (K,) whether it is a prediction unlike everything that stands there in the graph
     entity_count: int  # N
     ends: float  # log of how many ends the question's last link usually has (`Kinds.ends`)
+    sets: ExactSets  # of the tree's parts on the given graph
+    contradictory: bool = False  # whether the question denies what it asks for, so that it can have no answer
 
     def __len__(self) -> int:
         return len(self.entities)
 
-    def where(self, keep: npt.NDArray[np.bool_]) -> Candidates:
-        """Those that a mask (K,) keeps."""
-        return replace(self, entities=self.entities[keep], distances=self.distances[keep], known=self.known[keep])
+    def where(self, keep: Mask) -> Candidates:
+        """Returns the candidates that a mask (K,) keeps."""
+        return replace(
+            self,
+            entities=self.entities[keep],
+            distances=self.distances[keep],
+            known=self.known[keep],
+            implausible=self.implausible[keep],
+        )
 
     @property
-    def predicted(self) -> npt.NDArray[np.bool_]:
-        """(K,) the others."""
+    def predicted(self) -> Mask:
+        """Marks the candidates that the graph does not prove, (K,)."""
         return ~self.known
+
+    def first_plausible(self, top: int) -> Candidates:
+        """Returns the known answers and the `top` nearest plausible predictions."""
+        plausible = self.predicted & ~self.implausible
+        return self.where(self.known | (plausible & (np.cumsum(plausible) <= top)))

@@ -18,12 +18,12 @@ import torch
 from torch import Tensor
 
 from pathformer.engine.find.candidates import Candidates
+from pathformer.engine.find.known import ExactSets
 from pathformer.engine.find.union import unite
 from pathformer.index._base import Index
 from pathformer.kg.schema import Kinds
 from pathformer.models._encoder import Encoder, Points
 from pathformer.query.tree import Tree
-from pathformer.symbolic.answer import answer
 from pathformer.symbolic.impossible import impossible_answers
 
 __all__ = ["distances_to", "nearest", "search"]
@@ -43,7 +43,8 @@ def search(trees: Sequence[Tree], kinds: Kinds, encoder: Encoder, index: Index, 
     if not trees:
         return []
     graph = kinds.graph
-    known = [answer(tree, graph) for tree in trees]
+    sets = [ExactSets(graph) for _ in trees]
+    known = [own.of(tree) for own, tree in zip(sets, trees, strict=True)]
     refused = [impossible_answers(tree, graph) for tree in trees]
     barred = [np.union1d(one, other) if len(other) else one for one, other in zip(known, refused, strict=True)]
     points, model = encoder.points(trees), encoder.model
@@ -56,7 +57,7 @@ def search(trees: Sequence[Tree], kinds: Kinds, encoder: Encoder, index: Index, 
             near, others, distances = distances_to(encoder, points.of(place), ids), *outside[place]
         else:
             near, others, distances = unite(points.of(place), model, index, ids, barred[place].astype(np.int64), top)
-        result.append(_merged(tree, ids, near, others, distances, kinds))
+        result.append(_merged(tree, ids, near, others, distances, kinds, sets[place]))
     return result
 
 
@@ -152,7 +153,18 @@ def _best(ids: Ids, distances: Floats, barred: npt.NDArray[np.integer], top: int
     return flat[:top], far[:top]
 
 
-def _merged(tree: Tree, known: Ids, near: Floats, others: Ids, distances: Floats, kinds: Kinds) -> Candidates:
+def _merged(
+    tree: Tree, known: Ids, near: Floats, others: Ids, distances: Floats, kinds: Kinds, sets: ExactSets
+) -> Candidates:
     ids, far = np.concatenate([known, others]), np.concatenate([near, distances])
     order = np.argsort(far, kind="stable")
-    return Candidates(tree, ids[order], far[order], order < len(known), kinds.graph.entities, kinds.ends(tree))
+    return Candidates(
+        tree=tree,
+        entities=ids[order],
+        distances=far[order],
+        known=order < len(known),
+        implausible=np.zeros(len(ids), np.bool_),
+        entity_count=kinds.graph.entities,
+        ends=kinds.ends(tree),
+        sets=sets,
+    )

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import islice
 
-from pathformer.engine.reasons.proof import Sets
+from pathformer.engine.find.known import ExactSets
 from pathformer.kg.schema import Kinds
 from pathformer.kg.vocabulary import Vocabulary
 from pathformer.query.print import spell
@@ -19,7 +19,7 @@ _TOLD = 5  # parts of a union that are empty
 _HARDLY = 0.05  # share at both ends of a relation up to which its two ends are of different kinds
 
 
-def why_empty(tree: Tree, sets: Sets, vocabulary: Vocabulary, kinds: Kinds | None = None) -> str:
+def why_empty(tree: Tree, sets: ExactSets, vocabulary: Vocabulary, kinds: Kinds | None = None) -> str:
     """A sentence that names the smallest part at fault of a tree that has no answer on the graph of `sets`.
 
     kinds: to tell whether what an entity has not is had by others like it, and whether the other way round is meant.
@@ -29,7 +29,7 @@ def why_empty(tree: Tree, sets: Sets, vocabulary: Vocabulary, kinds: Kinds | Non
 
 @dataclass(frozen=True, slots=True)
 class _Search:
-    sets: Sets
+    sets: ExactSets
     vocabulary: Vocabulary
     kinds: Kinds | None
 

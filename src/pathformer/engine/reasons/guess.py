@@ -24,8 +24,8 @@ import numpy.typing as npt
 import torch
 
 from pathformer.compiled import one_thread
-from pathformer.engine.find.nearest import nearest
-from pathformer.engine.reasons.proof import Reason, Sets, Step
+from pathformer.engine.find.known import ExactSets
+from pathformer.engine.reasons.proof import Reason, Step
 from pathformer.index._base import Index
 from pathformer.kg.schema import Kinds
 from pathformer.models._encoder import Encoder
@@ -52,7 +52,7 @@ class Guesser:
         self,
         encoder: Encoder,
         index: Index,
-        sets: Sets,
+        sets: ExactSets,
         random: np.random.Generator | None = None,
         kinds: Kinds | None = None,
     ) -> None:
@@ -96,7 +96,7 @@ class Guesser:
 
     def _denied(self, tree: Tree, at: Ids) -> Solved:
         """What must not hold of entities; where it does, for want of facts, that is told, at a price above all else."""
-        held = self.sets.holds(tree, at)
+        held = self.sets.contains(tree, at)
 
         def build(i: int) -> Reason:
             denied = ((tree, int(at[i])),)
@@ -182,9 +182,9 @@ class Guesser:
         turns = np.concatenate([np.arange(len(found)) for found in guessed])
         backwards = np.concatenate(guessed)[np.argsort(turns, kind="stable")]  # everyone's first, then the second, ...
         sources = [
-            stated[self.sets.holds(of, stated)],
-            near[self.sets.holds(of, near)],
-            backwards[self.sets.holds(of, backwards)],
+            stated[self.sets.contains(of, stated)],
+            near[self.sets.contains(of, near)],
+            backwards[self.sets.contains(of, backwards)],
             near[:_NEAR],
             stated,
             backwards,
@@ -198,7 +198,8 @@ class Guesser:
         """The nearest entities of each tree."""
         points = self.encoder.points(trees)
         size = min(4 * _NEAR, self.entities)
-        ids, distances = nearest(self.index, points.rows, size)
+        near = self.index.search(points.rows, size)
+        ids, distances = near.ids.cpu().numpy(), near.distances.cpu().numpy()
         found = []
         for number in range(len(trees)):
             rows = slice(points.ptr[number], points.ptr[number + 1])

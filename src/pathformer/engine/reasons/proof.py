@@ -9,16 +9,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
-import numpy.typing as npt
 
+from pathformer.engine.find.known import ExactSets
 from pathformer.engine.reasons.why import Edge, Named, Why
-from pathformer.kg.graph import Graph
 from pathformer.kg.vocabulary import Vocabulary
 from pathformer.query.print import spell
 from pathformer.query.tree import Anchor, Intersection, Negation, NodeId, Projection, Tree, Union, node_at, variable_of
-from pathformer.symbolic.answer import answer
 
-__all__ = ["Reason", "Sets", "Step", "prove", "say"]
+__all__ = ["Reason", "Step", "prove", "say"]
 
 Denied = tuple[Tree, int]  # what a negation denies, and of which entity
 
@@ -54,32 +52,7 @@ class Reason:
         )
 
 
-class Sets:
-    """The exact answers of a tree's parts on a graph, each computed when first asked for."""
-
-    def __init__(self, graph: Graph) -> None:
-        self.graph = graph
-        self._sets: dict[Tree, npt.NDArray[np.int32]] = {}
-
-    def of(self, tree: Tree) -> npt.NDArray[np.int32]:
-        """The entities of a part, ascending."""
-        if tree not in self._sets:
-            self._sets[tree] = answer(tree, self.graph)
-        return self._sets[tree]
-
-    def holds(self, tree: Tree, entities: npt.NDArray[np.integer]) -> npt.NDArray[np.bool_]:
-        """Whether each entity is in the set of a part."""
-        if isinstance(tree, Negation):  # nearly everything: asked the other way round
-            return ~self.holds(tree.of, entities)
-        members = self.of(tree)
-        if not len(members):
-            return np.zeros(len(entities), bool)
-        places = np.minimum(np.searchsorted(members, entities), len(members) - 1)
-        found: npt.NDArray[np.bool_] = members[places] == entities
-        return found
-
-
-def prove(tree: Tree, entity: int, sets: Sets, node: NodeId = ()) -> Reason:
+def prove(tree: Tree, entity: int, sets: ExactSets, node: NodeId = ()) -> Reason:
     """One reason for an entity that is an answer of the tree on the graph of `sets`."""
     match tree:
         case Anchor():
@@ -88,7 +61,7 @@ def prove(tree: Tree, entity: int, sets: Sets, node: NodeId = ()) -> Reason:
             return Reason(steps=(Step(start, relation, entity),))
         case Projection(relation, of):
             sources = sets.graph.tails_of(entity, relation ^ 1)
-            source = int(sources[sets.holds(of, sources)][0])
+            source = int(sources[sets.contains(of, sources)][0])
             below = (*node, 0)
             return (
                 Reason({below: source})
@@ -104,7 +77,7 @@ def prove(tree: Tree, entity: int, sets: Sets, node: NodeId = ()) -> Reason:
             return reason
         case Union(branches):
             one = np.array([entity])
-            number = next(n for n, branch in enumerate(branches) if sets.holds(branch, one)[0])
+            number = next(n for n, branch in enumerate(branches) if sets.contains(branch, one)[0])
             return prove(branches[number], entity, sets, (*node, number))
 
 
