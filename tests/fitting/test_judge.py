@@ -53,7 +53,7 @@ def test_what_the_other_part_makes_true_is_neither_right_nor_wrong(engine: Engin
 
 
 def test_what_is_judged_is_what_is_shown() -> None:
-    """The predictions of held-out questions are those that `ask` gives, with those of another kind held back."""
+    """The predictions of held-out questions are those that `ask` gives, without the implausible ones."""
     draw = np.random.default_rng(0)
     pairs = [(int(a), int(b)) for a, b in draw.integers(0, 15, (120, 2))]
     triples = [(f"a{a}", "r", f"b{b}") for a, b in pairs] + [(f"b{a}", "s", f"c{b}") for a, b in pairs]

@@ -236,19 +236,18 @@ def test_of_few_wholes_none_is_predicted_to_be_a_part_of_itself() -> None:
     [
         (
             '?x : capital_of("land 0", ?x)',
-            "nothing like land 0 is the subject of capital_of: probabilities were hardly measured on such a question",
-            "land 0 is the subject of no capital_of, nor are the 11 others like it, "
-            'but the object of 1: ask capital_of(?x, "land 0")',
+            "nothing like land 0 is the subject of `capital_of`",
+            'the 11 entities like it. The other direction has 1 answer: did you mean capital_of(?x, "land 0")?',
         ),
         (
             '?x : capital_of(?x, "city 7")',
-            "nothing like city 7 is the object of capital_of: probabilities were hardly measured on such a question",
-            "city 7 is the object of no capital_of, nor are the 11 others like it",
+            "nothing like city 7 is the object of `capital_of`",
+            "city 7 is never the object of `capital_of`, and neither are the 11 entities like it.",
         ),
         (
             '?x : capital_of("city 7", ?x)',
             "",
-            "city 7 is the subject of no capital_of, while 6 of 11 others like it are; probabilities hold if there is",
+            "city 7 is never the subject of `capital_of`, but 6 of the 11 entities like it are. These probabilities",
         ),
         ('?x : has_zone(?x, UTC) & !capital_of("land 0", ?x)', "", ""),
         ('?x : capital_of("city 1", ?x)', "", ""),
@@ -256,7 +255,8 @@ def test_of_few_wholes_none_is_predicted_to_be_a_part_of_itself() -> None:
 )
 def test_a_link_that_nothing_like_it_has_is_doubted(world: Engine, question: str, doubt: str, note: str) -> None:
     answers = world.ask(question, top=3, why=False)
-    assert answers.doubt == doubt
+    assert doubt in answers.doubt
+    assert bool(doubt) is bool(answers.doubt)
     assert note in answers.note
     assert all(a.calibrated is not bool(doubt) for a in answers.predicted)
 
@@ -270,15 +270,18 @@ def measured(engine: Engine) -> Engine:
 @pytest.mark.parametrize(
     ("question", "doubt"),
     [
-        ("?x : won(Fellini, ?x)", "nothing that won starts from has any relation that Fellini has"),
-        ("?x : won(?x, Fellini)", "nothing that won ends in has any relation that Fellini has"),
-        ("?x : directed(Fellini, ?x) & !won(Quinn, ?x)", "nothing that won starts from has any relation that Quinn"),
-        ("?x : directed(Fellini, ?x) | won(Quinn, ?x)", "nothing that won starts from has any relation that Quinn"),
+        ("?x : won(Fellini, ?x)", "`won` never starts from anything like Fellini"),
+        ("?x : won(?x, Fellini)", "`won` never ends in anything like Fellini"),
+        ("?x : directed(Fellini, ?x) & !won(Quinn, ?x)", "`won` never starts from anything like Quinn"),
+        ("?x : directed(Fellini, ?x) | won(Quinn, ?x)", "`won` never starts from anything like Quinn"),
         (
             "?x : directed(Fellini, ?f) & directed(?f, ?x)",
-            "nothing that directed starts from has any relation of what directed ends in",
+            "`directed` never starts from anything like what `directed` ends in",
         ),
-        ("?x : directed(?d, Amarcord) & won(?d, ?x)", "nothing that won starts from has any relation of what directed"),
+        (
+            "?x : directed(?d, Amarcord) & won(?d, ?x)",
+            "`won` never starts from anything like what `directed` starts from",
+        ),
         ("?x : won(Amarcord, ?x)", ""),  # a film that won nothing: such ones did
         ("?x : born_in(Quinn, ?x)", ""),
         ("?x : directed(Fellini, ?f) & !won(?f, Oscar) & stars(?f, ?x)", ""),
@@ -287,9 +290,8 @@ def measured(engine: Engine) -> Engine:
 )
 def test_links_from_another_kind_of_thing(measured: Engine, question: str, doubt: str) -> None:
     answers = measured.ask(question, top=3, why=False)
-    assert answers.doubt.startswith(doubt)
+    assert doubt in answers.doubt
     assert answers.calibrated is (not doubt)
-    assert answers.doubt.endswith(": probabilities were not measured on such a question") is bool(doubt)
     assert answers.to_dict()["calibrated"] is (not doubt)
     if doubt:
         assert not any(a.calibrated for a in answers.predicted)
@@ -298,7 +300,7 @@ def test_links_from_another_kind_of_thing(measured: Engine, question: str, doubt
 
 def test_an_engine_that_measured_nothing_says_so_first(engine: Engine) -> None:
     answers = engine.ask("?x : won(Fellini, ?x)", top=2)
-    assert answers.doubt == "probabilities are a mere habit: too little was held out to measure them by"
+    assert "defaults by rank" in answers.doubt
     assert not any(a.calibrated for a in answers.predicted)
 
 
@@ -314,7 +316,7 @@ def test_an_engine_that_measured_nothing_says_so_first(engine: Engine) -> None:
 def test_a_contradiction_has_no_answer(engine: Engine, question: str) -> None:
     answers = engine.ask(question)
     assert len(answers) == 0
-    assert answers.note == "the question contradicts itself: it asks for what one of its negated parts denies"
+    assert "contradicts itself" in answers.note
 
 
 def test_what_is_no_contradiction_is_answered(engine: Engine) -> None:
@@ -354,6 +356,6 @@ def test_a_negated_conjunction_of_what_is_asked_for() -> None:
 def test_what_is_strange_is_told_in_names_that_say_which_one_is_meant() -> None:
     vocabulary = Vocabulary.of(["p1", "p2", "p3"], ["http://x.org/knows", "http://x.org/likes"], ["Ann", "Ann", "Bea"])
     link, other = (0, Anchor(0)), (3, Anchor(2))
-    assert say_stray(link, vocabulary) == "nothing that knows starts from has any relation that p1 has"
+    assert say_stray(link, vocabulary) == "In this graph `knows` never starts from anything like p1."
     assert say_unheard(link, vocabulary) == "nothing like p1 is the subject of knows"
     assert say_unheard(other, vocabulary) == "nothing like Bea is the object of likes"

@@ -173,10 +173,10 @@ def _cut(answers: Answers, precision: float) -> Answers:
     if len(cut.predicted) or not (len(answers.predicted) or answers.hidden):
         return cut
     best = max((answer.probability for answer in answers.predicted if answer.calibrated), default=None)
-    told = "no precision can be promised: no probability of these predictions was measured"
+    left_out = "No precision can be promised: no probability of these predictions was measured."
     if best is not None:
-        told = f"no prediction reaches a precision of {100 * precision:g} %, the best measured has {100 * best:.1f} %"
-    return replace(cut, note="; ".join(filter(None, (answers.note, told))))
+        left_out = f"No prediction reaches a precision of {100 * precision:g} % (best measured: {100 * best:.1f} %)."
+    return replace(cut, note=" ".join(filter(None, (answers.note, left_out))))
 
 
 def _explain(question: str, engine: Engine) -> None:

@@ -224,11 +224,11 @@ def test_the_terminal_shows_reasons_and_notes(answers: Answers) -> None:
     assert "3  Cleo (cleo)  predicted    95 %" in text
     assert '     ?f = Otto e mezzo; assuming stars("Otto e mezzo", "Mastroianni <1>")' in text
     assert "?f" not in printed(answers, why=False)
-    noted = Answers(answers.question, answers.items, "nothing there", "a mere habit")
+    noted = Answers(answers.question, answers.items, "Nothing there.", "Not measured.")
     assert not noted.calibrated
     assert answers.calibrated
-    assert "nothing there\na mere habit" in printed(noted)
-    assert "habit" not in printed(noted.known)
+    assert "Nothing there.\nNot measured." in printed(noted)
+    assert "measured" not in printed(noted.known)
     assert printed(answers[:0]).strip() == ""
 
 

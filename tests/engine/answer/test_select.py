@@ -1,4 +1,4 @@
-"""Predictions of another kind are held back and said to be, never known answers; any kind shows them in their place."""
+"""Implausible predictions are hidden and counted, known answers never are; `any_kind` shows them in their order."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Why the graph itself has no answer: which branch of the tree is empty."""
+"""Says why the graph itself has no answer to a question: which part of the tree is empty."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from pathformer.text import counted
 
 __all__ = ["why_empty"]
 
-_TOLD = 5  # parts of a union that are empty
-_HARDLY = 0.05  # share at both ends of a relation up to which its two ends are of different kinds
+_NAMED = 5  # empty parts of a union that are named
+_HARDLY = 0.05  # largest share of entities at both ends of a relation whose two ends are of different kinds
 
 
 def why_empty(tree: Tree, sets: ExactSets, vocabulary: Vocabulary, kinds: Kinds | None = None) -> str:
-    """A sentence that names the smallest part at fault of a tree that has no answer on the graph of `sets`.
+    """Returns sentences that name the smallest empty part of a tree without an answer on the graph of `sets`.
 
-    kinds: to tell whether what an entity has not is had by others like it, and whether the other way round is meant.
+    kinds: to say whether similar entities have the missing link, and whether the other direction may be meant.
     """
     return _Search(sets, vocabulary, kinds).reason(tree)
 
@@ -38,51 +38,51 @@ class _Search:
             case Projection(_, of) if not self._count(of):
                 return self.reason(of)
             case Projection(relation, of, variable):
-                role = "subject" if relation % 2 == 0 else "object"
-                missing = f"the {role} of no {self.vocabulary.short_relation_label(relation)}"
-                part = spell(tree, self.vocabulary)
-                others = f"{self._others(of, relation)}{self._turned(of, relation, variable)}"
-                return f"the graph states nothing for {part}: {self._who(of)} {missing}{others}"
+                nothing = f"The graph states nothing for {self._spell(tree)}"
+                missing = f"{self._never(of, relation)}{self._others(of, relation)}."
+                return f"{nothing}: {missing}{self._turned(of, relation, variable)}"
             case Union(branches):
-                return _some(dict.fromkeys(self.reason(branch) for branch in branches))
+                return _join(dict.fromkeys(self.reason(branch) for branch in branches))
             case Intersection(branches):
                 return self._fork(branches)
             case _:
-                return f"the graph states nothing for {spell(tree, self.vocabulary)}"
+                return f"The graph states nothing for {self._spell(tree)}."
 
-    def _who(self, source: Tree) -> str:
-        """The entities that a projection starts from."""
+    def _never(self, source: Tree, relation: int) -> str:
+        """Says that the entities a projection starts from do not have the relation."""
+        role = f"the {_role(relation)} of `{self.vocabulary.short_relation_label(relation)}`"
         if isinstance(source, Anchor):
-            return f"{self.vocabulary.distinct_label(source.entity)} is"
+            return f"{self.vocabulary.distinct_label(source.entity)} is never {role}"
         count = self._count(source)
-        part = spell(source, self.vocabulary)
-        return f"the {count:,} of {part} are" if count > 1 else f"the one of {part} is"
+        which = "the only entity" if count == 1 else f"none of the {count:,} entities"
+        return f"{which} in {self._spell(source)} is {'never ' if count == 1 else ''}{role}"
 
     def _others(self, source: Tree, relation: int) -> str:
-        """Whether others like an anchor have the relation."""
+        """Says whether entities like an anchor have the relation."""
         if self.kinds is None or not isinstance(source, Anchor):
             return ""
         alike, having = self.kinds.alike(source.entity, relation)
-        if alike and not having:
-            return f", nor are the {alike:,} others like it"
-        return f", while {having:,} of {alike:,} others like it are" if alike else ""
+        if not alike:
+            return ""
+        if not having:
+            return f", and neither are the {alike:,} entities like it"
+        return f", but {having:,} of the {alike:,} entities like it are"
 
     def _turned(self, source: Tree, relation: int, variable: str | None) -> str:
-        """The link the other way round, where the graph has such from here, and no link as asked from anything like it.
+        """Proposes the other direction, if the graph has it here and nothing similar has the direction that was asked.
 
-        Not where that would lead back by the link that led here, nor of a relation such as `sibling`, at both of whose
-        ends the same things stand: there the link as asked is one that the graph lacks.
+        It does not if that would lead back by the link that led here, nor for a relation like `sibling`, which has the
+        same entities at both ends: there the link is one that the graph lacks.
         """
         if self.kinds is None or not self._is_strange(source, relation, self.kinds):
             return ""
         turned = Projection(relation ^ 1, source, variable)
         if not (count := self._count(turned)):
             return ""
-        role = "object" if relation % 2 == 0 else "subject"
-        return f", but the {role} of {count:,}: ask {spell(turned, self.vocabulary)}"
+        return f" The other direction has {counted(count, 'answer')}: did you mean {self._spell(turned)}?"
 
     def _is_strange(self, source: Tree, relation: int, kinds: Kinds) -> bool:
-        """Whether nothing like what a link starts from has the relation, and hardly anything at both of its ends."""
+        """Whether nothing like the start of a link has the relation, and hardly anything is at both of its ends."""
         match source:
             case Anchor(entity):
                 alike, having = kinds.alike(entity, relation)
@@ -93,28 +93,33 @@ class _Search:
         return False
 
     def _fork(self, branches: tuple[Tree, ...]) -> str:
-        """The first branch that is empty by itself, or how branches that are not fail to meet."""
+        """Names the first branch that is empty by itself; if none is, says that the branches have nothing in common."""
         for branch in branches:
             if not self._count(branch):
                 return self.reason(branch)
-        spelled = [spell(branch, self.vocabulary) for branch in branches]
         given = [
-            f"{text} ({self._count(branch):,})"
-            for text, branch in zip(spelled, branches, strict=True)
+            f"{self._spell(branch)} ({self._count(branch):,})"
+            for branch in branches
             if not isinstance(branch, Negation)
         ]
-        barred = " & ".join(t for t, branch in zip(spelled, branches, strict=True) if isinstance(branch, Negation))
+        barred = " & ".join(self._spell(branch) for branch in branches if isinstance(branch, Negation))
         if len(given) == 1:
-            return f"in the graph nothing is left of {given[0]} by {barred}"
-        also = f", with {barred}" if barred else ""
-        return f"in the graph no entity is in all of {', '.join(given)}{also}"
+            return f"In the graph, {barred} removes everything from {given[0]}."
+        return f"In the graph, no entity is in all of {', '.join(given)}{f', with {barred}' if barred else ''}."
 
     def _count(self, tree: Tree) -> int:
         return len(self.sets.of(tree))
 
+    def _spell(self, tree: Tree) -> str:
+        return spell(tree, self.vocabulary)
 
-def _some(reasons: Mapping[str, None]) -> str:
-    """The first reasons, and how many others there are."""
-    others = len(reasons) - _TOLD
-    more = (f"{counted(others, 'other part is', 'other parts are')} empty, too",) if others > 0 else ()
-    return "; ".join((*islice(reasons, _TOLD), *more))
+
+def _role(relation: int) -> str:
+    return "subject" if relation % 2 == 0 else "object"
+
+
+def _join(reasons: Mapping[str, None]) -> str:
+    """Returns the first reasons, and how many others there are."""
+    others = len(reasons) - _NAMED
+    more = (f"{counted(others, 'other part is', 'other parts are')} empty, too.",) if others > 0 else ()
+    return " ".join((*islice(reasons, _NAMED), *more))
