@@ -180,5 +180,5 @@ def test_a_release_is_replaced_only_when_it_is_said(engine: Path, tmp_path: Path
         run(engine, tmp_path / "small", "--no-measure")
     run(engine, "--out", tmp_path / "small", "--no-measure", "--form", "bf16", "--force")
     assert pf.load(tmp_path / "small").form == "bf16"
-    with pytest.raises(InputError, match="is a release in bf16 already"):
+    with pytest.raises(InputError, match="already a release in bf16"):
         run(tmp_path / "small", tmp_path / "smaller")

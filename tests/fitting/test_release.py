@@ -124,7 +124,7 @@ def test_what_was_removed_stays_so(wide: Engine, tmp_path: Path) -> None:
 
 def test_a_release_is_not_released_in_another_form(wide: Engine, tmp_path: Path) -> None:
     small = pf.load(compress(wide, "int8").save(tmp_path / "int8"))
-    with pytest.raises(InputError, match="is a release in int8 already, and what was rounded away does not come back"):
+    with pytest.raises(InputError, match="already a release in int8"):
         compress(small, "bf16").save(tmp_path / "bf16")
     with pytest.raises(InputError, match="no form 'int4' to release weights in; there are bf16 and int8"):
         compress(wide, "int4").save(tmp_path / "int4")

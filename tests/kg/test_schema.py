@@ -357,5 +357,5 @@ def test_what_is_strange_is_told_in_names_that_say_which_one_is_meant() -> None:
     vocabulary = Vocabulary.of(["p1", "p2", "p3"], ["http://x.org/knows", "http://x.org/likes"], ["Ann", "Ann", "Bea"])
     link, other = (0, Anchor(0)), (3, Anchor(2))
     assert say_stray(link, vocabulary) == "In this graph `knows` never starts from anything like p1."
-    assert say_unheard(link, vocabulary) == "nothing like p1 is the subject of knows"
+    assert say_unheard(link, vocabulary) == "In this graph nothing like p1 is the subject of `knows`."
     assert say_unheard(other, vocabulary) == "nothing like Bea is the object of likes"
