@@ -29,7 +29,7 @@ from pathformer.fitting.judge import all_but, find_predictions, fit_calibration,
 from pathformer.fitting.lesson import Lesson, new_model, train_in
 from pathformer.fitting.settings import Scale, scale_for
 from pathformer.index._base import build as build_index
-from pathformer.kg.datasets._registry import load
+from pathformer.kg.datasets import load
 from pathformer.kg.knowledge import KnowledgeGraph
 from pathformer.links.evidence.counts import Frequency
 from pathformer.models._base import Model, build

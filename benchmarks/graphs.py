@@ -54,7 +54,7 @@ print(imported - start, opened - imported, time.perf_counter() - opened)
 LOAD = """
 import sys, time
 start = time.perf_counter()
-from pathformer.kg.datasets._registry import load
+from pathformer.kg.datasets import load
 load("fb15k-237", sys.argv[1]).graph()
 print(time.perf_counter() - start)
 """

@@ -218,7 +218,7 @@ def main() -> None:
     source = parser.add_mutually_exclusive_group(required=True)
     source.add_argument("--engine", type=Path, help="an engine's table and questions of its graph")
     source.add_argument("--made-up", metavar="ROWSxWIDTH", help="a table that nobody trained")
-    parser.add_argument("--backends", default=",".join(plugins.names("pathformer.index")))
+    parser.add_argument("--backends", default=",".join(plugins.names("indexes")))
     parser.add_argument("--metric", default="l1", choices=["l1", "cosine", "inner"])
     parser.add_argument("--rounds", type=int, default=200, help="single points asked of each backend")
     parser.add_argument("--batch", type=int, default=256, help="points at once")

@@ -24,7 +24,7 @@ import numpy as np
 from _record import record
 from _twin import Twin
 
-from pathformer.kg.datasets._registry import load
+from pathformer.kg.datasets import load
 from pathformer.kg.graph import Graph
 from pathformer.query.structures import STRUCTURES
 from pathformer.querysets.protocol import sample_benchmark

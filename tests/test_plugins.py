@@ -1,142 +1,156 @@
-"""The folder is the registry, entry points add to it, and a wrong name is answered with the closest."""
+"""The files of a folder are its entries, folders and entry points add to them, a wrong name gets the closest."""
 
 from __future__ import annotations
 
 import sys
-from importlib.metadata import EntryPoint
+from collections.abc import Callable, Iterator
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
 
 from pathformer import plugins
 from pathformer.errors import InputError, PluginError, UnknownPluginError
+from pathformer.kg.datasets import datasets
+
+ADD = "pathformer.kg.datasets import Dataset\nDATASET = Dataset(title='mine', home='here', licence='mine')\n"
 
 
 @pytest.fixture
-def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
-    """A package with two plugins, a helper and a sub-package."""
+def group(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    """A group whose package has two entries, a helper and a sub-folder."""
     folder = tmp_path / "zoo_of_plugins" / "shapes"
-    (folder / "hexagon").mkdir(parents=True)
-    for name in ("__init__", "round_", "four_sided", "_helper", "hexagon/__init__"):
-        (folder / f"{name}.py").write_text(f"name = {name!r}\n")
+    (folder / "kernels").mkdir(parents=True)
+    for name in ("__init__", "round_", "four_sided", "_helper", "kernels/__init__"):
+        (folder / f"{name}.py").write_text(f"'''The file {name}.'''\nname = {name!r}\n")
     (folder.parent / "__init__.py").write_text("")
     (folder / "notes.txt").write_text("not a plugin")
     monkeypatch.syspath_prepend(tmp_path)
-    yield "zoo_of_plugins.shapes"
+    monkeypatch.setitem(plugins.GROUPS, "shapes", plugins.Group("shape", "zoo_of_plugins.shapes"))
+    yield "shapes"
     for module in [m for m in sys.modules if m.startswith("zoo_of_plugins")]:
         del sys.modules[module]
 
 
-def entry_point(monkeypatch: pytest.MonkeyPatch, name: str, value: str, package: str) -> None:
-    point = EntryPoint(name=name, value=value, group=package)
-    monkeypatch.setattr(plugins, "entry_points", lambda group: [point] if group == package else [])
+@pytest.fixture
+def install(tmp_path: Path) -> Callable[[str, str], None]:
+    """Makes a package with one entry point look installed."""
 
+    def installed(name: str, value: str) -> None:
+        info = tmp_path / "star-1.0.dist-info"
+        info.mkdir()
+        (info / "METADATA").write_text("Metadata-Version: 2.1\nName: star\nVersion: 1.0\n")
+        (info / "entry_points.txt").write_text(f"[pathformer.shapes]\n{name} = {value}\n")
 
-def test_names_are_the_files_of_the_folder(package: str) -> None:
-    assert plugins.names(package) == ("four-sided", "hexagon", "round")
-
-
-def test_naming_imports_no_plugin(package: str) -> None:
-    plugins.names(package)
-    assert f"{package}.round_" not in sys.modules
-
-
-@pytest.mark.parametrize(
-    ("name", "module"), [("round", "round_"), ("four-sided", "four_sided"), ("hexagon", "hexagon")]
-)
-def test_load(package: str, name: str, module: str) -> None:
-    assert plugins.load(package, name).__name__ == f"{package}.{module}"
-
-
-def test_an_unknown_name_is_answered_with_the_closest(package: str) -> None:
-    with pytest.raises(UnknownPluginError, match=r"^no shape 'rond'; closest: 'round'$"):
-        plugins.load(package, "rond")
-
-
-def test_a_name_like_no_other_is_answered_with_all(package: str) -> None:
-    with pytest.raises(UnknownPluginError, match=r"^no shape 'xyz'; there are: four-sided, hexagon, round$"):
-        plugins.load(package, "xyz")
-
-
-def test_a_helper_is_no_plugin(package: str) -> None:
-    with pytest.raises(UnknownPluginError):
-        plugins.load(package, "-helper")
+    return installed
 
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A user's folder, laid out as the package is."""
+    """A user's folder of shapes."""
     made = tmp_path / "mine" / "shapes"
     made.mkdir(parents=True)
     monkeypatch.setenv(plugins.FOLDERS, str(made.parent))
     return made
 
 
-def test_a_users_folder_adds_plugins(package: str, folder: Path) -> None:
+@pytest.mark.parametrize("name", plugins.GROUPS)
+def test_every_group_of_the_package_has_its_entries(name: str) -> None:
+    package = plugins.GROUPS[name].package
+    assert package is None or find_spec(package) is not None
+    assert package is None or plugins.names(name)
+
+
+def test_names_are_the_files_of_the_folder(group: str) -> None:
+    assert plugins.names(group) == ("four-sided", "round")
+    assert "zoo_of_plugins.shapes.round_" not in sys.modules
+    assert plugins.load(group, "round").__name__ == "zoo_of_plugins.shapes.round_"
+    assert plugins.load(group, "four-sided").name == "four_sided"
+    assert plugins.summary(group, "round") == "The file round_"
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("rond", "no shape 'rond'; closest: 'round'"),
+        ("xyz", "no shape 'xyz'; there are: four-sided, round"),
+        ("-helper", "no shape '-helper'"),
+        ("kernels", "no shape 'kernels'"),
+    ],
+)
+def test_an_unknown_name_is_answered_with_the_closest(group: str, name: str, message: str) -> None:
+    with pytest.raises(UnknownPluginError) as caught:
+        plugins.load(group, name)
+    assert str(caught.value).startswith(message)
+
+
+def test_a_users_folder_adds_plugins(group: str, folder: Path) -> None:
     (folder / "six_pointed.py").write_text("corners = 6\n")
     (folder / "_helper.py").write_text("raise SystemExit\n")
-    assert plugins.names(package) == ("four-sided", "hexagon", "round", "six-pointed")
-    module = plugins.load(package, "six-pointed")
+    assert plugins.names(group) == ("four-sided", "round", "six-pointed")
+    module = plugins.load(group, "six-pointed")
     assert module.corners == 6
-    assert plugins.load(package, "six-pointed") is module
+    assert plugins.load(group, "six-pointed") is module
     with pytest.raises(UnknownPluginError, match="closest: 'six-pointed'"):
-        plugins.load(package, "six-point")
+        plugins.load(group, "six-point")
 
 
-def test_a_file_of_the_package_comes_before_a_folders(package: str, folder: Path) -> None:
-    (folder / "round_.py").write_text("name = 'another'\n")
-    assert plugins.names(package) == ("four-sided", "hexagon", "round")
-    assert plugins.load(package, "round").name == "round_"
-
-
-def test_of_several_folders_the_first_counts(
-    package: str, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_the_first_of_equal_names_counts(
+    group: str, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, install: Callable[[str, str], None]
 ) -> None:
+    """The package's own file, then the user's folders in order, then an entry point."""
+    install("round", "json.decoder")
     second = tmp_path / "theirs" / "shapes"
     second.mkdir(parents=True)
-    for place, name in ((folder, "star"), (second, "star"), (second, "moon")):
+    for place, name in ((folder, "round_"), (folder, "star"), (second, "star"), (second, "moon")):
         (place / f"{name}.py").write_text(f"home = {place.parent.name!r}\n")
     monkeypatch.setenv(plugins.FOLDERS, f"{folder.parent}:{second.parent}")
-    assert plugins.load(package, "star").home == "mine"
-    assert plugins.load(package, "moon").home == "theirs"
-    (second.parent / "empty").mkdir()
-    monkeypatch.setenv(plugins.FOLDERS, str(second.parent / "empty"))
-    assert "moon" not in plugins.names(package)
+    assert plugins.names(group) == ("four-sided", "moon", "round", "star")
+    assert plugins.load(group, "round").name == "round_"
+    assert plugins.load(group, "star").home == "mine"
+    assert plugins.load(group, "moon").home == "theirs"
 
 
-def test_a_users_file_that_does_not_load_is_named(package: str, folder: Path) -> None:
+def test_a_users_file_that_does_not_load_is_named(group: str, folder: Path) -> None:
     (folder / "star.py").write_text("import no_such_module\n")
-    message = r"plugin 'star' of 'zoo_of_plugins.shapes' \(.*star.py\) does not load: No module named 'no_such_module'"
+    message = r"shape 'star' \(.*star.py\) does not load: No module named 'no_such_module'"
     for _ in range(2):
         with pytest.raises(PluginError, match=message):
-            plugins.load(package, "star")
+            plugins.load(group, "star")
 
 
-def test_a_folder_that_is_not_there_is_named(package: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_folder_that_is_not_there_is_named(group: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(plugins.FOLDERS, "nowhere")
     with pytest.raises(InputError, match="PATHFORMER_PLUGINS names 'nowhere', which is not a folder"):
-        plugins.names(package)
+        plugins.names(group)
 
 
-def test_an_entry_point_adds_a_plugin(package: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    entry_point(monkeypatch, "star", "json.decoder", package)
-    assert "star" in plugins.names(package)
-    assert plugins.load(package, "star").__name__ == "json.decoder"
+def test_an_entry_point_adds_a_plugin(group: str, install: Callable[[str, str], None]) -> None:
+    install("star", "json.decoder")
+    assert plugins.names(group) == ("four-sided", "round", "star")
+    assert plugins.load(group, "star").__name__ == "json.decoder"
 
 
-def test_a_file_comes_before_an_entry_point_of_its_name(package: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    entry_point(monkeypatch, "round", "json.decoder", package)
-    assert plugins.load(package, "round").__name__ == f"{package}.round_"
-
-
-def test_an_entry_point_that_does_not_load_is_named(package: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    entry_point(monkeypatch, "star", "no_such_module", package)
-    message = r"plugin 'star' of 'zoo_of_plugins.shapes' \(no_such_module\) does not load: No module named"
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [
+        (
+            "no_such_module",
+            r"shape 'star' \(entry point no_such_module of pathformer.shapes\) does not load: No module",
+        ),
+        ("json:JSONDecodeError", "is a type: the entry point must name a module"),
+    ],
+)
+def test_an_entry_point_that_gives_no_module_is_named(
+    group: str, install: Callable[[str, str], None], value: str, message: str
+) -> None:
+    install("star", value)
     with pytest.raises(PluginError, match=message):
-        plugins.load(package, "star")
+        plugins.load(group, "star")
 
 
-def test_an_entry_point_must_be_a_module(package: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    entry_point(monkeypatch, "star", "json:JSONDecodeError", package)
-    with pytest.raises(PluginError, match="is a type, expected a module"):
-        plugins.load(package, "star")
+def test_a_users_folder_adds_a_dataset(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "datasets").mkdir()
+    (tmp_path / "datasets" / "mine.py").write_text(f"from {ADD}")
+    monkeypatch.setenv(plugins.FOLDERS, str(tmp_path))
+    assert datasets()["mine"].title == "mine"

@@ -1,16 +1,16 @@
-"""The folder is the registry: a new format, dataset, model or subcommand is one new file.
+"""Registries: a new model, format, dataset or subcommand is one new file.
 
-The name of a plugin is its file's name with `-` for `_` and without a trailing `_` (`fb15k_237.py` is `fb15k-237`,
-`import_.py` is `import`); files that start with `_` and the folder `kernels` are helpers. Somebody else's package adds
-its own through an entry point whose group is the folder's package and whose object is a module:
+`GROUPS` names every registry. Its own entries are the files of one folder of the package: an entry is called like its
+file, with `-` for `_` and without a trailing `_` (`mlp_mixer.py` is `mlp-mixer`, `import_.py` is `import`). Files that
+start with `_` and sub-folders are helpers. Another package adds an entry by an entry point whose object is a module:
 
 ```toml
-[project.entry-points."pathformer.kg.formats"]
+[project.entry-points."pathformer.formats"]
 jelly = "pathformer_jelly.format"
 ```
 
-Without a package, a folder will do: PATHFORMER_PLUGINS names folders that are laid out as this package is, so that
-`mine/models/toy.py` adds the method `toy`. Only what the user names is ever run: no file names a file to run.
+A folder adds entries without being a package: PATHFORMER_PLUGINS names folders with a sub-folder for each group, so
+that `mine/models/toy.py` adds the method `toy`. Only what the user names is ever run: no file names a file to run.
 """
 
 from __future__ import annotations
@@ -20,64 +20,97 @@ import importlib.util
 import os
 import pkgutil
 import sys
+from collections.abc import Callable, Mapping
+from functools import partial
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from types import ModuleType
+from typing import NamedTuple
 from zlib import crc32
 
 from pathformer.errors import InputError, PluginError, UnknownPluginError
 
-__all__ = ["FOLDERS", "load", "names", "summary"]
+__all__ = ["FOLDERS", "GROUPS", "Group", "load", "names", "summary"]
 
 FOLDERS = "PATHFORMER_PLUGINS"
 
 
-def names(package: str) -> tuple[str, ...]:
-    """The names of all plugins of a package, e.g. `pathformer.kg.formats`, sorted; none of them is imported."""
-    return tuple(sorted({*_files(package), *_folders(package), *_entry_points(package)}))
+class Group(NamedTuple):
+    """A registry: what a message calls one entry, and the package whose files are the entries."""
+
+    singular: str
+    package: str | None = None  # None: its own entries are rows of a table, and others add modules
 
 
-def load(package: str, name: str) -> ModuleType:
-    """The module of one plugin; of equal names the package's own counts, then a folder's, then an entry point's."""
-    files = _files(package)
-    if name in files:
-        return importlib.import_module(f"{package}.{files[name]}")
-    folders, points = _folders(package), _entry_points(package)
-    if name in folders:
-        return _load_file(package, name, folders[name])
-    if name in points:
-        return _load_entry_point(points[name])
-    kind = package.rpartition(".")[2].removesuffix("s")
-    raise UnknownPluginError(kind, name, sorted({*files, *folders, *points}))
+GROUPS: dict[str, Group] = {
+    "models": Group("model", "pathformer.models"),
+    "spaces": Group("space", "pathformer.spaces"),
+    "formats": Group("format", "pathformer.kg.formats"),
+    "syntaxes": Group("syntax", "pathformer.query.syntax"),
+    "indexes": Group("index", "pathformer.index"),
+    "encoders": Group("encoder"),
+    "evidence": Group("source of evidence", "pathformer.links.evidence"),
+    "datasets": Group("dataset"),
+    "layouts": Group("layout", "pathformer.querysets.layouts"),
+    "objectives": Group("objective", "pathformer.training.objectives"),
+    "recipes": Group("recipe", "pathformer.training.recipes"),
+    "commands": Group("command", "pathformer.cli"),
+}
 
 
-def summary(package: str, name: str) -> str:
-    """What one plugin is: the first line of its file."""
-    return (load(package, name).__doc__ or "").partition("\n")[0].rstrip(".")
+def names(group: str) -> tuple[str, ...]:
+    """Returns the names of all entries of a group, such as `models`, sorted; imports none of them."""
+    return tuple(sorted(_entries(group)))
 
 
-def _files(package: str) -> dict[str, str]:
-    found = pkgutil.iter_modules(importlib.import_module(package).__path__)
-    return {_name(m.name): m.name for m in found if not (m.name.startswith("_") or m.name == "kernels")}
+def load(group: str, name: str) -> ModuleType:
+    """Imports one entry; of equal names the package's own counts, then a folder's, then an entry point's."""
+    entries = _entries(group)
+    if name not in entries:
+        raise UnknownPluginError(GROUPS[group].singular, name, sorted(entries))
+    return entries[name]()
+
+
+def summary(group: str, name: str) -> str:
+    """Returns the first line of an entry's docstring."""
+    return (load(group, name).__doc__ or "").partition("\n")[0].rstrip(".")
+
+
+def _entries(group: str) -> dict[str, Callable[[], ModuleType]]:
+    """Every entry of a group with the function that imports it."""
+    return {**_from_entry_points(group), **_from_folders(group), **_from_package(GROUPS[group].package)}
+
+
+def _from_package(package: str | None) -> Mapping[str, Callable[[], ModuleType]]:
+    if package is None:
+        return {}
+    files = pkgutil.iter_modules(importlib.import_module(package).__path__)
+    stems = [file.name for file in files if not (file.name.startswith("_") or file.ispkg)]
+    return {_name(stem): partial(importlib.import_module, f"{package}.{stem}") for stem in stems}
+
+
+def _from_folders(group: str) -> Mapping[str, Callable[[], ModuleType]]:
+    """The files of the folders that the user names; the first of equal names counts."""
+    found: dict[str, Path] = {}
+    for root in filter(None, os.environ.get(FOLDERS, "").split(os.pathsep)):
+        if not Path(root).is_dir():
+            raise InputError(f"{FOLDERS} names {root!r}, which is not a folder")
+        for path in sorted(Path(root, group).glob("[!_]*.py")):
+            found.setdefault(_name(path.stem), path.resolve())
+    return {name: partial(_load_file, group, name, path) for name, path in found.items()}
+
+
+def _from_entry_points(group: str) -> Mapping[str, Callable[[], ModuleType]]:
+    points = entry_points(group=f"pathformer.{group}")
+    return {point.name: partial(_load_entry_point, group, point) for point in points}
 
 
 def _name(stem: str) -> str:
     return stem.rstrip("_").replace("_", "-")
 
 
-def _folders(package: str) -> dict[str, Path]:
-    """Files of the folders that the user names; the first of equal names counts."""
-    found: dict[str, Path] = {}
-    for root in filter(None, os.environ.get(FOLDERS, "").split(os.pathsep)):
-        if not Path(root).is_dir():
-            raise InputError(f"{FOLDERS} names {root!r}, which is not a folder")
-        for path in sorted(Path(root, *package.split(".")[1:]).glob("[!_]*.py")):
-            found.setdefault(_name(path.stem), path.resolve())
-    return found
-
-
-def _load_file(package: str, name: str, path: Path) -> ModuleType:
-    title = f"{package}._{crc32(str(path).encode()):08x}_{path.stem}"
+def _load_file(group: str, name: str, path: Path) -> ModuleType:
+    title = f"pathformer.{group}._{crc32(str(path).encode()):08x}_{path.stem}"
     if title in sys.modules:
         return sys.modules[title]
     spec = importlib.util.spec_from_file_location(title, path)
@@ -88,20 +121,16 @@ def _load_file(package: str, name: str, path: Path) -> ModuleType:
         spec.loader.exec_module(module)
     except Exception as error:
         del sys.modules[title]
-        raise PluginError(f"plugin {name!r} of {package!r} ({path}) does not load: {error}") from error
+        raise PluginError(f"{GROUPS[group].singular} {name!r} ({path}) does not load: {error}") from error
     return module
 
 
-def _entry_points(package: str) -> dict[str, EntryPoint]:
-    return {point.name: point for point in entry_points(group=package)}
-
-
-def _load_entry_point(point: EntryPoint) -> ModuleType:
+def _load_entry_point(group: str, point: EntryPoint) -> ModuleType:
+    about = f"{GROUPS[group].singular} {point.name!r} (entry point {point.value} of {point.group})"
     try:
         plugin = point.load()
     except Exception as error:
-        raise PluginError(f"plugin {point.name!r} of {point.group!r} ({point.value}) does not load: {error}") from error
+        raise PluginError(f"{about} does not load: {error}") from error
     if not isinstance(plugin, ModuleType):
-        found = type(plugin).__name__
-        raise PluginError(f"plugin {point.name!r} of {point.group!r} ({point.value}) is a {found}, expected a module")
+        raise PluginError(f"{about} is a {type(plugin).__name__}: the entry point must name a module")
     return plugin

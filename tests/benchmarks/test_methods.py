@@ -20,7 +20,7 @@ def case(script: Callable[[str], ModuleType]) -> ModuleType:
 def test_every_method_has_a_row(case: ModuleType) -> None:
     rows = case.METHODS
     ours = {"complex", "pair"}  # which answers links alone, and which is never trained itself
-    assert {settings[0] for settings in rows.values()} == set(plugins.names("pathformer.models")) - ours
+    assert {settings[0] for settings in rows.values()} == set(plugins.names("models")) - ours
     assert len(rows) == 13
     assert {row for row in rows if case._negates(row)} == {
         *("pathformer", "betae", "cone", "gammae", "mlp", "fuzzqe", "q2p")

@@ -251,10 +251,10 @@ def test_errors_are_sentences(films: str, tmp_path: Path) -> None:
 
 def test_models_are_listed_with_what_they_can() -> None:
     output = CliRunner().invoke(cli.app, ["models"]).output
-    for name in plugins.names("pathformer.models"):
+    for name in plugins.names("models"):
         assert f"\n{name} " in output
     assert output.splitlines()[0].split() == ["name", "or", "not", "what", "it", "is"]
-    ways = {find(name).union for name in plugins.names("pathformer.models")}
+    ways = {find(name).union for name in plugins.names("models")}
     explained = output.splitlines()[-1].removeprefix("or: ").split(", ")
     assert {each.partition(" = ")[0] for each in explained} == ways
     row = next(line for line in output.splitlines() if line.startswith("gqe "))

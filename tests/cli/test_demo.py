@@ -9,7 +9,7 @@ from pathformer.cli._main import app
 from pathformer.cli.demo import exact_answers
 from pathformer.errors import UnknownNameError
 from pathformer.fitting.demo import QUESTIONS
-from pathformer.kg.datasets._registry import load
+from pathformer.kg.datasets import load
 from pathformer.kg.knowledge import KnowledgeGraph
 
 EXACT = {

@@ -56,19 +56,19 @@ def test_the_package_runs_as_a_module() -> None:
 
 def test_help_lists_every_file_in_the_order_of_a_working_day() -> None:
     text = CliRunner().invoke(cli.app, ["--help"]).output
-    names = [name for name in cli._ORDER if name in plugins.names("pathformer.cli")]
+    names = [name for name in cli._ORDER if name in plugins.names("commands")]
     places = [text.index(f"│ {name} ") for name in names]
     assert places == sorted(places)
-    assert set(plugins.names("pathformer.cli")) <= set(cli._ORDER)
+    assert set(plugins.names("commands")) <= set(cli._ORDER)
 
 
 def test_alone_it_shows_its_help() -> None:
     assert "Usage: pathformer [OPTIONS] COMMAND" in shell().stdout
 
 
-@pytest.mark.parametrize("name", plugins.names("pathformer.cli"))
+@pytest.mark.parametrize("name", plugins.names("commands"))
 def test_every_subcommand_has_help_with_a_summary_and_an_example(name: str) -> None:
-    command = plugins.load("pathformer.cli", name).command
+    command = plugins.load("commands", name).command
     assert command.__doc__, f"{name} says nothing about itself"
     assert command.__doc__.strip().splitlines()[0].endswith("."), "the first line is the summary"
     assert f"$ pathformer {name}" in command.__doc__, "help ends in examples"

@@ -22,7 +22,7 @@ from pathformer.fitting.fit import fit
 from pathformer.fitting.reindex import reindex
 from pathformer.fitting.settings import scale_for
 from pathformer.index._base import Index
-from pathformer.kg.datasets._registry import load as load_graph
+from pathformer.kg.datasets import load as load_graph
 from pathformer.query.structures import STRUCTURES
 from pathformer.querysets.sampler import sample
 from pathformer.spaces.hermitian import Hermitian

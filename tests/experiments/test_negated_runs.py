@@ -11,7 +11,7 @@ from support import training_toy as toy
 from pathformer.experiments.records import trained_on
 from pathformer.experiments.run import gather, train_run
 from pathformer.experiments.settings import read_run
-from pathformer.kg.datasets._registry import load
+from pathformer.kg.datasets import load
 from pathformer.query.structures import EFOL_TRAINED
 from pathformer.querysets.queries import Queries
 from pathformer.querysets.query_sets import graph_pair

@@ -42,7 +42,7 @@ def test_every_method_of_the_paper_has_a_run() -> None:
     assert methods == {
         "pathformer", "gqe", "q2b", "betae", "cone", "mlp", "mlp-mixer", "fuzzqe", "gammae", "q2p", "biqe",
     }  # fmt: skip
-    assert methods <= set(plugins.names("pathformer.models"))
+    assert methods <= set(plugins.names("models"))
 
 
 @pytest.mark.parametrize("name", OF_THE_PAPER)

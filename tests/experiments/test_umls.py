@@ -12,7 +12,7 @@ from rich.console import Console
 from pathformer.evaluation.evaluate import ScoreRanker, evaluate
 from pathformer.experiments.run import train_run
 from pathformer.experiments.settings import read_run
-from pathformer.kg.datasets._registry import load
+from pathformer.kg.datasets import load
 from pathformer.links.evidence.counts import Frequency
 from pathformer.querysets.sources import collect_queries
 from pathformer.training.display import Display

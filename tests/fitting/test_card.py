@@ -16,7 +16,7 @@ from pathformer.fitting.card import licence_of, notices_of
 from pathformer.fitting.compare import cost_of, held_out_queries
 from pathformer.fitting.release import add_measured_loss, compress
 from pathformer.index._base import build as build_index
-from pathformer.kg.datasets._registry import datasets, load
+from pathformer.kg.datasets import datasets, load
 from pathformer.kg.knowledge import KnowledgeGraph
 from pathformer.models._base import build
 from pathformer.query.structures import EFOL_TRAINED, EPFO_TRAINED

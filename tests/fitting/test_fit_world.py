@@ -12,7 +12,7 @@ from pathformer.fitting.fit import fit
 from pathformer.fitting.report import FitReport
 from pathformer.fitting.settings import scale_for
 from pathformer.fitting.update import update_engine
-from pathformer.kg.datasets._registry import load
+from pathformer.kg.datasets import load
 from pathformer.kg.knowledge import KnowledgeGraph
 
 pytestmark = pytest.mark.slow

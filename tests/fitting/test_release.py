@@ -16,8 +16,8 @@ from pathformer.errors import EngineError, InputError
 from pathformer.fitting.reindex import reindex
 from pathformer.fitting.release import compress
 from pathformer.index._base import build as build_index
-from pathformer.kg.datasets import world as kg_world
-from pathformer.kg.datasets._registry import load
+from pathformer.kg import knowledge
+from pathformer.kg.datasets import load
 from pathformer.kg.knowledge import KnowledgeGraph
 from pathformer.models._base import build
 
@@ -63,7 +63,7 @@ def test_a_release_of_the_bundled_graph_holds_its_notices(tmp_path: Path) -> Non
     engine = Engine(kg, model, build_index("exact", model.entities.weight.detach(), model.space))
     folder = compress(engine, "int8").save(tmp_path / "small")
     assert (folder / "LICENSES.md").read_bytes() == (
-        Path(kg_world.__file__).with_suffix("") / "LICENSES.md"
+        Path(knowledge.__file__).parent / "world" / "LICENSES.md"
     ).read_bytes()
     assert (
         "licence of the data: CC BY 4.0 (GeoNames, www.geonames.org; changed)" in (folder / "MODEL_CARD.md").read_text()

@@ -7,7 +7,7 @@ import pytest
 import pathformer as pf
 from pathformer.fitting.compare import cost_of, held_out_queries
 from pathformer.fitting.release import compress
-from pathformer.kg.datasets._registry import load
+from pathformer.kg.datasets import load
 
 
 @pytest.mark.slow

@@ -16,7 +16,7 @@ import pytest
 from pathformer.fitting.fit import fit
 from pathformer.fitting.settings import scale_for
 from pathformer.fitting.update import update_engine
-from pathformer.kg.datasets._registry import load
+from pathformer.kg.datasets import load
 from pathformer.kg.knowledge import KnowledgeGraph
 
 pytestmark = pytest.mark.slow

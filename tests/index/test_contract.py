@@ -14,7 +14,7 @@ from pathformer import plugins
 from pathformer.errors import ConfigError, DivergedError, InputError, UnknownPluginError
 from pathformer.index._base import Found, Index, build, find, load
 
-BACKENDS = plugins.names("pathformer.index")
+BACKENDS = plugins.names("indexes")
 METRICS = ("l1", "cosine", "inner")
 ENTITIES, WIDTH, POINTS = 700, 24, 30
 

@@ -109,7 +109,7 @@ class History(RuleBasedStateMachine):
         assert self.found >= 0.9 * self.wanted - 10  # recall, where much was asked
 
 
-@pytest.mark.parametrize("backend", plugins.names("pathformer.index"))
+@pytest.mark.parametrize("backend", plugins.names("indexes"))
 def test_any_history(backend: str) -> None:
     machine = type(f"History_{backend}", (History,), {"backend": backend})
     run_state_machine_as_test(machine, settings=settings(max_examples=25, stateful_step_count=12, deadline=None))

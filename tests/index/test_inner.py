@@ -23,7 +23,7 @@ from pathformer.index.lsh import LSH
 from pathformer.spaces._base import Space
 from pathformer.spaces._beside import Beside
 
-BACKENDS = plugins.names("pathformer.index")
+BACKENDS = plugins.names("indexes")
 SPACES = {"hermitian": (8,), "inner": (16,), "fuzzy": (16,)}  # that are inner products, and how small ones are made
 PAIRS = ("hermitian+sphere", "sphere+inner")  # two side by side, which are such as well
 OTHERS = {"l1": ("point",), "cosine": ("sphere",), "space": ("beta", "box", "cone", "gamma", "particles")}
@@ -34,7 +34,7 @@ def space_of(name: str) -> Space:
     if "+" in name:
         one, other = map(space_of, name.split("+"))
         return Beside(one, other, 0.6)
-    space: Space = plugins.load("pathformer.spaces", name).SPACE(*SPACES.get(name, (8, 12)))
+    space: Space = plugins.load("spaces", name).SPACE(*SPACES.get(name, (8, 12)))
     return space
 
 
@@ -60,7 +60,7 @@ def recall(index: Index, points: Tensor, truth: Tensor, k: int = 10) -> float:
 
 def test_which_space_is_searched_how() -> None:
     found: dict[str, list[str]] = {}
-    for name in plugins.names("pathformer.spaces"):
+    for name in plugins.names("spaces"):
         made = space_of(name)
         found.setdefault(Measure.of(made).metric, []).append(name)
         if name in OTHERS["space"]:

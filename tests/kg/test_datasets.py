@@ -12,7 +12,7 @@ import pytest
 
 from pathformer.errors import DatasetError, GraphFileError, InputError
 from pathformer.files.archives import cache_folder, unpacked
-from pathformer.kg.datasets._registry import datasets, load, locate
+from pathformer.kg.datasets import datasets, load, locate
 
 Mode = Literal["w:xz", "w:gz", "w:bz2"]
 NAMES = {"codex-s", "fb15k-237", "kinships", "nations", "nell995", "umls", "wn18rr-qa", "world"}
@@ -34,7 +34,7 @@ def archive(path: Path, files: dict[str, bytes], mode: Mode = "w:xz") -> Path:
     return path
 
 
-def test_the_folder_is_the_registry() -> None:
+def test_every_dataset_is_a_whole_row() -> None:
     found = datasets()
     assert set(found) == NAMES
     assert len(found) == 8

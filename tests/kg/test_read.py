@@ -19,7 +19,7 @@ import pytest
 from pyarrow import parquet
 
 from pathformer.errors import GraphFileError, InputError
-from pathformer.kg.datasets._registry import load
+from pathformer.kg.datasets import load
 from pathformer.kg.knowledge import KnowledgeGraph
 
 

@@ -10,7 +10,7 @@ import pytest
 
 import pathformer
 
-FOLDER = Path(pathformer.__file__).parent / "kg" / "datasets" / "world"
+FOLDER = Path(pathformer.__file__).parent / "kg" / "world"
 
 RELATIONS = {
     "borders",

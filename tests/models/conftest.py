@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from support.trials import trained_on
 
-from pathformer.kg.datasets._registry import load
+from pathformer.kg.datasets import load
 from pathformer.kg.knowledge import KnowledgeGraph
 from pathformer.querysets.queries import Queries
 

@@ -26,7 +26,7 @@ every_variant = pytest.mark.parametrize(("name", "variant"), CASES, ids=IDS)
 
 
 def test_every_method_is_under_contract() -> None:
-    assert set(plugins.names("pathformer.models")) == set(SMALL)
+    assert set(plugins.names("models")) == set(SMALL)
     assert set(VARIANTS) <= set(SMALL)
     for name in SMALL:
         assert find(name).name == name

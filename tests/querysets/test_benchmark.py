@@ -17,7 +17,7 @@ from pathformer.kg.knowledge import KnowledgeGraph
 from pathformer.query.structures import EFOL_TRAINED, STRUCTURES, structure
 from pathformer.querysets.protocol import Protocol, protocol_for, sample_benchmark
 from pathformer.querysets.queries import Queries
-from pathformer.querysets.query_sets import LAYOUTS, QuerySets, graph_pair, read_folder, read_query_sets
+from pathformer.querysets.query_sets import QuerySets, graph_pair, read_folder, read_query_sets
 from pathformer.symbolic.answer import answer
 
 Sets = QuerySets[Queries]
@@ -40,9 +40,9 @@ def assert_same(one: Sets, other: Sets, in_order: bool = True) -> None:
 
 
 def test_the_layouts_are_these() -> None:
-    assert plugins.names(LAYOUTS) == ("betae", "columns", "q2b")
-    for name in plugins.names(LAYOUTS):
-        layout = plugins.load(LAYOUTS, name)
+    assert plugins.names("layouts") == ("betae", "columns", "q2b")
+    for name in plugins.names("layouts"):
+        layout = plugins.load("layouts", name)
         assert callable(layout.detect)
         assert callable(layout.read)
         assert layout.SIGN

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from pathformer.experiments.tables.paper import MEAN_ANSWERS, QUERY_COUNTS
-from pathformer.kg.datasets._registry import load
+from pathformer.kg.datasets import load
 from pathformer.query.structures import EPFO, STRUCTURES
 from pathformer.querysets.protocol import sample_benchmark
 from pathformer.querysets.query_sets import read_folder

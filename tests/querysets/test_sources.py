@@ -141,7 +141,7 @@ def test_a_graph_too_small_to_draw_from_is_told() -> None:
 
 @pytest.mark.data
 def test_the_papers_sets_are_put_together(data_dir: Path) -> None:
-    from pathformer.kg.datasets._registry import load
+    from pathformer.kg.datasets import load
 
     kg = load("nell995", data_dir)
     sets = collect_queries(kg, "betae", trained=("1p", "3i"), evaluated=("1p", "pni"), data=data_dir)
@@ -154,7 +154,7 @@ def test_the_papers_sets_are_put_together(data_dir: Path) -> None:
 
 @pytest.mark.data
 def test_what_query2box_lacks_of_the_training_queries_is_drawn(data_dir: Path) -> None:
-    from pathformer.kg.datasets._registry import load
+    from pathformer.kg.datasets import load
 
     kg = load("fb15k-237", data_dir)
     names = ("2i", "3i", "2in")

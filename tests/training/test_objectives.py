@@ -42,7 +42,7 @@ def every_distance(made: TrainingStep, drawn: Drawn) -> list[list[float]]:
 
 
 def test_the_folder_holds_these() -> None:
-    assert set(plugins.names("pathformer.training.objectives")) >= {"margin", "softmax", "bpr"}
+    assert set(plugins.names("objectives")) >= {"margin", "softmax", "bpr"}
     assert Pathformer.objective == "margin"
 
 

@@ -26,7 +26,7 @@ RUNS = [
 
 
 def test_these_are_there() -> None:
-    assert set(plugins.names("pathformer.training.recipes")) == {"fast", "scratch", "small"}
+    assert set(plugins.names("recipes")) == {"fast", "scratch", "small"}
     with pytest.raises(UnknownPluginError, match="slow"):
         find("slow")
 

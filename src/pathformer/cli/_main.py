@@ -23,8 +23,6 @@ from pathformer.errors import InputError, UnknownPluginError
 
 __all__ = ["app", "main"]
 
-_PACKAGE = "pathformer.cli"
-
 # The order of a working day, as `design` lists them; a plugin of somebody else comes after, by name.
 # fmt: off
 _ORDER = (
@@ -40,13 +38,13 @@ class _Folder(TyperGroup):
 
     def list_commands(self, ctx: Any) -> list[str]:
         place = {name: number for number, name in enumerate(_ORDER)}
-        return sorted(plugins.names(_PACKAGE), key=lambda name: (place.get(name, len(place)), name))
+        return sorted(plugins.names("commands"), key=lambda name: (place.get(name, len(place)), name))
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
-        if cmd_name not in (known := plugins.names(_PACKAGE)):
+        if cmd_name not in (known := plugins.names("commands")):
             raise UnknownPluginError("command", cmd_name, known)
         single = typer.Typer(add_completion=False, rich_markup_mode="markdown")
-        module = plugins.load(_PACKAGE, cmd_name)
+        module = plugins.load("commands", cmd_name)
         single.command(name=cmd_name, context_settings=vars(module).get("CONTEXT"))(module.command)
         return typer.main.get_command(single)
 

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from pathformer import plugins
 from pathformer.errors import GraphFileError
 
 if TYPE_CHECKING:
@@ -77,7 +76,9 @@ def given(**options: Any) -> dict[str, Any]:
 
 def is_known(name: str) -> bool:
     """Whether a graph that is known by name is meant, be there a file or folder that is called so or not."""
-    return name in plugins.names("pathformer.kg.datasets")
+    from pathformer.kg import datasets
+
+    return datasets.is_known(name)
 
 
 def without_options(graph: str | Path, data: Path | None) -> KnowledgeGraph:
@@ -85,7 +86,7 @@ def without_options(graph: str | Path, data: Path | None) -> KnowledgeGraph:
 
     Of an engine it is the one that the engine holds.
     """
-    from pathformer.kg.datasets._registry import load
+    from pathformer.kg.datasets import load
 
     engine = not is_known(str(graph)) and (Path(graph) / _ENGINE).is_file()
     try:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 if TYPE_CHECKING:
-    from pathformer.kg.datasets._registry import Dataset
+    from pathformer.kg.datasets import Dataset
 
 __all__ = ["command"]
 
@@ -33,7 +33,7 @@ def command(
     from rich.console import Console
     from rich.table import Table
 
-    from pathformer.kg.datasets._registry import data_folder, datasets
+    from pathformer.kg.datasets import data_folder, datasets
 
     folder = data_folder(data)
     table = Table(box=None, pad_edge=False)

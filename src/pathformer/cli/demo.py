@@ -61,7 +61,7 @@ def _answer(question: str, console: Console) -> None:
     from rich.markup import escape
     from rich.padding import Padding
 
-    from pathformer.kg.datasets._registry import load
+    from pathformer.kg.datasets import load
 
     world = load("world")
     answers = exact_answers(question, world)

@@ -165,7 +165,7 @@ def _check_engine(folder: Path) -> None:
 
 def _read(triples: list[str], data: Path | None, given: Mapping[str, Any]) -> KnowledgeGraph:
     """The graph. A known name stands alone, without any option of reading."""
-    from pathformer.kg.datasets._registry import load
+    from pathformer.kg.datasets import load
     from pathformer.kg.knowledge import KnowledgeGraph
 
     if len(triples) == 1 and not given:

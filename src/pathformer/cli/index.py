@@ -56,7 +56,7 @@ def command(
 
 def _without_backend(engine: Path, settings: list[str]) -> str:
     """What to say of options without a backend, the first of which may be one."""
-    known = plugins.names("pathformer.index")
+    known = plugins.names("indexes")
     if settings[0] in known:
         right = shlex.join(["pathformer", "index", str(engine), "--backend", *settings])
         return f"a backend is named by an option: {right}"
@@ -72,10 +72,10 @@ def _list() -> None:
 
     from pathformer.index._base import find
 
-    for name in plugins.names("pathformer.index"):
+    for name in plugins.names("indexes"):
         default = find(name).config_type()
         options = ", ".join(f"{field.name}={getattr(default, field.name)}" for field in fields(default))
-        typer.echo(f"{name:6} {plugins.summary('pathformer.index', name)}\n       options: {options}")
+        typer.echo(f"{name:6} {plugins.summary('indexes', name)}\n       options: {options}")
 
 
 def _show_or_build(folder: Path, backend: str | None, settings: list[str]) -> None:

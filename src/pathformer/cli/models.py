@@ -9,7 +9,6 @@ import typer
 
 __all__ = ["command"]
 
-_METHODS = "pathformer.models"  # the folder
 _OR = {"dnf": "a point for each disjunct", "native": "its own", "demorgan": "by way of not"}
 
 
@@ -55,9 +54,9 @@ def command(
     table = Table(box=None, pad_edge=False)
     for column in ("name", "or", "not", "what it is"):
         table.add_column(column, no_wrap=column != "what it is")
-    methods = {each: find(each) for each in plugins.names(_METHODS)}
+    methods = {each: find(each) for each in plugins.names("models")}
     for each, method in methods.items():
-        table.add_row(each, method.union, "yes" if method.negation else "no", plugins.summary(_METHODS, each))
+        table.add_row(each, method.union, "yes" if method.negation else "no", plugins.summary("models", each))
     console.print(table)
     used = {method.union for method in methods.values()}
     meanings = ", ".join(f"{way} = {meaning}" for way, meaning in _OR.items() if way in used)
@@ -96,7 +95,7 @@ def _settings(name: str) -> None:
     from pathformer.models._base import find
 
     method = find(name)
-    typer.echo(f"{name}: {plugins.summary(_METHODS, name)}\n")
+    typer.echo(f"{name}: {plugins.summary('models', name)}\n")
     default = method.config_type()
     width = max(len(field.name) for field in fields(default))
     for field in fields(default):

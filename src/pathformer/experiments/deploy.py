@@ -21,7 +21,7 @@ from pathformer.fitting.heldout import draw_questions
 from pathformer.fitting.judge import all_but, find_predictions, fit_calibration, judge_calibration
 from pathformer.fitting.settings import scale_for
 from pathformer.index._base import build as build_index
-from pathformer.kg.datasets._registry import load
+from pathformer.kg.datasets import load
 from pathformer.kg.graph import Graph
 from pathformer.models.pair import Pair
 from pathformer.querysets.queries import Queries

@@ -11,7 +11,7 @@ from pathformer.evaluation.evaluate import Answers, ModelRanker, evaluate
 from pathformer.evaluation.metrics import TIES, Ties
 from pathformer.evaluation.report import Report
 from pathformer.experiments.beside import PAIR
-from pathformer.kg.datasets._registry import load
+from pathformer.kg.datasets import load
 from pathformer.nn.device import choose_device
 from pathformer.plan.layout import UnionWay
 from pathformer.querysets.sources import collect_queries

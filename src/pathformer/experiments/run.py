@@ -21,7 +21,7 @@ from pathformer.experiments.records import START, seconds_before
 from pathformer.experiments.refuse import check_graph, check_method, check_settings
 from pathformer.experiments.settings import Run
 from pathformer.files.lock import alone
-from pathformer.kg.datasets._registry import load
+from pathformer.kg.datasets import load
 from pathformer.kg.knowledge import KnowledgeGraph
 from pathformer.models._base import Model, build
 from pathformer.models.pair import Pair

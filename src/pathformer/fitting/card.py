@@ -14,7 +14,7 @@ from pathformer.engine.history import first_facts, last_update, trained_of
 from pathformer.engine.storage import NOTICES, Parts
 from pathformer.fitting.cost import Cost
 from pathformer.fitting.demo import example_questions
-from pathformer.kg.datasets._registry import Dataset, datasets
+from pathformer.kg.datasets import Dataset, datasets
 from pathformer.kg.knowledge import KnowledgeGraph
 from pathformer.query.structures import NEGATION_STRUCTURES
 from pathformer.training.display import duration

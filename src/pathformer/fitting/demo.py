@@ -18,7 +18,7 @@ from pathformer.engine.engine import Engine
 from pathformer.fitting.fit import fit
 from pathformer.fitting.report import FitReport
 from pathformer.fitting.settings import scale_for
-from pathformer.kg.datasets._registry import load
+from pathformer.kg.datasets import load
 from pathformer.kg.knowledge import KnowledgeGraph
 from pathformer.query.ast import Atom, Constant, Query, Variable
 from pathformer.query.compile.bind import bind

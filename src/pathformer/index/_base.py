@@ -34,8 +34,6 @@ __all__ = ["Found", "Index", "Keep", "build", "find", "load"]
 Keep = npt.NDArray[np.bool_]  # (N,)
 Entities = Tensor | npt.NDArray[Any] | Sequence[int]  # ids, or a bool an entity
 
-_PACKAGE = "pathformer.index"
-
 
 class Found(NamedTuple):
     """The nearest entities of b points, nearest first; -1 and inf where there are fewer than k."""
@@ -221,7 +219,7 @@ class Index(ABC):
 
 def find(name: str) -> type[Index]:
     """The class of a backend, by its file's name."""
-    backend: type[Index] = plugins.load(_PACKAGE, name).INDEX
+    backend: type[Index] = plugins.load("indexes", name).INDEX
     return backend
 
 

@@ -30,8 +30,6 @@ __all__ = ["Combine", "Model", "build", "find"]
 
 Combine = Literal["smallest", "probability"]  # see evaluation.ranks.fold_disjuncts
 
-_PACKAGE = "pathformer.models"
-
 
 class Model(nn.Module, ABC):
     """A query embedding method over one graph."""
@@ -111,7 +109,7 @@ class Model(nn.Module, ABC):
         own = " with these settings" if able(type(self)) else ""
         others = ", ".join(
             f"{name}{' with its default settings' if name == self.name else ''}"
-            for name in plugins.names(_PACKAGE)
+            for name in plugins.names("models")
             if able(find(name))
         )
         raise UnsupportedQueryError(f"{self.name}{own} cannot {what} (in {names}); methods that can: {others}")
@@ -134,7 +132,7 @@ class Model(nn.Module, ABC):
 
 def find(name: str) -> type[Model]:
     """The class of a method, by its file's name."""
-    module = plugins.load(_PACKAGE, name)
+    module = plugins.load("models", name)
     method = getattr(module, "METHOD", None)
     if not (isinstance(method, type) and issubclass(method, Model)):
         raise PluginError(

@@ -17,7 +17,6 @@ from pathformer.query.naming import Naming
 
 __all__ = ["detect", "parse", "request", "syntaxes", "write"]
 
-_PACKAGE = "pathformer.query.syntax"
 _DEFAULT = "formula"
 
 
@@ -47,9 +46,9 @@ def detect(text: str) -> str:
 @cache  # looking for third parties' plugins takes longer than a parse
 def syntaxes() -> tuple[str, ...]:
     """The names of all syntaxes."""
-    return plugins.names(_PACKAGE)
+    return plugins.names("syntaxes")
 
 
 @cache
 def _module(name: str) -> ModuleType:
-    return plugins.load(_PACKAGE, name)
+    return plugins.load("syntaxes", name)

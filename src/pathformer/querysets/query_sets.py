@@ -24,7 +24,6 @@ from pathformer.symbolic.graph_pair import GraphPair
 
 __all__ = ["QuerySets", "check_output", "graph_pair", "read_folder", "read_query_sets"]
 
-LAYOUTS = "pathformer.querysets.layouts"
 _SMALLER = {"train": None, "valid": "train", "test": "valid"}
 
 Q = TypeVar("Q", Queries, StoredQueries)
@@ -130,11 +129,11 @@ def read_folder(folder: str | Path, splits: Sequence[str] = SPLITS) -> QuerySets
     path = Path(folder)
     if not path.is_dir():
         raise BenchmarkError(f"{path}: there is no such folder")
-    for name in plugins.names(LAYOUTS):
-        layout = plugins.load(LAYOUTS, name)
+    for name in plugins.names("layouts"):
+        layout = plugins.load("layouts", name)
         if layout.detect(path):
             return layout.read(path, splits)  # type: ignore[no-any-return]
-    known = "; ".join(f"{name}: {plugins.load(LAYOUTS, name).SIGN}" for name in plugins.names(LAYOUTS))
+    known = "; ".join(f"{name}: {plugins.load('layouts', name).SIGN}" for name in plugins.names("layouts"))
     raise BenchmarkError(f"{path}: holds no queries of a known layout ({known})")
 
 
@@ -156,7 +155,7 @@ def check_output(folder: str | Path, layout: str = "columns", *, force: bool = F
 
 
 def _writable(layout: str) -> ModuleType:
-    module = plugins.load(LAYOUTS, layout)
+    module = plugins.load("layouts", layout)
     if not hasattr(module, "write"):
         raise BenchmarkError(f"the {layout!r} layout can be read but not written: leave --layout out")
     return module

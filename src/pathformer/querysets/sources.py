@@ -26,7 +26,7 @@ import numpy as np
 
 from pathformer.errors import BenchmarkError, DatasetError
 from pathformer.files.archives import unpacked
-from pathformer.kg.datasets._registry import data_folder, locate
+from pathformer.kg.datasets import data_folder, locate
 from pathformer.kg.knowledge import KnowledgeGraph
 from pathformer.query.structures import STRUCTURES, structure
 from pathformer.querysets.layouts import betae

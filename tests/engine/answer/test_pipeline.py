@@ -121,7 +121,7 @@ def test_only_known_only_predicted_and_the_likely(engine: Engine) -> None:
     assert 6 <= len(likely) < len(everything)
 
 
-@pytest.mark.parametrize("backend", plugins.names("pathformer.index"))
+@pytest.mark.parametrize("backend", plugins.names("indexes"))
 def test_no_index_loses_a_known_answer(engine: Engine, backend: str) -> None:
     if backend == "hnsw":
         pytest.importorskip("faiss")

@@ -10,7 +10,7 @@ from pathformer.errors import DatasetError
 from pathformer.experiments.tables.catalogue import DATASETS, TITLES
 from pathformer.experiments.tables.paper import MEAN_ANSWERS, QUERY_COUNTS, STATISTICS
 from pathformer.experiments.tables.view import Row, View
-from pathformer.kg.datasets._registry import load
+from pathformer.kg.datasets import load
 from pathformer.kg.knowledge import KnowledgeGraph
 from pathformer.query.structures import STRUCTURES
 from pathformer.querysets.protocol import sample_benchmark

@@ -14,12 +14,10 @@ from pathformer.kg.formats._format import Batch, FileFormat, FolderFormat, ReadO
 
 __all__ = ["Batch", "FileFormat", "FolderFormat", "ReadOptions", "file_format", "folder_format", "formats"]
 
-_PACKAGE = "pathformer.kg.formats"
-
 
 def formats() -> dict[str, FileFormat | FolderFormat]:
     """Every format by name."""
-    return {name: plugins.load(_PACKAGE, name).FORMAT for name in plugins.names(_PACKAGE)}
+    return {name: plugins.load("formats", name).FORMAT for name in plugins.names("formats")}
 
 
 def file_format(path: Path, name: str | None = None) -> FileFormat:

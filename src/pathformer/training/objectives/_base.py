@@ -28,8 +28,6 @@ from pathformer.training.settings import StepConfig
 
 __all__ = ["Needs", "Objective", "block_means", "build", "margin_loss", "pairwise_loss", "query_weights"]
 
-_PACKAGE = "pathformer.training.objectives"
-
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Needs:
@@ -58,7 +56,7 @@ class Objective(ABC):
 
 def build(config: StepConfig, model: Model) -> Objective:
     """The objective of these settings; where they name none, the method's own."""
-    kind: type[Objective] = plugins.load(_PACKAGE, config.objective or model.objective).OBJECTIVE
+    kind: type[Objective] = plugins.load("objectives", config.objective or model.objective).OBJECTIVE
     return kind(config)
 
 

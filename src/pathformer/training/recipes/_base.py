@@ -15,8 +15,6 @@ from pathformer.training.settings import Training
 
 __all__ = ["Maker", "Recipe", "find"]
 
-_PACKAGE = "pathformer.training.recipes"
-
 
 @dataclass(frozen=True, kw_only=True)
 class Recipe:
@@ -33,5 +31,5 @@ Maker = Callable[..., Recipe]  # (minutes=..., negation=..., seed=...)
 
 def find(name: str) -> Maker:
     """A recipe by its file's name."""
-    maker: Maker = plugins.load(_PACKAGE, name).RECIPE
+    maker: Maker = plugins.load("recipes", name).RECIPE
     return maker

@@ -1,1 +1,0 @@
-"""Graphs by name; one row each."""
