@@ -1,5 +1,7 @@
 """How long an answer takes: an engine of NELL995's size opened, asked one question at a time, and in batches.
 
+    pathformer bench ask [--engine DIR] [--layers 2 6] [--index exact lsh]
+
 Unless --engine names one, the engine is made up: 63,361 entities, 200 relations and 114,000 triples drawn by a power
 law, and a Pathformer (d = 800, bf16) with weights as they are before training, which cost as much as trained ones. What
 an index that is not exact costs depends on its entities: untrained ones lie in no order, and codes of the greatest
@@ -28,16 +30,13 @@ import numpy as np
 import torch
 from _record import record
 
-from pathformer.engine.answer.read import read_question
 from pathformer.engine.engine import Engine, load
-from pathformer.engine.find.nearest import nearest
 from pathformer.index._base import build as build_index
 from pathformer.kg.knowledge import KnowledgeGraph
 from pathformer.kg.vocabulary import Vocabulary
 from pathformer.models._base import build
 from pathformer.query.structures import STRUCTURES
 from pathformer.querysets.sampler import sample
-from pathformer.symbolic.answer import answer
 from pathformer.symbolic.graph_pair import GraphPair
 
 ENTITIES, RELATIONS, TRIPLES = 63_361, 200, 114_000
@@ -77,11 +76,11 @@ def made_up_graph() -> KnowledgeGraph:
     return KnowledgeGraph("made up", names, {"train": triples})
 
 
-def made_up_engine(layers: int, dtype: torch.dtype, dim: int, index: str) -> Engine:
+def made_up_engine(layers: int, dim: int, index: str) -> Engine:
     torch.manual_seed(0)
     kg = made_up_graph()
     settings = {"dim": dim, "layers": layers}
-    model = build("pathformer", settings, entities=ENTITIES, relations=2 * RELATIONS).to(dtype).eval()
+    model = build("pathformer", settings, entities=ENTITIES, relations=2 * RELATIONS).to(torch.bfloat16).eval()
     return Engine(kg, model, build_index(index, model.entities.weight.detach(), model.space))
 
 
@@ -113,16 +112,6 @@ def summary(clocks: Sequence[Clock]) -> dict[str, float]:
     }
 
 
-def stages(engine: Engine, question: Any) -> dict[str, Clock]:
-    """What the parts of one answer take, one after the other, as they find the caches in an answer."""
-    graph = engine.kg.graph()
-    asked, read_ = watch(lambda: read_question(question, engine.kg))
-    _, traverse = watch(lambda: answer(asked.tree, graph))
-    points, encode = watch(lambda: engine.encoder.points([asked.tree]))
-    _, search = watch(lambda: nearest(engine.index, points.rows, 64))
-    return {"read": read_, "traverse": traverse, "encode": encode, "search": search}
-
-
 def opening(folder: Path) -> dict[str, float]:
     """Wall and processor seconds to import the engine's modules, to open the folder, to answer the first question."""
     runs = []
@@ -143,11 +132,9 @@ def measure(engine: Engine, each: int, batch: int) -> dict[str, Any]:
     def clock(question: Any, why: bool) -> Clock:
         return watch(lambda: engine.ask(question, why=why))[1]
 
-    parts = [stages(engine, question) for question in asked]
     together = summary([clock(many, why=False)])
     return {
         "single": summary([clock(question, why=False) for question in asked]),
-        "stages": {name: summary([one[name] for one in parts]) for name in parts[0]},
         "with_why": summary([clock(question, why=True) for question in asked[:42]]),
         "batch": batch,
         "batch_queries_per_s": 1000 * batch / together["median_ms"],
@@ -160,7 +147,6 @@ def main() -> None:
     parser.add_argument("--engine", type=Path, help="an engine's folder, instead of one that is made up")
     parser.add_argument("--layers", type=int, nargs="+", default=[2, 6])
     parser.add_argument("--dim", type=int, default=800)
-    parser.add_argument("--float32", action="store_true", help="float32 weights too, to compare with")
     parser.add_argument("--index", nargs="+", default=["exact"])
     parser.add_argument("--each", type=int, default=10, help="questions of every structure")
     parser.add_argument("--batch", type=int, default=560)
@@ -173,10 +159,9 @@ def main() -> None:
         if args.engine is not None:
             figures[args.engine.name] = measure(load(args.engine), args.each, args.batch)
         else:
-            kinds = [torch.bfloat16, torch.float32] if args.float32 else [torch.bfloat16]
-            for layers, dtype, index in product(args.layers, kinds, args.index):
-                name = f"{layers} layers, {str(dtype).removeprefix('torch.')}, {index}"
-                engine = made_up_engine(layers, dtype, args.dim, index)
+            for layers, index in product(args.layers, args.index):
+                name = f"{layers} layers, {index}"
+                engine = made_up_engine(layers, args.dim, index)
                 place = engine.save(Path(folder) / "engine", force=True)
                 index_facts = {"index": asdict(engine.index.config) | engine.index.about}
                 measured = measure(load(place), args.each, args.batch)

@@ -3,6 +3,8 @@
 Each graph is fitted with the settings of `pathformer fit`, and a ComplEx is trained on the same links for as long; its
 single hops are chained by beam search (`_chain`, width 64). All three are asked the same held-out questions.
 
+    pathformer bench fit [GRAPH ...] [--seconds 240]
+
 The time is processor time, so that other work on the machine does not decide the figures: a few steps are timed, and
 the run is given as many as make up the budget. On an idle machine that is the time on the clock, with one thread.
 """

@@ -1,5 +1,7 @@
 """From a TSV of names to a saved graph, and how fast a saved graph opens.
 
+    pathformer bench graphs [--triples 10000000]
+
 The TSV is made up: entities `Entity 7bd0e of Ωmega-87` drawn by a power law (head N u^2, tail N u^3 for uniform u), so
 that some have thousands of triples and most a few. Every figure is taken in a fresh process; peak memory is that of the
 process. The baseline is the same job in plain Python (dictionaries, sorted sets), on a tenth of the lines.
@@ -51,13 +53,6 @@ name = graph.vocabulary.entity(graph.vocabulary.entity_count - 1)
 assert graph.vocabulary.entity_id(name) == graph.vocabulary.entity_count - 1
 print(imported - start, opened - imported, time.perf_counter() - opened)
 """
-LOAD = """
-import sys, time
-start = time.perf_counter()
-from pathformer.kg.datasets import load
-load("fb15k-237", sys.argv[1]).graph()
-print(time.perf_counter() - start)
-"""
 
 
 def write_tsv(path: Path, triples: int) -> int:
@@ -107,7 +102,7 @@ def printed_seconds(program: str, argument: object, *names: str, times: int = 7)
     }
 
 
-def run(triples: int, data: Path | None) -> dict[str, Any]:
+def run(triples: int) -> dict[str, Any]:
     """All figures."""
     with tempfile.TemporaryDirectory() as folder:
         large, small, graph = Path(folder) / "large.tsv", Path(folder) / "small.tsv", Path(folder) / "graph"
@@ -125,8 +120,6 @@ def run(triples: int, data: Path | None) -> dict[str, Any]:
             },
             "saved": printed_seconds(OPEN, graph, "import_package", "open", "look_up_first_name"),
         }
-    if data is not None and (data / "fb15k-237").is_dir():
-        figures |= printed_seconds(LOAD, data, "load_fb15k_237_with_imports")
     return figures
 
 
@@ -134,9 +127,8 @@ def main() -> None:
     """Measure, print, record."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--triples", type=int, default=10_000_000)
-    parser.add_argument("--data", type=Path, default=os.environ.get("PATHFORMER_DATA"))
     arguments = parser.parse_args()
-    figures = run(arguments.triples, Path(arguments.data) if arguments.data else None)
+    figures = run(arguments.triples)
     for name, value in figures.items():
         print(f"{name:24} {value}")
     print(record("import", figures))

@@ -3,94 +3,35 @@
     pathformer bench l1_rank
 
 A Pathformer of the paper's size over synthetic ids (63,361 entities, 400 relations, d = 800, 6 layers), as many queries
-and answers a structure as the paper's Tables 10 and 11 say. Prints tile sizes of the distance kernel against its floor,
-`torch.cdist` beside them, and the whole ranking from ids to ranks with its parts; checks that a sample of distances has
-the bits and a sample of ranks the counts of the plain path.
+and answers a structure as the paper's Tables 10 and 11 say. Prints the time of the whole ranking from ids to ranks and
+of its parts; checks that a sample of ranks has the counts of the plain path.
 """
 
 from __future__ import annotations
 
-import statistics
-import time
-from collections.abc import Callable, Iterator
-from functools import partial
+from collections.abc import Iterator
 
 import numpy as np
 import torch
+from _made_up import timed
 from _record import record
 
 from pathformer.evaluation.evaluate import ModelRanker, reference_filter
-from pathformer.evaluation.ranks import Ranks, block_rows, even_blocks, fold_disjuncts, rank_block
+from pathformer.evaluation.ranks import Ranks, block_rows, even_blocks
 from pathformer.kg.ragged import Ragged
 from pathformer.models._base import build
 from pathformer.plan.build import decompose
 from pathformer.query.structures import STRUCTURES
 from pathformer.querysets.queries import Queries
-from pathformer.spaces.kernels import rank_triton
-from pathformer.spaces.kernels.l1_rank import L1Table, l1_distances_plain
+from pathformer.spaces.kernels.l1_rank import l1_distances_plain
 
 ENTITIES, RELATIONS, WIDTH, CHUNK = 63_361, 400, 800, 8_192
 MEAN_HARD = {
     "1p": 1.6, "2p": 14.9, "3p": 17.5, "2i": 5.7, "3i": 6.0, "ip": 17.4, "pi": 11.9, "2u": 14.9, "up": 19.0,
     "2in": 12.9, "3in": 11.1, "inp": 12.9, "pin": 16.0, "pni": 13.0,
 }  # fmt: skip
+CUDA = torch.device("cuda")
 EASY_A_HARD = 5  # filtered easy answers for each hard one
-TILES = [  # sums a thread and axis, threads an axis, dimensions a turn, warps, registers
-    (8, 16, 4, 8, 128), (8, 16, 8, 8, 128),
-]  # fmt: skip
-
-
-def milliseconds(work: Callable[[], object], repeat: int = 5) -> float:
-    """The median time of `work` on the device, after one warm-up."""
-    work()
-    times = []
-    for _ in range(repeat):
-        start, stop = (torch.cuda.Event(enable_timing=True) for _ in range(2))
-        start.record()
-        work()
-        stop.record()
-        stop.synchronize()
-        times.append(start.elapsed_time(stop))
-    return statistics.median(times)
-
-
-def seconds(work: Callable[[], object]) -> float:
-    """The time of `work` from call to finish."""
-    torch.cuda.synchronize()
-    start = time.perf_counter()
-    work()
-    torch.cuda.synchronize()
-    return time.perf_counter() - start
-
-
-def floor(rows: int) -> float:
-    """Milliseconds of 2 rows N d float32 additions at one a lane and clock, at 1.98 GHz."""
-    lanes = torch.cuda.get_device_properties(0).multi_processor_count * 128
-    return 2e3 * rows * ENTITIES * WIDTH / (lanes * 1.98e9)
-
-
-def tiles() -> dict[str, float]:
-    """Milliseconds of the distance kernel for each tile, each checked bit for bit."""
-    figures = {}
-    table, points = torch.randn(ENTITIES, WIDTH, device="cuda"), torch.randn(CHUNK, WIDTH, device="cuda")
-    queries, entities = rank_triton.laid_out(points), rank_triton.laid_out(table)
-    columns = 128 * len(entities)
-    out = torch.empty(CHUNK, columns, device="cuda")
-    expected = l1_distances_plain(points[:64], table[:2048])
-    for side, lanes, unroll, warps, registers in TILES:
-        out.fill_(torch.nan)
-        grid = (CHUNK // 128, len(entities))
-        launch = partial(
-            rank_triton._l1_tile[grid], queries, entities, out, WIDTH, columns, side, lanes, unroll,
-            num_warps=warps, maxnreg=registers,
-        )  # fmt: skip
-        name = f"{side} x {side} a thread, {unroll} a turn, {warps} warps, {registers} registers"
-        figures[name] = milliseconds(launch)
-        assert torch.equal(out[:64, :2048], expected), name
-        print(f"{name:60s} {figures[name]:8.2f} ms  {floor(CHUNK) / figures[name]:6.1%} of the floor's rate")
-    cdist = milliseconds(lambda: torch.cdist(points[:512], table, p=1.0), 2)
-    print(f"torch.cdist(p=1), 512 rows: {cdist:.1f} ms; floor {floor(512):.2f} ms")
-    return {**figures, "torch.cdist 512 rows": cdist, "floor": floor(CHUNK)}
 
 
 def queries_of(name: str, count: int, rng: np.random.Generator) -> Queries:
@@ -128,29 +69,13 @@ def whole() -> dict[str, float]:
     ranks, points = rank(), encode()
     torch.cuda.reset_peak_memory_stats()
     figures = {
-        "whole_s": min(seconds(rank) for _ in range(3)),
+        "whole_s": min(timed(CUDA, rank) for _ in range(3)),
         "peak_gb": torch.cuda.max_memory_allocated() / 1e9,
-        "encode_s": seconds(encode),
+        "encode_s": timed(CUDA, encode),
     }
-    torch.backends.cuda.matmul.allow_tf32 = True
-    figures |= {"encode_tf32_s": seconds(encode), "whole_tf32_s": seconds(rank)}
-    torch.backends.cuda.matmul.allow_tf32 = False
-    table = L1Table.of(model.entities.weight)
-
-    def distances() -> None:
-        for part in points.values():
-            for rows in part.split(CHUNK):
-                table.distances(rows)
-
-    figures["distances_s"] = seconds(distances)
-    block = torch.randn(4_000, ENTITIES, device="cuda")
-    asked = sets["2p"]
-    figures["rank_block_4000_s"] = seconds(lambda: rank_block(block.clone(), asked.hard, reference_filter(asked)))
-    figures["fold_8000_s"] = seconds(lambda: fold_disjuncts(block, np.full(2_000, 2)))
     rows = sum(len(part) for part in points.values())
     answers = sum(len(part.closer) for part in ranks.values())
     print(f"{sum(map(len, sets.values())):,} queries, {rows:,} rows, {answers:,} answers")
-    print(f"floor of the distances {floor(rows) / 1e3:.3f} s")
     for name, value in figures.items():
         print(f"{name:20s} {value:8.3f}")
     for name in ("1p", "2u", "ip", "pni"):
@@ -177,5 +102,5 @@ if __name__ == "__main__":
     torch.manual_seed(0)
     print(torch.cuda.get_device_name(), torch.__version__)
     with torch.no_grad():
-        measured = {"tiles_ms": tiles(), "ranking": whole()}
+        measured = {"ranking": whole()}
     print("written to", record("l1_rank", measured))

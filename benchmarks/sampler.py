@@ -3,18 +3,16 @@
 Rates are of distinct queries with all their answers. The twin (`_twin.py`) runs in the same process right before, so
 the ratio holds on any machine; the seconds do not.
 
-    python benchmarks/sampler.py [--cases twin,compile,benchmark,bulk,large] [--data FOLDER]
+    pathformer bench sampler [--cases twin,benchmark,bulk,large] [--data FOLDER]
 """
 
 from __future__ import annotations
 
 import argparse
 import json
-import os
 import resource
 import subprocess
 import sys
-import tempfile
 from pathlib import Path
 from statistics import median
 from time import perf_counter
@@ -72,24 +70,6 @@ def _round(kind: Any, pair: GraphPair, plain: Twin, count: int) -> tuple[float, 
     started = perf_counter()
     drawn = sample(kind, pair, count, rules=Rules(limit=LIMIT))
     return len(drawn) / (perf_counter() - started), theirs
-
-
-def compile_(data: Path | None) -> dict[str, Any]:
-    """Seconds of the first draw in a new process, with an empty and with a filled cache of compiled code."""
-    code = (
-        "import numpy as np; from time import perf_counter as t; from pathformer.kg.graph import Graph;"
-        "from pathformer.symbolic import *; from pathformer.query.structures import STRUCTURES; a = t();"
-        "g = Graph.from_triples(np.array([[0, 0, 1], [1, 0, 2]]), 3, 2);"
-        "sample(STRUCTURES['2p'], GraphPair.of(g), 1); print(t() - a)"
-    )
-    with tempfile.TemporaryDirectory() as cache:
-        environment = {**os.environ, "NUMBA_CACHE_DIR": cache}
-        first, second = (
-            float(subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, check=True).stdout)
-            for _ in range(2)
-        )
-    print(f"first draw of a process: {first:.1f} s compiling, {second:.2f} s from the cache")
-    return {"compiling_s": round(first, 2), "cached_s": round(second, 2)}
 
 
 def benchmark(data: Path | None) -> dict[str, Any]:
@@ -155,7 +135,7 @@ def _large() -> None:
     print(json.dumps({key: round(value, 2) for key, value in figures.items()}))
 
 
-CASES = {"twin": twin, "compile": compile_, "benchmark": benchmark, "bulk": bulk, "large": large}
+CASES = {"twin": twin, "benchmark": benchmark, "bulk": bulk, "large": large}
 
 
 def main() -> None:

@@ -1,39 +1,36 @@
-"""Training speed on made-up queries of NELL995's size: whole updates, where their time goes, and variants.
+"""Training speed of the paper's model on made-up queries of NELL995's size: whole updates, and where their time goes.
 
-    pathformer bench train [--all] [--cpu]
-    pathformer bench train --model all [--out DIR] [--commit HASH] [--cpu]
+    pathformer bench train [--cpu] [--out DIR]
 
 For 2,560 queries an update (512 of each of five structures) and for 512 mixed: queries a second as the mean of 500
-consecutive updates, the share of the measured bf16 matrix rate, peak memory, and a breakdown by kernel and by phase;
-then relative positions beside the absolute ones. `--all` adds other settings (forks, norms, layers, EFOL).
-Without a CUDA device, or with `--cpu`, a small model is measured on the processor.
-
-`--model` times methods instead: all of them, or one by the name that the tables give it (`--model BetaE`, may be
-repeated), queries a second and seconds for 100 steps beside the paper's Table 15. The file that it leaves among the
-records is what `pathformer tables 15` shows; on the processor models are small.
+consecutive updates, the share of the measured bf16 matrix rate, peak memory, and a breakdown by kernel; then relative
+positions beside the absolute ones. Everything an update does is counted: drawing, filtered negatives, dropout, weights,
+dense Adam on all tables. Without a CUDA device, or with `--cpu`, a small model is measured on the processor.
 """
 
 from __future__ import annotations
 
 import argparse
 import gc
-import json
 import platform
-import re
+import statistics
 import sys
 import time
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
-import _speed
 import torch
+from _made_up import made_up, timed
 from _record import RESULTS, record
 
-from pathformer.experiments.records import RECORDS
-from pathformer.experiments.speed import LARGE, SMALL, made_up, measure_speed, timed
-from pathformer.experiments.tables.catalogue import CASES
-from pathformer.experiments.tables.paper import RUNNING_TIME
+from pathformer.models._base import Model
 from pathformer.models.pathformer import Config, Pathformer
-from pathformer.query.structures import EFOL_TRAINED, EPFO_TRAINED
+from pathformer.nn.transformer import TransformerEncoder
+from pathformer.plan.layout import Layout, PathStep
+from pathformer.query.structures import EPFO_TRAINED
+from pathformer.training.data import TrainingSet
 from pathformer.training.settings import StepConfig
 from pathformer.training.step import TrainingStep
 
@@ -41,9 +38,102 @@ ENTITIES, RELATIONS, QUERIES = 63_361, 400, 107_982  # NELL995's
 EPFO_2560 = dict.fromkeys(EPFO_TRAINED, 512)
 EPFO_512 = dict(zip(EPFO_TRAINED, (103, 103, 102, 102, 102), strict=True))
 
+GROUPS: Mapping[str, tuple[str, ...]] = {
+    "drawing": ("_draw_", "distribution_elementwise", "random"),
+    "matrix products": ("gemm", "nvjet", "cutlass", "splitK", "cublas", "xmma"),
+    "attention": ("_attention_",),
+    "residual and norm": ("_norm_", "layer_norm"),
+    "activation": ("_activation_",),
+    "tokens and pooling": ("_enter_", "_pool_", "_ledger_gather", "index_copy", "indexSelect", "index_select"),
+    "distance": ("_ledger_distance", "_ledger_points"),
+    "table gradients": ("_ledger_write", "Sort", "sort", "searchsorted", "embedding", "indexing_backward"),
+    "optimiser": ("_adam",),
+    "sums": ("reduce_kernel",),
+}
 
-def case(name, data, composition, rate, *, config=None, step=None, updates=500, detail=0):
-    """Train from the start, print one line, and with `detail` the longest so many kernels."""
+
+@dataclass(frozen=True, slots=True)
+class Figures:
+    """How fast updates of one composition are."""
+
+    queries: int  # an update
+    tokens: int  # an update
+    milliseconds: float  # an update, mean
+    queries_per_second: float
+    teraflops: float  # of matrix products, a second
+    peak_bytes: int  # of device memory held by tensors
+
+
+def speed(step: TrainingStep, updates: int = 500, warmup: int = 20) -> Figures:
+    """Measures the mean over `updates` consecutive updates."""
+    step.run(warmup)
+    _wait(step.device)
+    seconds = timed(step.device, lambda: step.run(updates)) / updates
+    tokens = sum(part.tokens for part in step.drawer.layout.steps if isinstance(part, PathStep))
+    flops = matrix_flops(step.model, step.drawer.layout)
+    peak = torch.cuda.max_memory_allocated(step.device) if step.device.type == "cuda" else 0
+    return Figures(step.queries, tokens, seconds * 1e3, step.queries / seconds, flops / seconds / 1e12, peak)
+
+
+def matrix_flops(model: Model, layout: Layout) -> float:
+    """Counts floating-point operations of the linear maps of an update, forward and twice that backward.
+
+    Every linear map of the encoder sees every token once; every one of the fork network sees every pair once. Attention
+    itself, norms and distances are no matrix products and not counted.
+    """
+    encoder = sum(
+        module.weight.numel()
+        for part in model.modules()
+        if isinstance(part, TransformerEncoder)
+        for module in part.modules()
+        if isinstance(module, torch.nn.Linear)
+    )
+    every = sum(module.weight.numel() for module in model.modules() if isinstance(module, torch.nn.Linear))
+    tokens = sum(step.tokens for step in layout.steps if isinstance(step, PathStep))
+    pairs = sum(len(branch) for step in layout.steps if not isinstance(step, PathStep) for branch in step.branches[1:])
+    return 6.0 * (encoder * tokens + (every - encoder) * pairs)
+
+
+def matrix_rate(device: torch.device | str, size: int = 8192, repeats: int = 10) -> float:
+    """Measures the device's bf16 matrix rate, in floating-point operations a second, on random data."""
+    left, right = (torch.randn(size, size, device=device, dtype=torch.bfloat16) for _ in range(2))
+    times = [timed(torch.device(device), lambda: left @ right) for _ in range(repeats + 1)]
+    return 2.0 * size**3 / statistics.median(times[1:])
+
+
+def breakdown(step: TrainingStep, updates: int = 20) -> dict[str, float]:
+    """Returns the milliseconds an update spends in each kernel, from torch's profiler, longest first."""
+    from torch.profiler import ProfilerActivity, profile
+
+    with profile(activities=[ProfilerActivity.CUDA]) as profiler:
+        step.run(updates)
+        _wait(step.device)
+    times: dict[str, float] = {}
+    for event in profiler.key_averages():
+        spent = float(getattr(event, "self_device_time_total", 0.0))
+        if spent > 0:
+            times[event.key] = times.get(event.key, 0.0) + spent / updates / 1e3
+    return dict(sorted(times.items(), key=lambda item: -item[1]))
+
+
+def kernel_groups(times: Mapping[str, float]) -> dict[str, float]:
+    """Sums the time of kernels by what they are for."""
+    groups = dict.fromkeys([*GROUPS, "other"], 0.0)
+    for name, spent in times.items():
+        group = next((group for group, words in GROUPS.items() if any(word in name for word in words)), "other")
+        groups[group] += spent
+    return groups
+
+
+def _wait(device: torch.device) -> None:
+    if device.type == "cuda":
+        torch.cuda.synchronize(device)
+
+
+def measure_case(
+    name: str, data: TrainingSet, composition: Mapping[str, int], rate: float, config: Config | None = None
+) -> dict[str, Any]:
+    """Trains from the start, prints one line and the time of each group of kernels."""
     gc.collect()
     torch.cuda.empty_cache()
     torch.cuda.reset_peak_memory_stats()
@@ -51,170 +141,57 @@ def case(name, data, composition, rate, *, config=None, step=None, updates=500, 
     with torch.device("cuda"):
         model = Pathformer(config or Config(), data.entities, RELATIONS)
     begun = time.perf_counter()
-    trainer = TrainingStep(model, data, composition, step or StepConfig())
+    trainer = TrainingStep(model, data, composition, StepConfig())
     trainer.run(4)
     torch.cuda.synchronize()
     ready = time.perf_counter() - begun
-    figures = _speed.speed(trainer, updates)
-    losses = trainer.losses()
-    held = torch.cuda.max_memory_reserved() / 2**30
+    figures = speed(trainer)
     print(
         f"{name:28s} {figures.queries_per_second:9,.0f} q/s  {figures.milliseconds:7.3f} ms  "
         f"{figures.tokens:6,} tokens  "
         f"{figures.teraflops:4.0f} TFLOP/s = {figures.teraflops * 1e12 / rate:5.1%} of measured  "
-        f"peak {figures.peak_bytes / 2**30:.2f} GiB (held {held:.2f})  ready in {ready:.1f} s  "
-        f"loss {sum(losses.mean.values()) / len(losses.mean):.3f} {dict(losses.diverged)}",
+        f"peak {figures.peak_bytes / 2**30:.2f} GiB  ready in {ready:.1f} s",
         flush=True,
     )
-    found = {"ready_s": ready, **{slot: getattr(figures, slot) for slot in figures.__slots__}}
-    if detail:
-        times = _speed.breakdown(trainer)
-        groups = _speed.kernel_groups(times)
-        print(f"  kernels {sum(groups.values()):.3f} ms of {figures.milliseconds:.3f} ms an update")
-        for group, spent in sorted(groups.items(), key=lambda item: -item[1]):
-            print(f"    {group:22s} {spent:7.3f} ms {spent / sum(groups.values()):6.1%}")
-        for kernel, spent in list(times.items())[:detail]:
-            print(f"      {spent:7.3f} ms  {kernel[:110]}", flush=True)
-        found |= {"groups_ms": groups}
-    return found
+    groups = kernel_groups(breakdown(trainer))
+    for group, spent in sorted(groups.items(), key=lambda item: -item[1]):
+        print(f"    {group:22s} {spent:7.3f} ms {spent / sum(groups.values()):6.1%}", flush=True)
+    return {"ready_s": ready, **asdict(figures), "groups_ms": groups}
 
 
-def phases(data, composition):
-    """Milliseconds of growing prefixes of an update, each captured on its own."""
-    torch.manual_seed(0)
-    with torch.device("cuda"):
-        model = Pathformer(Config(), data.entities, RELATIONS)
-    trainer = TrainingStep(model, data, composition, StepConfig())
-    trainer.run(4)
-
-    def backward():
-        trainer.adam.clear()
-        trainer.loss(trainer.drawer.draw()).mean().backward()
-
-    parts = {
-        "drawing": trainer.drawer.draw,
-        "+ encoding": lambda: trainer.network.encode(trainer.batch, trainer.drawer.draw().ids),
-        "+ distance and loss": lambda: trainer.loss(trainer.drawer.draw()),
-        "+ backward": backward,
-        "+ optimiser": trainer.update,
-    }
-    found = {name: captured(trainer, work) for name, work in parts.items()}
-    print("  phases: " + ", ".join(f"{name} {spent:.3f} ms" for name, spent in found.items()), flush=True)
-    return found
-
-
-def captured(trainer, work, replays=20):
-    """Milliseconds of a piece of work, replayed as a graph."""
-    with torch.cuda.stream(trainer._stream):
-        work()
-    torch.cuda.synchronize()
-    graph = torch.cuda.CUDAGraph()
-    with torch.cuda.graph(graph, stream=trainer._stream):
-        work()
-    trainer.adam.settle()
-    graph.replay()
-    torch.cuda.synchronize()
-    spent = timed(trainer.device, lambda: [graph.replay() for _ in range(replays)]) / replays
-    trainer.adam.clear()
-    return spent * 1e3
-
-
-def on_processor():
-    """A small model, so that the figure exists everywhere."""
+def on_processor() -> dict[str, Any]:
+    """Measures a small model, so that the figure exists on every machine."""
     data = made_up(EPFO_TRAINED, 135, 92, 2000, "cpu")
     torch.manual_seed(0)
-    trainer = TrainingStep(
-        Pathformer(Config(dim=64, layers=2), 135, 92), data, dict.fromkeys(EPFO_TRAINED, 128), StepConfig()
-    )
-    figures = _speed.speed(trainer, updates=30, warmup=3)
+    model = Pathformer(Config(dim=64, layers=2), 135, 92)
+    figures = speed(TrainingStep(model, data, dict.fromkeys(EPFO_TRAINED, 128), StepConfig()), updates=30, warmup=3)
     print(f"processor, d = 64, 2 layers, 5 x 128: {figures.queries_per_second:,.0f} q/s, {figures.milliseconds:.1f} ms")
-    return {slot: getattr(figures, slot) for slot in figures.__slots__}
+    return asdict(figures)
 
 
-def variants(every):
-    """Other settings at 5 x 512, by name: relative positions beside the absolute ones always, the rest on request."""
-    relative = {"relative positions": Config(positions="relative")}
-    return relative if not every else {
-        **relative,
-        "no dropout": Config(dropout=0.0),
-        "post-norm": Config(norm="post"),
-        "Mixer fork": Config(fork="mixer"),
-        "MLP2Vector fork": Config(fork="mlp2vector"),
-        "set fork": Config(fork="set"),
-        "one layer": Config(layers=1),
-    }  # fmt: skip
-
-
-def others(data, rate, every):
-    """What other settings and batches give, each with its name as soon as it is measured."""
-    for name, config in variants(every).items():
-        yield name, case(name, data, EPFO_2560, rate, config=config)
-    if every:
-        yield "one structure, 512", case("one structure, 512", data, {"2i": 512}, rate)
-        more = made_up(EFOL_TRAINED, ENTITIES, RELATIONS, 10_798, "cuda")
-        yield "EFOL, 10 x 512", case("EFOL, 10 x 512", more, dict.fromkeys(EFOL_TRAINED, 512), rate)
-
-
-def methods(names, device, out, commit):
-    """Every method's speed, a line each, and the file that Table 15 reads."""
-    cases = list(CASES) if "all" in names else names
-    if unknown := [name for name in cases if name not in CASES]:
-        sys.exit(f"no method {unknown[0]!r}; there are: all, {', '.join(CASES)}")
-    size = LARGE if device.type == "cuda" else SMALL
-    print(f"{size.words}\n{'':22s}       100 steps     paper    queries/s   in one update: 100 steps    queries/s")
-
-    def told(name, kind, found):
-        column = {"epfo": "EPFO Queries", "efol": "FOL Queries"}[kind]
-        paper = "" if size is SMALL else RUNNING_TIME.get(name, {}).get(column, "")
-        print(
-            f"{name:22s} {kind}  {found['seconds_per_100_steps']:8.2f} s  {paper:>8}"
-            f"  {found['queries_per_second']:11,.0f}  {found['seconds_per_100_steps_at_once']:23.2f} s"
-            f"  {found['queries_per_second_at_once']:11,.0f}",
-            flush=True,
-        )
-
-    found = measure_speed(cases, device=device, size=size, commit=commit, told=told)
-    words = re.sub(r"[^a-z0-9]+", "-", found["machine"]["device"].lower()).strip("-")
-    out.mkdir(parents=True, exist_ok=True)
-    path = out / f"speed-{words}.json"
-    path.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
-    print(f"written to {path}")
-
-
-def main():
+def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    for name in ("all", "cpu"):
-        parser.add_argument(f"--{name}", action="store_true")
-    parser.add_argument("--model", action="append", help="a method as the tables call it, or all")
-    parser.add_argument("--out", type=Path, help="where the figures go")
-    parser.add_argument("--commit", help="with --model: what the file says, where this is no checkout")
+    parser.add_argument("--cpu", action="store_true", help="measure a small model on the processor")
+    parser.add_argument("--out", type=Path, default=RESULTS, help="where the figures go")
     args = parser.parse_args(sys.argv[1:])
-    if args.model:
-        on_card = torch.cuda.is_available() and not args.cpu
-        methods(args.model, torch.device("cuda" if on_card else "cpu"), args.out or RECORDS, args.commit)
-        return
-    args.out = args.out or RESULTS
     if args.cpu or not torch.cuda.is_available():
         record("train-cpu", on_processor(), args.out)
         return
-    rate = _speed.matrix_rate("cuda")
+    rate = matrix_rate("cuda")
     print(
         f"{torch.cuda.get_device_name()}, torch {torch.__version__}, Python {platform.python_version()}; "
         f"measured bf16 matrix rate {rate / 1e12:.0f} TFLOP/s",
         flush=True,
     )
     data = made_up(EPFO_TRAINED, ENTITIES, RELATIONS, QUERIES, "cuda")
-    found = {
+    figures = {
         "device": torch.cuda.get_device_name(),
         "matrix rate": rate,
-        "5 x 512": case("EPFO, 5 x 512", data, EPFO_2560, rate, detail=25),
-        "512 mixed": case("EPFO, 512 mixed", data, EPFO_512, rate, detail=10),
+        "5 x 512": measure_case("EPFO, 5 x 512", data, EPFO_2560, rate),
+        "512 mixed": measure_case("EPFO, 512 mixed", data, EPFO_512, rate),
+        "relative positions": measure_case("relative positions", data, EPFO_2560, rate, Config(positions="relative")),
     }
-    found |= {"phases, 5 x 512": phases(data, EPFO_2560), "phases, 512 mixed": phases(data, EPFO_512)}
-    record("train", found, args.out)
-    for name, figures in others(data, rate, args.all):
-        found[name] = figures
-        record("train", found, args.out)  # what is cut leaves what it had
+    record("train", figures, args.out)
 
 
 if __name__ == "__main__":

@@ -25,4 +25,4 @@ def test_a_case_of_the_sampler_that_is_none(
     module = script("benchmarks/sampler.py")
     monkeypatch.setitem(module.CASES, "bulk", lambda _: pytest.fail("bulk was measured"))
     told = refused(module, ["--cases", "bulk,twins"], monkeypatch, capsys)
-    assert told == "no case 'twins'; there are: twin, compile, benchmark, bulk, large\n"
+    assert told == "no case 'twins'; there are: twin, benchmark, bulk, large\n"

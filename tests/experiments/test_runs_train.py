@@ -6,10 +6,10 @@ import dataclasses
 import math
 
 import pytest
+from _made_up import made_up
 from support import training_toy as toy
 
 from pathformer.experiments.settings import read_run, run_names
-from pathformer.experiments.speed import made_up
 from pathformer.models._base import build
 from pathformer.training.data import TrainingSet
 from pathformer.training.turns import Turns

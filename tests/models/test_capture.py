@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 import torch
+from _made_up import made_up
 from support.contract_cases import CASES, IDS, SMALL
 
-from pathformer.experiments.speed import made_up
 from pathformer.models._base import build
 from pathformer.training.data import TrainingSet
 from pathformer.training.settings import StepConfig

@@ -7,10 +7,10 @@ import math
 import numpy as np
 import pytest
 import torch
+from _made_up import made_up
 from torch import Tensor
 
 from pathformer.errors import ConfigError, UnsupportedQueryError
-from pathformer.experiments.speed import made_up
 from pathformer.models._base import build
 from pathformer.models._batch import Batch
 from pathformer.models.complex import ComplEx, Config

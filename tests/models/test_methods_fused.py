@@ -10,9 +10,9 @@ from typing import Any, Literal
 
 import pytest
 import torch
+from _made_up import made_up
 from support.contract_cases import SMALL
 
-from pathformer.experiments.speed import made_up
 from pathformer.models._base import build
 from pathformer.nn.backend import plain
 from pathformer.training.data import TrainingSet

@@ -8,11 +8,11 @@ from typing import Any, Literal
 
 import pytest
 import torch
+from _made_up import made_up
 from support import training_toy as toy
 
 from pathformer import plugins
 from pathformer.errors import ConfigError, UnknownPluginError
-from pathformer.experiments.speed import made_up
 from pathformer.models.pathformer import Config, Pathformer
 from pathformer.training.data import Drawn, TrainingSet
 from pathformer.training.settings import SoftmaxOptions, StepConfig

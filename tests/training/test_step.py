@@ -9,10 +9,10 @@ from typing import Literal
 
 import pytest
 import torch
+from _made_up import made_up
 from support import training_toy as toy
 
 from pathformer.errors import UnsupportedQueryError
-from pathformer.experiments.speed import made_up
 from pathformer.models.pathformer import Config, Pathformer
 from pathformer.training.data import TrainingSet
 from pathformer.training.objectives._base import margin_loss, query_weights

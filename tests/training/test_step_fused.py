@@ -12,9 +12,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
+from _made_up import made_up
 from torch import Tensor
 
-from pathformer.experiments.speed import made_up
 from pathformer.kg.graph import Graph
 from pathformer.models.complex import ComplEx
 from pathformer.models.complex import Config as LinkConfig

@@ -30,7 +30,7 @@ def command(
 
         $ pathformer bench sampler
 
-        $ pathformer bench train --model all
+        $ pathformer bench speed --model MLP
 
         $ pathformer bench sampler -- --help
     """
@@ -58,9 +58,9 @@ def command(
 
 
 def _measures(path: Path) -> bool:
-    """Whether a file keeps figures, which is what `_record` is for; a tool such as `compare` does not."""
+    """Whether a file measures something; `compare` and `rerun` are tools and import neither helper."""
     nodes = ast.walk(ast.parse(path.read_text(encoding="utf-8")))
-    return any(isinstance(node, ast.ImportFrom) and node.module == "_record" for node in nodes)
+    return any(isinstance(node, ast.ImportFrom) and node.module in ("_record", "_made_up") for node in nodes)
 
 
 def _summary(path: Path) -> str:

@@ -58,7 +58,7 @@ def command(
     installed package has the paper's figures alone. Below a table stands how long its rows were trained, which settings
     were changed, which queries were ranked, and which rows have no run yet. 9 (statistics of the graphs), 10 (numbers
     of queries) and 11 (answers a query) are counted on the data; 10 and 11 draw the benchmark by its protocol with seed
-    0 unless --queries names a folder. 15 shows what `pathformer bench train --model all` left among the records.
+    0 unless --queries names a folder. 15 shows what `pathformer bench speed` left among the records.
 
     Examples:
 

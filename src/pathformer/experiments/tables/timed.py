@@ -1,6 +1,6 @@
 """Table 15: seconds for 100 training steps, the paper's beside those of a benchmark of speed.
 
-`pathformer bench train --model all` leaves a file for each device among the records.
+`pathformer bench speed` leaves a file for each device among the records.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from pathformer.experiments.tables.view import Grid, Line
 __all__ = ["running_time", "speeds"]
 
 _AT_ONCE = ", all in one update"
-_BENCH = "pathformer bench train --model all"
+_BENCH = "pathformer bench speed"
 _COLUMNS = {"EPFO Queries": "epfo", "FOL Queries": "efol"}
 
 
 def speeds(folder: Path = RECORDS) -> list[dict[str, Any]]:
-    """What `pathformer bench train --model all` left in a folder: `speed-DEVICE.json`."""
+    """What `pathformer bench speed` left in a folder: `speed-DEVICE.json`."""
     found = []
     for path in sorted(folder.glob("speed-*.json")):
         try:

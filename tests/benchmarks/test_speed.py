@@ -5,10 +5,10 @@ from __future__ import annotations
 import dataclasses
 
 import torch
+from speed import LARGE, SMALL, measure_speed
 
 from pathformer import plugins
 from pathformer.experiments.settings import read_run
-from pathformer.experiments.speed import LARGE, SMALL, measure_speed
 from pathformer.experiments.tables.catalogue import CASES
 from pathformer.experiments.tables.paper import RUNNING_TIME
 
@@ -30,7 +30,7 @@ def test_methods_are_timed_with_and_without_negation() -> None:
     size = dataclasses.replace(SMALL, batch=4, entities=50, queries=20, seconds=0.01)
     told: list[tuple[str, str]] = []
     found = measure_speed(
-        ["GQE", "MLP"], device=torch.device("cpu"), size=size, commit="abc", told=lambda n, k, f: told.append((n, k))
+        ["GQE", "MLP"], device=torch.device("cpu"), size=size, commit="abc", report=lambda n, k, f: told.append((n, k))
     )
     assert told == [("GQE", "epfo"), ("MLP", "epfo"), ("MLP", "efol")]
     assert {name: set(kinds) for name, kinds in found["methods"].items()} == {"GQE": {"epfo"}, "MLP": {"epfo", "efol"}}
