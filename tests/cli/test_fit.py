@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import shlex
 from pathlib import Path
 from types import SimpleNamespace
@@ -11,7 +10,7 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from pathformer.cli import fit, import_
+from pathformer.cli import fit
 from pathformer.cli._main import app
 from pathformer.errors import EngineError, GraphFileError, InputError
 from pathformer.kg.knowledge import KnowledgeGraph
@@ -34,14 +33,6 @@ def run(*arguments: object) -> str:
     done = CliRunner().invoke(app, ["fit", *map(str, arguments)], catch_exceptions=False)
     assert done.exit_code == 0, done.output
     return done.stdout
-
-
-def test_every_option_of_reading_is_there_as_import_has_it() -> None:
-    ours, theirs = (inspect.signature(module.command).parameters for module in (fit, import_))
-    reading = set(theirs) - {"files", "out", "name", "force"}
-    assert len(reading) == 11
-    for name in reading:
-        assert (ours[name].annotation, ours[name].default) == (theirs[name].annotation, theirs[name].default)
 
 
 def test_the_options_reach_the_reader(tmp_path: Path, fitted: list[KnowledgeGraph]) -> None:

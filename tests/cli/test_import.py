@@ -55,12 +55,12 @@ def test_what_lies_beside_the_triples_of_a_folder_is_told(tmp_path: Path) -> Non
     (folder / "names.txt").write_text("Fellini\tFederico Fellini\n")
     (folder / "README.md").write_text("about")
     (folder / "more").mkdir()
-    told = "  not read: names.txt; where these are labels, say --names or --relation-names\n"
+    told = "  not read: names.txt. If these are labels, give them with --names or --relation-names\n"
     assert told in run(folder, "--out", tmp_path / "told")
     assert "not read" not in run(folder, "--names", folder / "names.txt", "--out", tmp_path / "named")
     assert "not read" not in run(tmp_path / "told", "--out", tmp_path / "saved")  # a saved graph is read whole
     (folder / "a\x1b[31m.txt").touch()
-    assert r"  not read: a\x1b[31m.txt, names.txt; where" in run(folder, "--out", tmp_path / "steering")
+    assert r"  not read: a\x1b[31m.txt, names.txt. If" in run(folder, "--out", tmp_path / "steering")
     (folder / "a\x1b[31m.txt").unlink()
     for number in range(6):
         (folder / f"notes{number}.txt").touch()

@@ -18,7 +18,7 @@ import typer
 from typer.core import TyperGroup
 
 from pathformer import __version__, plugins
-from pathformer.cli._stop import in_shell, stopped_politely
+from pathformer.cli._shell import stop_on_sigterm, without_python
 from pathformer.errors import InputError, UnknownPluginError
 
 __all__ = ["app", "main"]
@@ -100,10 +100,10 @@ def main() -> None:
     """Run the command line; wrong input is one sentence on stderr and exit code 2, an interruption is 130."""
     _write_any_letter()
     try:
-        with stopped_politely():
+        with stop_on_sigterm():
             app()
     except InputError as error:
-        typer.secho(f"error: {in_shell(str(error))}", fg=typer.colors.RED, err=True)
+        typer.secho(f"error: {without_python(str(error))}", fg=typer.colors.RED, err=True)
         sys.exit(2)
     except KeyboardInterrupt:
         sys.exit(130)

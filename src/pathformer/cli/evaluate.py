@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from pathformer.cli._reading import Data, Device
+from pathformer.cli._options import Data, Device
 
 __all__ = ["command"]
 

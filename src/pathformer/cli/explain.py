@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from pathformer.cli._reading import without_options
+from pathformer.cli._options import load_graph
 
 if TYPE_CHECKING:
     from pathformer.query.naming import Naming
@@ -58,7 +58,7 @@ def _naming(graph: str | None, data: Path | None) -> Naming:
 
     if graph is None:
         return Naming()
-    return Naming.of(without_options(graph, data))
+    return Naming.of(load_graph(graph, data))
 
 
 def _draw(query: str, naming: Naming, syntax: str | None, svg: Path | None, png: Path | None) -> None:

@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from pathformer.cli import _reading as reading
-from pathformer.cli._reading import Data, Device
-from pathformer.cli.import_ import summary, unread
+from pathformer.cli._options import Data, Device, ReadOptions, is_known_graph, takes_read_options
+from pathformer.cli._read_report import summarise
 from pathformer.errors import InputError
 
 if TYPE_CHECKING:
@@ -21,6 +20,7 @@ if TYPE_CHECKING:
 __all__ = ["command"]
 
 
+@takes_read_options
 def command(
     triples: Annotated[
         list[str] | None,
@@ -41,17 +41,8 @@ def command(
         float | None, typer.Option(help="About how long, in all; by the graph's size if not given.", show_default=False)
     ] = None,
     index: Annotated[str, typer.Option(help="How the nearest entities are found: exact, lsh, hnsw.")] = "exact",
-    format: reading.Format = None,
-    columns: reading.Columns = None,
-    header: reading.Header = None,
-    delimiter: reading.Delimiter = None,
-    quote: reading.Quote = None,
-    encoding: reading.Encoding = "utf-8",
-    names: reading.Names = None,
-    names_columns: reading.NamesColumns = None,
-    relation_names: reading.RelationNames = None,
-    literals: reading.Literals = False,
-    skip_bad: reading.SkipBad = False,
+    *,
+    read: ReadOptions,
     data: Data = None,
     device: Device = "auto",
     seed: Annotated[int, typer.Option(help="Of everything that is drawn.")] = 0,
@@ -83,24 +74,9 @@ def command(
         _check_free(out, force=force)
     if update is not None:
         _check_engine(update)
-    options = reading.given(
-        format=format,
-        columns=columns,
-        header=header,
-        delimiter=delimiter,
-        quote=quote,
-        encoding=encoding,
-        names=names,
-        names_columns=names_columns,
-        relation_names=relation_names,
-        literals=literals,
-        skip_bad=skip_bad,
-    )
-    graph = _read(named, data, options)
-    paths = [Path(name) for name in named if not reading.is_known(name)]
-    typer.echo(summary(graph, paths, **options))
-    if line := unread(graph, paths):
-        typer.echo(line)
+    graph = _read(named, data, read)
+    paths = [Path(name) for name in named if not is_known_graph(name)]
+    typer.echo(summarise(graph, paths, read))
     if update is not None:
         from pathformer.fitting.update import update_engine
 
@@ -178,7 +154,7 @@ def _read(triples: list[str], data: Path | None, given: Mapping[str, Any]) -> Kn
 def _refuse_known(triples: list[str], given: Mapping[str, Any]) -> None:
     """A known graph is read as it is stored, alone: no option says how, and no file can be joined to it."""
     for name in triples:
-        if reading.is_known(name):
+        if is_known_graph(name):
             spelled = ", ".join(f"--{option.replace('_', '-')}" for option in given)
             other = f"leave out {spelled}" if given else "fit it alone, then add files with --update ENGINE"
             raise InputError(

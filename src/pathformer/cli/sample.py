@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from pathformer.cli._reading import Data, without_options
+from pathformer.cli._options import Data, load_graph
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -70,7 +70,7 @@ def command(
     console = Console(stderr=True)
     check_output(out, layout, force=force)
     structures = tuple(map(read_structure, structure)) if structure else None
-    kg = without_options(dataset, data)
+    kg = load_graph(dataset, data)
     protocol = _protocol(kg, seed, count, train_count, limit, train_limit, backward)
     splits = _splits(kg, split)
     benchmark = _draw(kg, protocol, splits, structures, console)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from pathformer.cli._reading import Data
+from pathformer.cli._options import Data
 
 if TYPE_CHECKING:
     from pathformer.experiments.tables.choice import Choice

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from pathformer.cli._reading import Data, without_options
+from pathformer.cli._options import Data, load_graph
 
 if TYPE_CHECKING:
     from pathformer.kg.knowledge import KnowledgeGraph
@@ -65,16 +65,16 @@ def _graph(folder: Path, found: QuerySets[StoredQueries], graph: str | None, dat
     from pathformer.errors import InputError
 
     if graph is not None:
-        return without_options(graph, data)
+        return load_graph(graph, data)
     if found.graph:
         try:
-            known = without_options(found.graph, data)
+            known = load_graph(found.graph, data)
             found.check_graph(known)
         except InputError as error:  # the name of a graph that was saved, or is an engine's, tells no place
             raise InputError(f"{error}; name the graph that the queries were drawn from with --graph") from error
         return known
     if (folder / "train.txt").is_file():
-        return without_options(folder, data)
+        return load_graph(folder, data)
     raise InputError(f"{folder}: does not say which graph its queries belong to; name it with --graph")
 
 

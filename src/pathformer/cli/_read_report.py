@@ -1,4 +1,4 @@
-"""What is strange about a graph that was read from files: names that were perhaps meant otherwise, a line each."""
+"""Lines about a graph that was read from files: its size, what was left out, and names that look like mistakes."""
 
 from __future__ import annotations
 
@@ -6,21 +6,74 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from pathformer.cli._shell import without_python
 from pathformer.text import counted, visible
 
 if TYPE_CHECKING:
     from pathformer.kg.formats._format import FileFormat
     from pathformer.kg.knowledge import KnowledgeGraph
 
-__all__ = ["strange"]
+__all__ = ["summarise"]
 
+_COUNTS = (  # counts of the report, what one is called and what several are
+    ("duplicates", "repeated line, merged", "repeated lines, merged"),
+    (
+        "repeated",
+        "triple of a later split that an earlier one has, dropped",
+        "triples of a later split that an earlier one has, dropped",
+    ),
+    ("unseen", "triple with a name that train lacks, dropped", "triples with a name that train lacks, dropped"),
+    ("literals", "RDF literal, left out", "RDF literals, left out"),
+    ("skipped", "bad line, skipped", "bad lines, skipped"),
+)
+_SHOWN = 5  # files that were not read
 _COMPARED = 200_000  # names up to which they are looked at, in about a tenth of a second
 _SEVERAL = 20  # triples from which on a line that shares nothing with the others is strange
 _ENDS = 100  # letters that are shown of a long name's beginning, and of its end
 _FIRST = (0, 0, 1)  # ids are in the order of reading
 
 
-def strange(graph: KnowledgeGraph, paths: Sequence[Path], given: Mapping[str, Any]) -> Iterator[str]:
+def summarise(graph: KnowledgeGraph, paths: Sequence[Path], read: Mapping[str, Any]) -> str:
+    """Says what a graph holds, what its reader left out, and which names look like mistakes.
+
+    paths: the files that it was read from; read: the options of reading that were given.
+    """
+    splits = ", ".join(f"{split} {len(triples):,}" for split, triples in graph.splits.items())
+    inside = f" ({splits})" if len(graph.splits) > 1 else ""
+    labels = f", {graph.report.labels:,} with a label" if graph.report.labels else ""
+    lines = [
+        f"{graph.name}: {counted(graph.triple_count, 'triple')}{inside}",
+        f"  {counted(graph.vocabulary.entity_count, 'entity', 'entities')}{labels}",
+        f"  {counted(len(graph.vocabulary.relations), 'relation')}",
+    ]
+    lines += [*_left_out(graph), *_find_suspicious_names(graph, paths, read), *_unread_files(graph, paths)]
+    return "\n".join(lines)
+
+
+def _left_out(graph: KnowledgeGraph) -> list[str]:
+    """Says what the reader merged and left out."""
+    labels = graph.report.literal_labels
+    kept = {"literals": f" but for {counted(labels, 'label')}" if labels else ""}
+    counts = ((field, what, getattr(graph.report, field)) for field, *what in _COUNTS)
+    lines = [f"  {counted(count, *what)}{kept.get(field, '')}" for field, what, count in counts if count]
+    return [*lines, *(f"    for example {without_python(note)}" for note in graph.report.notes)]
+
+
+def _unread_files(graph: KnowledgeGraph, paths: Sequence[Path]) -> Iterator[str]:
+    """Names files beside the triples of a folder without labels: they may hold them."""
+    from pathformer.kg.read import sources
+
+    if graph.report.labels or len(paths) != 1 or not paths[0].is_dir() or isinstance(found := sources(paths[0]), Path):
+        return
+    read = {path.name for files in found.values() for path in files}
+    others = sorted(path.name for path in paths[0].iterdir() if path.is_file() and path.name not in read)
+    others = [name for name in others if not name.startswith((".", "README", "LICENSE"))]
+    if others:
+        shown = ", ".join(map(visible, others[:_SHOWN])) + (", ..." if len(others) > _SHOWN else "")
+        yield f"  not read: {shown}. If these are labels, give them with --names or --relation-names"
+
+
+def _find_suspicious_names(graph: KnowledgeGraph, paths: Sequence[Path], given: Mapping[str, Any]) -> Iterator[str]:
     """Nothing of a graph that is known by name or saved, and nothing that was said to be as it is.
 
     paths: that it was read from; given: the options of reading that were.

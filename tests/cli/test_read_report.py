@@ -11,7 +11,7 @@ from pyarrow import parquet
 from typer.testing import CliRunner
 
 from pathformer.cli._main import app
-from pathformer.cli.import_ import summary
+from pathformer.cli._read_report import summarise
 from pathformer.kg.knowledge import KnowledgeGraph
 
 
@@ -81,9 +81,9 @@ def test_what_to_do_about_a_header_is_a_matter_of_the_format(tmp_path: Path, nam
 
 def test_a_header_in_words_of_its_own_is_told_of_a_pipe_too() -> None:
     triples = [("Wer", "was", "wen"), *((f"a{n}", "r", "b") for n in range(20))]
-    told = summary(KnowledgeGraph.from_triples(triples), [Path("-")], format="tsv")
+    told = summarise(KnowledgeGraph.from_triples(triples), [Path("-")], {"format": "tsv"})
     assert "the first triple shares no name with the others: Wer, was, wen. If it is a header, " in told
-    assert "header" not in summary(KnowledgeGraph.from_triples(triples), [Path("no such file")], format="tsv")
+    assert "header" not in summarise(KnowledgeGraph.from_triples(triples), [Path("no such file")], {"format": "tsv"})
 
 
 def test_names_that_one_would_hardly_tell_apart_are_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -95,10 +95,10 @@ def test_names_that_one_would_hardly_tell_apart_are_told(tmp_path: Path, monkeyp
     assert f"  1 relation differs {differ}: knows and Knows\n" in output
     graph = KnowledgeGraph.open(tmp_path / "people")
     assert graph.vocabulary.entity_count == 6
-    assert differ not in summary(graph, [tmp_path / "people"])  # saved, and told when it was
-    assert differ not in summary(graph, [Path("world")])
-    monkeypatch.setattr("pathformer.cli._strange._COMPARED", 5)
-    told = summary(graph, [file])
+    assert differ not in summarise(graph, [tmp_path / "people"], {})  # saved, and told when it was
+    assert differ not in summarise(graph, [Path("world")], {})
+    monkeypatch.setattr("pathformer.cli._read_report._COMPARED", 5)
+    told = summarise(graph, [file], {})
     assert (told.count(differ), "1 relation differs" in told) == (1, True)
     file.write_text("Ann\tknows\tBo\nBo\tknows\tCy\n", "utf-8")
     assert differ not in run(file, "--out", tmp_path / "others")

@@ -13,7 +13,7 @@ from threading import Thread
 
 import pytest
 
-from pathformer.cli._stop import stopped_politely
+from pathformer.cli._shell import stop_on_sigterm
 from pathformer.files.atomic import new_folder
 
 
@@ -47,7 +47,7 @@ def test_a_kill_while_a_pipe_is_read_leaves_nothing_behind(tmp_path: Path) -> No
 def test_a_kill_in_the_middle_of_writing_leaves_what_was_there(tmp_path: Path) -> None:
     target = tmp_path / "engine"
     for content in ("old", "new"):
-        with stopped_politely(), suppress(KeyboardInterrupt), new_folder(target, "engine.json", force=True) as folder:
+        with stop_on_sigterm(), suppress(KeyboardInterrupt), new_folder(target, "engine.json", force=True) as folder:
             (folder / "engine.json").write_text(content)
             if content == "new":
                 kill()
@@ -57,8 +57,8 @@ def test_a_kill_in_the_middle_of_writing_leaves_what_was_there(tmp_path: Path) -
 
 def test_a_kill_is_an_interruption_and_its_echo_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
     now = [100.0]
-    monkeypatch.setattr("pathformer.cli._stop.monotonic", lambda: now[0])
-    with stopped_politely():
+    monkeypatch.setattr("pathformer.cli._shell.monotonic", lambda: now[0])
+    with stop_on_sigterm():
         with pytest.raises(KeyboardInterrupt):
             kill()
         now[0] += 0.5
@@ -72,7 +72,7 @@ def test_a_kill_is_an_interruption_and_its_echo_is_none(monkeypatch: pytest.Monk
 def test_what_was_told_about_kills_before_stands() -> None:
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
     try:
-        with stopped_politely():
+        with stop_on_sigterm():
             kill()
         assert signal.getsignal(signal.SIGTERM) is signal.SIG_IGN
     finally:
@@ -83,7 +83,7 @@ def test_a_thread_that_may_set_no_handler_sets_none() -> None:
     seen: list[object] = []
 
     def work() -> None:
-        with stopped_politely():
+        with stop_on_sigterm():
             seen.append(signal.getsignal(signal.SIGTERM))
 
     thread = Thread(target=work)

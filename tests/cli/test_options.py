@@ -9,7 +9,7 @@ import pytest
 from typer.testing import CliRunner
 
 from pathformer.cli._main import app
-from pathformer.cli._reading import without_options
+from pathformer.cli._options import load_graph
 from pathformer.engine.storage import HEADER
 from pathformer.errors import GraphFileError
 from pathformer.kg.knowledge import KnowledgeGraph
@@ -88,5 +88,5 @@ def test_a_known_name_is_no_engine_beside_one(tmp_path: Path, monkeypatch: pytes
     KnowledgeGraph.from_triples([("a", "r", "b")]).save(tmp_path / "world" / "graph")
     (tmp_path / "world" / HEADER).touch()
     monkeypatch.chdir(tmp_path)
-    assert without_options("world", None).vocabulary.entity_count > 2
-    assert without_options("./world", None).vocabulary.entity_count == 2
+    assert load_graph("world", None).vocabulary.entity_count > 2
+    assert load_graph("./world", None).vocabulary.entity_count == 2
