@@ -83,10 +83,10 @@ def _why_none(question: str, knowledge: KnowledgeGraph) -> str:
     from pathformer.engine.answer.read import read_question
     from pathformer.engine.find.known import ExactSets
     from pathformer.engine.reasons.empty import why_empty
-    from pathformer.kg.schema import Kinds
+    from pathformer.kg.schema import RelationSchema
 
     asked, graph = read_question(question, knowledge), knowledge.graph()
-    return why_empty(asked.tree, ExactSets(graph), knowledge.vocabulary, Kinds(graph))
+    return why_empty(asked.tree, ExactSets(graph), knowledge.vocabulary, RelationSchema(graph))
 
 
 def exact_answers(question: str, knowledge: KnowledgeGraph) -> Answers:

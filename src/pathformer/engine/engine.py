@@ -24,7 +24,7 @@ from pathformer.fitting.forms import FULL
 from pathformer.index._base import Index
 from pathformer.kg.graph import Graph
 from pathformer.kg.knowledge import KnowledgeGraph
-from pathformer.kg.schema import Kinds
+from pathformer.kg.schema import RelationSchema
 from pathformer.models._base import Model
 from pathformer.models._encoder import Encoder
 from pathformer.nn.device import choose_device
@@ -126,13 +126,13 @@ class Engine:
         """
         options = Options(top=top, known=known, min_probability=min_probability, why=why, any_kind=any_kind)
         several = question if isinstance(question, list) else [question]
-        answers = ask(several, Resources(self.kg, self._kinds, self.encoder, self.index, self.calibration), options)
+        answers = ask(several, Resources(self.kg, self._schema, self.encoder, self.index, self.calibration), options)
         return answers if isinstance(question, list) else answers[0]
 
     def candidates(self, trees: Sequence[Tree], top: int = 10, graph: Graph | None = None) -> list[Candidates]:
         """Returns the known answers of trees on `graph` (by default the whole graph) and the `top` nearest others."""
-        kinds = self._kinds if graph is None else Kinds(graph)
-        return search(trees, kinds, self.encoder, self.index, top)
+        schema = self._schema if graph is None else RelationSchema(graph)
+        return search(trees, schema, self.encoder, self.index, top)
 
     def __repr__(self) -> str:
         kg = self.kg
@@ -142,8 +142,8 @@ class Engine:
         )
 
     @cached_property
-    def _kinds(self) -> Kinds:
-        return Kinds(self.kg.graph())
+    def _schema(self) -> RelationSchema:
+        return RelationSchema(self.kg.graph())
 
 
 def load(folder: str | Path, device: str = "cpu") -> Engine:

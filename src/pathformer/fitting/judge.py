@@ -18,7 +18,7 @@ from pathformer.engine.find.find import find
 from pathformer.index._base import Index
 from pathformer.kg.graph import Graph
 from pathformer.kg.knowledge import KnowledgeGraph
-from pathformer.kg.schema import Kinds
+from pathformer.kg.schema import RelationSchema
 from pathformer.models._encoder import Encoder
 from pathformer.querysets.queries import Queries
 
@@ -50,14 +50,14 @@ def find_predictions(
     queries: Mapping[str, Queries], graph: Graph, encoder: Encoder, index: Index, top: int = TOP
 ) -> Judged:
     """Search and choose as the engine does, knowing `graph` only; right is what queries hold as a missing answer."""
-    kinds = Kinds(graph)
+    schema = RelationSchema(graph)
     found: list[Candidates] = []
     right: list[npt.NDArray[np.bool_]] = []
     for asked in queries.values():
         for first in range(0, len(asked), _AT_ONCE):
             rows = range(first, min(first + _AT_ONCE, len(asked)))
             trees = [asked.structure.tree(asked.ids[row].tolist()) for row in rows]
-            for row, near in zip(rows, find(trees, kinds, encoder, index, top), strict=True):
+            for row, near in zip(rows, find(trees, schema, encoder, index, top), strict=True):
                 one = near.first_plausible(top)
                 found.append(one)
                 right.append(np.isin(one.entities[one.predicted], asked.hard[row]))

@@ -23,12 +23,13 @@ from pathformer.engine.engine import Engine
 from pathformer.errors import EngineError, InputError, UnknownNameError, UnsupportedQueryError
 from pathformer.index._base import build as build_index
 from pathformer.kg.knowledge import KnowledgeGraph
-from pathformer.kg.schema import Kinds
+from pathformer.kg.schema import RelationSchema
 from pathformer.query.parse import parse
 from pathformer.query.structures import STRUCTURES
 from pathformer.query.tree import Anchor, Intersection, Negation, Projection, Tree, Union
 from pathformer.symbolic.answer import answer
 from pathformer.symbolic.impossible import impossible_answers
+from pathformer.symbolic.plausible import log_mean_tails
 
 FELLINI = "?x : directed(Fellini, ?f) & !won(?f, Oscar) & stars(?f, ?x)"
 
@@ -173,7 +174,7 @@ def test_probabilities_know_how_many_ends_the_last_link_has(engine: Engine) -> N
     for question in ("?x : directed(Leone, ?x)", "?x : directed(?x, Amarcord)"):
         asked = read_question(question, engine.kg)
         (found,) = told.candidates([asked.tree])
-        assert found.ends == Kinds(engine.kg.graph()).ends(asked.tree)
+        assert found.ends == log_mean_tails(asked.tree, RelationSchema(engine.kg.graph()))
         said = told.ask(question, any_kind=True, why=False).predicted[0].probability
         assert said == pytest.approx(1 / (1 + 9 * np.exp(-found.ends)), abs=1e-3)
 

@@ -8,14 +8,14 @@ from pathformer.engine.answer.read import read_question
 from pathformer.engine.find.known import ExactSets
 from pathformer.engine.reasons.empty import why_empty
 from pathformer.kg.knowledge import KnowledgeGraph
-from pathformer.kg.schema import Kinds
+from pathformer.kg.schema import RelationSchema
 
 TURNED = "did you mean"
 
 
 def reason(kg: KnowledgeGraph, question: str) -> str:
     asked = read_question(question, kg)
-    return why_empty(asked.tree, ExactSets(kg.graph()), kg.vocabulary, Kinds(kg.graph()))
+    return why_empty(asked.tree, ExactSets(kg.graph()), kg.vocabulary, RelationSchema(kg.graph()))
 
 
 @pytest.mark.parametrize(

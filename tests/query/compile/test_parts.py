@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given, settings
+from support.query_strategies import Edges, evaluate, graphs, trees
 
-from pathformer.query.compile.parts import positive_part
+from pathformer.query.compile.parts import contradicts_itself, positive_part
 from pathformer.query.structures import STRUCTURES, structure
+from pathformer.query.tree import Anchor, Intersection, Negation, Projection, Tree
 
 
 @pytest.mark.parametrize(
@@ -36,3 +39,18 @@ def test_a_part_of_a_query_is_columns_of_its_row() -> None:
     part, columns = found
     row = (10, 20, 21, 11, 22)
     assert part.instance([row[column] for column in columns]) == (11, (22,))
+
+
+@settings(max_examples=300)
+@given(trees(), graphs())
+def test_a_contradiction_is_empty_on_every_graph(tree: Tree, edges: Edges) -> None:
+    for asked in (tree, Intersection((tree, Negation(tree)))):
+        if contradicts_itself(asked):
+            assert not evaluate(asked, edges)
+
+
+def test_a_negated_conjunction_of_what_is_asked_for() -> None:
+    a, b, c = (Projection(0, Anchor(e)) for e in range(3))
+    assert contradicts_itself(Intersection((a, b, c, Negation(Intersection((b, a))))))
+    assert not contradicts_itself(Intersection((a, c, Negation(Intersection((b, a))))))
+    assert not contradicts_itself(Intersection((a, b)))

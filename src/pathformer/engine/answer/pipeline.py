@@ -19,7 +19,7 @@ from pathformer.engine.reasons.empty import why_empty
 from pathformer.engine.reasons.explain import explain
 from pathformer.index._base import Index
 from pathformer.kg.knowledge import KnowledgeGraph
-from pathformer.kg.schema import Kinds
+from pathformer.kg.schema import RelationSchema
 from pathformer.models._encoder import Encoder
 
 __all__ = ["Resources", "ask"]
@@ -34,7 +34,7 @@ class Resources:
     """Everything that answering reads."""
 
     kg: KnowledgeGraph
-    kinds: Kinds
+    schema: RelationSchema
     encoder: Encoder
     index: Index
     calibration: Calibration
@@ -47,19 +47,19 @@ def ask(questions: Sequence[Question], resources: Resources, options: Options) -
     for first in range(0, len(asked), _TOGETHER):
         part = asked[first : first + _TOGETHER]
         trees = [one.tree for one in part]
-        found = find(trees, resources.kinds, resources.encoder, resources.index, options.predictions)
+        found = find(trees, resources.schema, resources.encoder, resources.index, options.predictions)
         answers += [_answers(one, its, resources, options) for one, its in zip(part, found, strict=True)]
     return answers
 
 
 def _answers(asked: Asked, candidates: Candidates, resources: Resources, options: Options) -> Answers:
     """Returns the answers to one question from its candidates."""
-    kg, kinds = resources.kg, resources.kinds
-    probabilities = calibrate(candidates, resources.calibration, kinds, kg.vocabulary)
+    kg, schema = resources.kg, resources.schema
+    probabilities = calibrate(candidates, resources.calibration, schema, kg.vocabulary)
     selection = select(candidates, probabilities.values, options, asked.limit)
     chosen = [position for _, position in selection.given] if options.why else []
-    reasons = explain(candidates, chosen, kg.vocabulary, resources.encoder, resources.index, kinds)
-    empty = "" if candidates.known.any() else why_empty(asked.tree, candidates.sets, kg.vocabulary, kinds)
+    reasons = explain(candidates, chosen, kg.vocabulary, resources.encoder, resources.index, schema)
+    empty = "" if candidates.known.any() else why_empty(asked.tree, candidates.sets, kg.vocabulary, schema)
 
     def answer(rank: int, position: int) -> Answer:
         entity = int(candidates.entities[position])

@@ -31,7 +31,7 @@ class Candidates:
     known: Mask  # (K,) whether exact traversal of the given graph proves the candidate
     implausible: Mask  # (K,) whether it is a prediction unlike everything that stands there in the graph
     entity_count: int  # N
-    ends: float  # log of how many ends the question's last link usually has (`Kinds.ends`)
+    ends: float  # log of the mean number of tails of the question's last link
     sets: ExactSets  # of the tree's parts on the given graph
     contradictory: bool = False  # whether the question denies what it asks for, so that it can have no answer
 

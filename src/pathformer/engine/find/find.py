@@ -5,26 +5,29 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+import numpy as np
+
 from pathformer.engine.find.candidates import Candidates
 from pathformer.engine.find.nearest import search
 from pathformer.index._base import Index
-from pathformer.kg.schema import Kinds
+from pathformer.kg.schema import RelationSchema
 from pathformer.models._encoder import Encoder
 from pathformer.query.compile.parts import contradicts_itself
 from pathformer.query.tree import Tree
+from pathformer.symbolic.plausible import is_plausible
 
 __all__ = ["find", "search_depth"]
 
 _DEEPER, _DEEPEST = 4, 1000  # the search looks at `top` times the first, at `top` plus the second at most
 
 
-def find(trees: Sequence[Tree], kinds: Kinds, encoder: Encoder, index: Index, top: int) -> list[Candidates]:
-    """Returns the candidates of each tree: known answers on the graph of `kinds`, and predictions.
+def find(trees: Sequence[Tree], schema: RelationSchema, encoder: Encoder, index: Index, top: int) -> list[Candidates]:
+    """Returns the candidates of each tree: known answers on the graph of `schema`, and predictions.
 
     The search goes deeper than `top`, so that `top` plausible predictions are among the others in most cases.
     """
-    found = search(trees, kinds, encoder, index, search_depth(top))
-    return [_judge(candidates, kinds, top) for candidates in found]
+    found = search(trees, schema, encoder, index, search_depth(top))
+    return [_judge(candidates, schema, top) for candidates in found]
 
 
 def search_depth(top: int) -> int:
@@ -32,13 +35,19 @@ def search_depth(top: int) -> int:
     return min(_DEEPER * top, top + _DEEPEST)
 
 
-def _judge(candidates: Candidates, kinds: Kinds, top: int) -> Candidates:
+def _judge(candidates: Candidates, schema: RelationSchema, top: int) -> Candidates:
     """Decides which candidates are plausible; a question that contradicts itself has no predictions."""
     if contradicts_itself(candidates.tree):
         return replace(candidates.where(candidates.known), contradictory=True)
-    return mark_implausible(candidates, kinds, top)
+    return mark_implausible(candidates, schema, top)
 
 
-def mark_implausible(candidates: Candidates, kinds: Kinds, top: int) -> Candidates:
+def mark_implausible(candidates: Candidates, schema: RelationSchema, top: int) -> Candidates:
     """Marks the predictions that do not fit the question, up to the `top`-th that does; the rest is never shown."""
-    return replace(candidates, implausible=kinds.odd(candidates, top))
+    implausible, left = np.zeros(len(candidates), np.bool_), top
+    for position in candidates.predicted.nonzero()[0].tolist():
+        if not left:
+            break
+        implausible[position] = not is_plausible(int(candidates.entities[position]), candidates.tree, schema)
+        left -= not implausible[position]
+    return replace(candidates, implausible=implausible)

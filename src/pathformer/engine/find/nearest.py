@@ -21,10 +21,11 @@ from pathformer.engine.find.candidates import Candidates
 from pathformer.engine.find.known import ExactSets
 from pathformer.engine.find.union import unite
 from pathformer.index._base import Index
-from pathformer.kg.schema import Kinds
+from pathformer.kg.schema import RelationSchema
 from pathformer.models._encoder import Encoder, Points
 from pathformer.query.tree import Tree
 from pathformer.symbolic.impossible import impossible_answers
+from pathformer.symbolic.plausible import log_mean_tails
 
 __all__ = ["distances_to", "nearest", "search"]
 
@@ -38,11 +39,11 @@ _LISTED = 1 << 22  # entities found by one search, all points together
 _ROWS = 1 << 14  # known answers whose distance is computed at once
 
 
-def search(trees: Sequence[Tree], kinds: Kinds, encoder: Encoder, index: Index, top: int) -> list[Candidates]:
-    """The known answers on the graph of `kinds` and the `top` nearest other entities of every tree."""
+def search(trees: Sequence[Tree], schema: RelationSchema, encoder: Encoder, index: Index, top: int) -> list[Candidates]:
+    """The known answers on the graph of `schema` and the `top` nearest other entities of every tree."""
     if not trees:
         return []
-    graph = kinds.graph
+    graph = schema.graph
     sets = [ExactSets(graph) for _ in trees]
     known = [own.of(tree) for own, tree in zip(sets, trees, strict=True)]
     refused = [impossible_answers(tree, graph) for tree in trees]
@@ -57,7 +58,7 @@ def search(trees: Sequence[Tree], kinds: Kinds, encoder: Encoder, index: Index, 
             near, others, distances = distances_to(encoder, points.of(place), ids), *outside[place]
         else:
             near, others, distances = unite(points.of(place), model, index, ids, barred[place].astype(np.int64), top)
-        result.append(_merged(tree, ids, near, others, distances, kinds, sets[place]))
+        result.append(_merged(tree, ids, near, others, distances, schema, sets[place]))
     return result
 
 
@@ -154,7 +155,7 @@ def _best(ids: Ids, distances: Floats, barred: npt.NDArray[np.integer], top: int
 
 
 def _merged(
-    tree: Tree, known: Ids, near: Floats, others: Ids, distances: Floats, kinds: Kinds, sets: ExactSets
+    tree: Tree, known: Ids, near: Floats, others: Ids, distances: Floats, schema: RelationSchema, sets: ExactSets
 ) -> Candidates:
     ids, far = np.concatenate([known, others]), np.concatenate([near, distances])
     order = np.argsort(far, kind="stable")
@@ -164,7 +165,7 @@ def _merged(
         distances=far[order],
         known=order < len(known),
         implausible=np.zeros(len(ids), np.bool_),
-        entity_count=kinds.graph.entities,
-        ends=kinds.ends(tree),
+        entity_count=schema.graph.entities,
+        ends=log_mean_tails(tree, schema),
         sets=sets,
     )

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import islice
 
 from pathformer.engine.find.known import ExactSets
-from pathformer.kg.schema import Kinds
+from pathformer.kg.schema import RelationSchema
 from pathformer.kg.vocabulary import Vocabulary
 from pathformer.query.print import spell
 from pathformer.query.tree import Anchor, Intersection, Negation, Projection, Tree, Union
@@ -19,19 +19,19 @@ _NAMED = 5  # empty parts of a union that are named
 _HARDLY = 0.05  # largest share of entities at both ends of a relation whose two ends are of different kinds
 
 
-def why_empty(tree: Tree, sets: ExactSets, vocabulary: Vocabulary, kinds: Kinds | None = None) -> str:
+def why_empty(tree: Tree, sets: ExactSets, vocabulary: Vocabulary, schema: RelationSchema | None = None) -> str:
     """Returns sentences that name the smallest empty part of a tree without an answer on the graph of `sets`.
 
-    kinds: to say whether similar entities have the missing link, and whether the other direction may be meant.
+    schema: to say whether similar entities have the missing link, and whether the other direction may be meant.
     """
-    return _Search(sets, vocabulary, kinds).reason(tree)
+    return _Search(sets, vocabulary, schema).reason(tree)
 
 
 @dataclass(frozen=True, slots=True)
 class _Search:
     sets: ExactSets
     vocabulary: Vocabulary
-    kinds: Kinds | None
+    schema: RelationSchema | None
 
     def reason(self, tree: Tree) -> str:
         match tree:
@@ -59,9 +59,9 @@ class _Search:
 
     def _others(self, source: Tree, relation: int) -> str:
         """Says whether entities like an anchor have the relation."""
-        if self.kinds is None or not isinstance(source, Anchor):
+        if self.schema is None or not isinstance(source, Anchor):
             return ""
-        alike, having = self.kinds.alike(source.entity, relation)
+        alike, having = self.schema.count_alike(source.entity, relation)
         if not alike:
             return ""
         if not having:
@@ -74,22 +74,22 @@ class _Search:
         It does not if that would lead back by the link that led here, nor for a relation like `sibling`, which has the
         same entities at both ends: there the link is one that the graph lacks.
         """
-        if self.kinds is None or not self._is_strange(source, relation, self.kinds):
+        if self.schema is None or not self._is_strange(source, relation, self.schema):
             return ""
         turned = Projection(relation ^ 1, source, variable)
         if not (count := self._count(turned)):
             return ""
         return f" The other direction has {counted(count, 'answer')}: did you mean {self._spell(turned)}?"
 
-    def _is_strange(self, source: Tree, relation: int, kinds: Kinds) -> bool:
+    def _is_strange(self, source: Tree, relation: int, schema: RelationSchema) -> bool:
         """Whether nothing like the start of a link has the relation, and hardly anything is at both of its ends."""
         match source:
             case Anchor(entity):
-                alike, having = kinds.alike(entity, relation)
-                return not having and kinds.turning(relation) <= (_HARDLY if alike else 0)
+                alike, having = schema.count_alike(entity, relation)
+                return not having and schema.share_at_both_ends(relation) <= (_HARDLY if alike else 0)
             case Projection(before, _):
-                strange = before != relation and not kinds.company(before ^ 1)[relation]
-                return strange and kinds.turning(relation) <= _HARDLY
+                strange = before != relation and not schema.relations_beside(before ^ 1)[relation]
+                return strange and schema.share_at_both_ends(relation) <= _HARDLY
         return False
 
     def _fork(self, branches: tuple[Tree, ...]) -> str:

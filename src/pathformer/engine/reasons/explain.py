@@ -9,7 +9,7 @@ from pathformer.engine.reasons.guess import Guesser
 from pathformer.engine.reasons.proof import prove, say
 from pathformer.engine.reasons.why import Why
 from pathformer.index._base import Index
-from pathformer.kg.schema import Kinds
+from pathformer.kg.schema import RelationSchema
 from pathformer.kg.vocabulary import Vocabulary
 from pathformer.models._encoder import Encoder
 
@@ -17,7 +17,12 @@ __all__ = ["explain"]
 
 
 def explain(
-    candidates: Candidates, chosen: Sequence[int], vocabulary: Vocabulary, encoder: Encoder, index: Index, kinds: Kinds
+    candidates: Candidates,
+    chosen: Sequence[int],
+    vocabulary: Vocabulary,
+    encoder: Encoder,
+    index: Index,
+    schema: RelationSchema,
 ) -> dict[int, Why]:
     """Returns the reasons of the chosen candidates, by their position among the candidates."""
     tree, entities, sets = candidates.tree, candidates.entities, candidates.sets
@@ -25,6 +30,6 @@ def explain(
     predicted = [position for position in chosen if not candidates.known[position]]
     reasons = {position: prove(tree, int(entities[position]), sets) for position in known}
     if predicted:
-        guesser = Guesser(encoder, index, sets, kinds=kinds)
+        guesser = Guesser(encoder, index, sets, schema=schema)
         reasons |= dict(zip(predicted, guesser.explain(tree, entities[predicted]), strict=True))
     return {position: say(reason, tree, vocabulary) for position, reason in reasons.items()}

@@ -27,7 +27,7 @@ from pathformer.compiled import one_thread
 from pathformer.engine.find.known import ExactSets
 from pathformer.engine.reasons.proof import Reason, Step
 from pathformer.index._base import Index
-from pathformer.kg.schema import Kinds
+from pathformer.kg.schema import RelationSchema
 from pathformer.models._encoder import Encoder
 from pathformer.query.tree import Anchor, Intersection, Negation, NodeId, Projection, Tree, Union
 
@@ -54,14 +54,14 @@ class Guesser:
         index: Index,
         sets: ExactSets,
         random: np.random.Generator | None = None,
-        kinds: Kinds | None = None,
+        schema: RelationSchema | None = None,
     ) -> None:
         """random: bind every variable to an entity drawn from all instead, to compare with.
 
-        kinds: of the same graph, where there are such already.
+        schema: of the same graph, where there are such already.
         """
         self.encoder, self.index, self.sets, self.random = encoder, index, sets, random
-        self.kinds = kinds or Kinds(sets.graph)
+        self.schema = schema or RelationSchema(sets.graph)
         self.entities = sets.graph.entities
         self._hops: dict[Hop, Floats] = {}  # distances to the reference entities, ascending
         self._rows: dict[Hop, torch.Tensor] = {}
@@ -108,7 +108,7 @@ class Guesser:
         """The cheapest head for every entity; `solved` is what lies below the heads, where they are a variable's."""
         ranks = self._ranks(heads, relation, at)  # (V, U), 0 where the graph has the edge
         total = np.log1p(ranks)
-        if not self.kinds.leads_back(relation):
+        if not self.schema.may_link_to_itself(relation):
             total[heads[:, None] == at] += _RULED_OUT
         if solved is not None:
             total = total + solved[0][:, None]
