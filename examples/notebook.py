@@ -38,8 +38,8 @@ answers.to_pandas()[["rank", "label", "known", "probability"]]
 # %%
 best = answers.predicted[0]
 print(best.label, best.probability)
-for edge in best.reason.edges:
-    print("stated " if edge.exists else "assumed", edge)
+for link in best.reason.links:
+    print("stated " if link.stated else "assumed", link)
 
 # %% [markdown]
 # Keep as many predictions as can be taken so that four of five are expected to be right.

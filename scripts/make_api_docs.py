@@ -14,7 +14,7 @@ PAGE = Path(__file__).parents[1] / "docs" / "api.md"
 # What is shown, in order: the public names, then what they give back.
 SECTIONS = (
     ("pathformer", ("KnowledgeGraph", "fit", "load", "Engine", "Answers", "Answer")),
-    ("pathformer.engine.reasons.why", ("Why", "Edge", "Named")),
+    ("pathformer.engine.reasons.why", ("Why", "Link", "Named")),
     ("pathformer.query.parse", ("parse", "request", "write")),
     ("pathformer.query.compile.bind", ("bind",)),
     ("pathformer.query.compile.to_tree", ("to_tree",)),

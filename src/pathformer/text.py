@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import math
 import unicodedata
 from collections.abc import Iterable, Sequence
 
-__all__ = ["counted", "markdown_table", "percent", "visible"]
+__all__ = ["counted", "duration", "markdown_table", "percent", "visible"]
 
 _STEERING = {"Cc", "Zl", "Zp", "Cs"}
 _TURNING = {"LRE", "RLE", "LRO", "RLO", "PDF", "LRI", "RLI", "FSI", "PDI"}
@@ -27,6 +28,22 @@ def percent(share: float) -> str:
     '12.3'
     """
     return f"{100 * share:.1f}"
+
+
+def duration(seconds: float) -> str:
+    """Writes seconds as people say them.
+
+    >>> [duration(s) for s in (7, 95, 5400, 200_000, float("inf"))]
+    ['7 s', '1:35 min', '1:30 h', '55:33 h', '?']
+    """
+    if not math.isfinite(seconds):
+        return "?"
+    whole = round(seconds)
+    if whole < 60:
+        return f"{whole} s"
+    if whole < 3600:
+        return f"{whole // 60}:{whole % 60:02d} min"
+    return f"{whole // 3600}:{whole % 3600 // 60:02d} h"
 
 
 def markdown_table(

@@ -80,7 +80,7 @@ def test_json_is_one_object(films: str) -> None:
     read = json.loads(ask(films, TWO_HOPS, "--json", "--top", "1", "--any-kind").output)
     assert [answer["known"] for answer in read["answers"]] == [True, False]
     assert read["answers"][0]["values"] == {"x": read["answers"][0]["entity"]}
-    assert read["answers"][1]["reason"]["edges"]
+    assert read["answers"][1]["reason"]["links"]
 
 
 def test_json_of_several_questions_is_an_object_a_line(films: str) -> None:

@@ -10,7 +10,7 @@ import pytest
 
 import pathformer
 from pathformer.engine.engine import Engine
-from pathformer.engine.history import FirstFit, first_facts, last_update, learned, trained_of
+from pathformer.engine.history import FirstFit, first_facts, last_update, learned_structures, trained_structures
 from pathformer.fitting.fit import fit
 from pathformer.fitting.notes import notes_on
 from pathformer.fitting.release import compress
@@ -46,20 +46,22 @@ def test_how_often_it_was_updated() -> None:
 
 def test_the_first_fit_in_a_sentence() -> None:
     assert FirstFit.of(header(updates=[PASSED])).sentence() == ("First fit: 1,234 steps, 1:50 min; updated once since.")
-    assert FirstFit(2, None, None).sentence() == ("First fit: steps not known, time not known; updated 2 times since.")
+    assert FirstFit(2, None, None).sentence() == (
+        "First fit: number of steps unknown, time unknown; updated 2 times since."
+    )
 
 
 def test_what_was_trained() -> None:
-    assert trained_of({}) == ()
-    assert trained_of({"card": {"trained": ["1p", "2p"]}}) == ("1p", "2p")
-    assert trained_of({"minutes": 1.0, "structures": ["1p"]}) == ("1p",)
+    assert trained_structures({}) == ()
+    assert trained_structures({"card": {"trained": ["1p", "2p"]}}) == ("1p", "2p")
+    assert trained_structures({"minutes": 1.0, "structures": ["1p"]}) == ("1p",)
     most = [name for name in EFOL_TRAINED if name != "3p"]
-    first = learned(most, None)
+    first = learned_structures(most, None)
     assert first == {"structures": most, "lacking": ["3p"]}
-    assert learned(["1p"], first) == first  # what an update does not ask is known from before
-    assert learned(["1p", "3p"], first) == {"structures": list(EFOL_TRAINED), "lacking": []}
-    assert learned(["1p"], {"card": {"trained": ["2p"]}}) == {"structures": ["1p", "2p"], "lacking": []}
-    assert learned(["1p"], {}) == {"structures": [], "lacking": []}  # of a model that nobody speaks of
+    assert learned_structures(["1p"], first) == first  # what an update does not ask is known from before
+    assert learned_structures(["1p", "3p"], first) == {"structures": list(EFOL_TRAINED), "lacking": []}
+    assert learned_structures(["1p"], {"card": {"trained": ["2p"]}}) == {"structures": ["1p", "2p"], "lacking": []}
+    assert learned_structures(["1p"], {}) == {"structures": [], "lacking": []}  # of a model that nobody speaks of
 
 
 @pytest.fixture(scope="module")
@@ -75,7 +77,11 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         engine.model,
         engine.index,
         engine.calibration,
-        {**engine.about, **learned([name for name in EFOL_TRAINED if name not in ("1p", "3p")], None), "steps": 1234},
+        {
+            **engine.about,
+            **learned_structures([name for name in EFOL_TRAINED if name not in ("1p", "3p")], None),
+            "steps": 1234,
+        },
         engine.files,
     )
     return lacking.save(out, force=True)
@@ -112,7 +118,7 @@ def test_what_could_not_be_trained_stays_told(folder: Path, tmp_path: Path, monk
     assert engine.about["lacking"] == ["3p"]
     sentence = "The graph of the first fit held no questions of the shape 3p to learn from."
     assert sentence in FitReport.from_json(engine.files["report.json"].decode()).notes
-    assert trained_of(engine.about) == tuple(name for name in EFOL_TRAINED if name != "3p")
+    assert trained_structures(engine.about) == tuple(name for name in EFOL_TRAINED if name != "3p")
 
 
 @pytest.mark.parametrize(("lacking", "words"), [(["3p"], "shape 3p to"), (["2p", "3p"], "shapes 2p, 3p to"), ([], "")])

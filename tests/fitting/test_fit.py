@@ -17,7 +17,7 @@ import pytest
 import torch
 
 import pathformer
-from pathformer.engine.history import trained_of
+from pathformer.engine.history import trained_structures
 from pathformer.errors import InputError
 from pathformer.fitting.fit import fit
 from pathformer.fitting.heldout import draw_again, draw_questions, hold_out
@@ -165,7 +165,7 @@ def test_what_can_spare_nothing_is_not_measured() -> None:
     assert any("The graph holds no questions of the shapes" in note for note in report.notes)
     assert not set(engine.about["structures"]) & set(engine.about["lacking"])
     assert set(engine.about["structures"]) | set(engine.about["lacking"]) == set(EFOL_TRAINED)
-    assert trained_of(engine.about) == tuple(engine.about["structures"])
+    assert trained_structures(engine.about) == tuple(engine.about["structures"])
     assert "calibration.svg" not in engine.files
     answers = engine.ask("?x : r0(a0, ?x)", top=2)
     assert answers.known[0].entity == "a1"

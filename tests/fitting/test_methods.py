@@ -50,7 +50,7 @@ def test_a_method_answers(name: str, variant: dict[str, Any], kg: KnowledgeGraph
         assert found.distances[found.predicted] == pytest.approx(np.sort(open_)[:5], rel=1e-4, abs=1e-4)
     instances = [structure.instance(row) for structure, row in zip(taken, rows, strict=True)]
     answers = engine.ask(instances, top=3)
-    assert all(answer.reason is not None and answer.reason.edges for one in answers for answer in one)
+    assert all(answer.reason is not None and answer.reason.links for one in answers for answer in one)
     opened = load(engine.save(tmp_path / "engine"))
     assert [[a.entity for a in one] for one in opened.ask(instances, top=3)] == [
         [a.entity for a in one] for one in answers

@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 import pathformer
 from pathformer.cli._main import app
 from pathformer.engine.engine import Engine
-from pathformer.engine.history import trained_of
+from pathformer.engine.history import trained_structures
 from pathformer.errors import InputError
 from pathformer.evaluation.evaluate import ModelRanker
 from pathformer.fitting.change import Change
@@ -203,7 +203,7 @@ def test_an_update_of_links_leaves_alone_what_new_triples_do_not_name(graph: Kno
     assert torch.equal(before["operators.weight"][-1], after["operators.weight"][-1])  # the token of a negation
     notes = FitReport.from_json(new.files["report.json"].decode()).notes
     assert not [note for note in notes if "no questions of the shape" in note]  # it did not ask for others
-    assert trained_of(new.about) == tuple(old.about["structures"]) == EFOL_TRAINED
+    assert trained_structures(new.about) == tuple(old.about["structures"]) == EFOL_TRAINED
 
 
 def test_rows_move_as_fast_as_they_are_new(graph: KnowledgeGraph) -> None:

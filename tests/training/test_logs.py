@@ -13,7 +13,8 @@ import pytest
 from rich.console import Console
 
 from pathformer.files.interrupt import Interrupt
-from pathformer.training.display import Display, duration
+from pathformer.text import duration
+from pathformer.training.display import Display
 from pathformer.training.logs import JsonLines, TensorBoard, open_logs, read_log
 from pathformer.training.schedule import Clock
 

@@ -43,8 +43,8 @@ def command(
 
     from pathformer.experiments.run import start_anew, train_run
     from pathformer.experiments.settings import read_run
-    from pathformer.text import counted
-    from pathformer.training.display import Display, duration
+    from pathformer.text import counted, duration
+    from pathformer.training.display import Display
 
     chosen = read_run(run, settings or ())
     folder = out or Path("runs") / Path(run).stem

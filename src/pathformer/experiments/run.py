@@ -29,10 +29,10 @@ from pathformer.nn.device import choose_device
 from pathformer.querysets.queries import Queries
 from pathformer.querysets.query_sets import QuerySets
 from pathformer.querysets.sources import collect_queries
-from pathformer.text import counted
+from pathformer.text import counted, duration
 from pathformer.training import checkpoint
 from pathformer.training.data import TrainingSet
-from pathformer.training.display import Display, duration
+from pathformer.training.display import Display
 from pathformer.training.fresh import ROOM
 from pathformer.training.logs import LOG
 from pathformer.training.loop import train

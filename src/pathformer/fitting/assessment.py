@@ -13,7 +13,7 @@ import torch
 from pathformer import __version__
 from pathformer.engine.calibrate.reliability import draw_reliability
 from pathformer.engine.engine import Engine
-from pathformer.engine.history import FirstFit, learned
+from pathformer.engine.history import FirstFit, learned_structures
 from pathformer.fitting.lesson import Lesson
 from pathformer.fitting.measure import Measured, measure
 from pathformer.fitting.notes import notes_on
@@ -47,7 +47,7 @@ def assess(
     bare = Engine(kg, model, build("exact", model.entities.weight.detach().cpu(), model.space))
     found = measure(bare, questions, advance, seconds)
     report = _report(bare, scale, result, found, stages.seconds)
-    shapes = learned(questions["train"], old)
+    shapes = learned_structures(questions["train"], old)
     notes = notes_on(
         kg, questions, report, fitted=found.calibration.fitted, grown=old is not None, lacking=shapes["lacking"]
     )

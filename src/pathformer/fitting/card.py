@@ -10,14 +10,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from pathformer.engine.history import first_facts, last_update, trained_of
+from pathformer.engine.history import first_facts, last_update, trained_structures
 from pathformer.engine.storage import NOTICES, Parts
 from pathformer.fitting.cost import Cost
 from pathformer.fitting.demo import example_questions
 from pathformer.kg.datasets import Dataset, datasets
 from pathformer.kg.knowledge import KnowledgeGraph
 from pathformer.query.structures import NEGATION_STRUCTURES
-from pathformer.training.display import duration
+from pathformer.text import duration
 
 __all__ = ["Kept", "card_of", "licence_of", "notices_of"]
 
@@ -82,7 +82,7 @@ def _training(parts: Parts) -> dict[str, str]:
     seconds, steps = first["seconds"], first["steps"]
     facts: dict[str, Any] = {
         "licence of the data": licence_of(parts.kg) or "not known to the program: that of the triples that were read",
-        "structures trained": ", ".join(trained_of(parts.about)),
+        "structures trained": ", ".join(trained_structures(parts.about)),
         "training queries": run.get("trained_on", ""),
         "weights": run.get("weights", ""),
         "seed": first["seed"],
@@ -109,7 +109,7 @@ def _form(kept: Kept) -> list[str]:
 
 
 def _limits(parts: Parts) -> Iterator[str]:
-    trained = trained_of(parts.about)
+    trained = trained_structures(parts.about)
     yield "What is not in the graph, entity or relation, is unknown to it."
     yield "It learns nothing more: its weights were rounded, and `pathformer fit --update` takes an engine as trained."
     yield "Variables in a cycle, numbers, dates and counts are outside its language."

@@ -17,8 +17,7 @@ from pathformer.engine.calibrate.reliability import Reliability
 from pathformer.engine.history import FirstFit
 from pathformer.evaluation.report import Report, ruled_table
 from pathformer.fitting.assumed import AssumedShare
-from pathformer.text import counted, markdown_table, percent
-from pathformer.training.display import duration
+from pathformer.text import counted, duration, markdown_table, percent
 
 __all__ = ["FitReport", "RelationScore"]
 

@@ -14,8 +14,8 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 from pathformer.files.manifest import wrong_field
 from pathformer.fitting.workspace import write_whole
 from pathformer.querysets.sampler import is_sampler_compiled
-from pathformer.text import visible
-from pathformer.training.display import Display, duration
+from pathformer.text import duration, visible
+from pathformer.training.display import Display
 
 __all__ = ["TRAINING", "Stages"]
 

@@ -10,7 +10,9 @@ from contextlib import contextmanager
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn
 
-__all__ = ["Display", "duration"]
+from pathformer.text import duration
+
+__all__ = ["Display"]
 
 _QUIET = 30.0  # seconds between lines where there is no terminal
 
@@ -85,19 +87,3 @@ class Display:
     def labelled(self, label: str) -> Display:
         """Another one for a part of the same work."""
         return Display(self.console, self._now, label=label, after_stop=self.after_stop)
-
-
-def duration(seconds: float) -> str:
-    """Seconds as people say them.
-
-    >>> [duration(s) for s in (7, 95, 5400, 200_000, float("inf"))]
-    ['7 s', '1:35 min', '1:30 h', '55:33 h', '?']
-    """
-    if not math.isfinite(seconds):
-        return "?"
-    whole = round(seconds)
-    if whole < 60:
-        return f"{whole} s"
-    if whole < 3600:
-        return f"{whole // 60}:{whole % 60:02d} min"
-    return f"{whole // 3600}:{whole % 3600 // 60:02d} h"

@@ -26,9 +26,10 @@ from pathformer.evaluation.report import Report
 from pathformer.files.interrupt import Interrupt
 from pathformer.files.lock import alone
 from pathformer.nn.device import keep_freed_memory
+from pathformer.text import duration
 from pathformer.training import checkpoint
 from pathformer.training import checkpoint as generators
-from pathformer.training.display import Display, duration
+from pathformer.training.display import Display
 from pathformer.training.fresh import Fresh
 from pathformer.training.logs import Log, open_logs
 from pathformer.training.schedule import Clock, moment

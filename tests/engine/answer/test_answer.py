@@ -13,11 +13,11 @@ from rich.console import Console
 
 from pathformer.engine.answer.answer import COLUMNS, FORMAT, KNOWN, PREDICTED, Answer, Answers, to_csv
 from pathformer.engine.answer.show import percent
-from pathformer.engine.reasons.why import Edge, Named, Why
+from pathformer.engine.reasons.why import Link, Named, Why
 from pathformer.errors import InputError, MissingExtraError
 
 FILM = Named("8½", "Otto e mezzo")
-REASON = Why({"f": FILM}, (Edge(FILM, Named("stars", "stars"), Named("m", "Mastroianni <1>"), False, 3),))
+REASON = Why({"f": FILM}, (Link(FILM, Named("stars", "stars"), Named("m", "Mastroianni <1>"), False, 3),))
 
 
 def one(rank: int, name: str, known: bool, probability: float, why: Why | None = None) -> Answer:
@@ -107,13 +107,13 @@ def test_json_has_the_fields_that_are_promised(answers: Answers) -> None:
     assert read["answers"][2]["reason"] == {
         "text": '?f = Otto e mezzo; assuming stars("Otto e mezzo", "Mastroianni <1>")',
         "bindings": {"f": {"entity": "8½", "label": "Otto e mezzo"}},
-        "edges": [
+        "links": [
             {
                 "subject": "8½",
                 "relation": "stars",
                 "object": "m",
                 "text": 'stars("Otto e mezzo", "Mastroianni <1>")',
-                "exists": False,
+                "stated": False,
                 "rank": 3,
             }
         ],
@@ -211,7 +211,7 @@ def test_the_terminal_is_not_steered_by_names(answers: Answers) -> None:
 
 def test_nor_by_names_in_reasons_and_notes(answers: Answers) -> None:
     red = Named("red", "\x1b[31mred")
-    why = Why({"v": red}, (Edge(red, red, red, exists=True),), ())
+    why = Why({"v": red}, (Link(red, red, red, stated=True),), ())
     shown = Answers(answers.question, (replace(answers.items[0], reason=why),), "\x1b[31mred is the subject of no r")
     text = printed(shown, width=200)
     assert "\x1b" not in text

@@ -184,7 +184,7 @@ def test_each_stage_is_entered_once_and_from_the_pipeline_alone(engine: Engine) 
     stages = {
         "read_question": "read",
         "find": "find",
-        "calibrate": "calibrate",
+        "calibrate": "calibration",
         "select": "select",
         "explain": "explain",
     }
@@ -193,7 +193,7 @@ def test_each_stage_is_entered_once_and_from_the_pipeline_alone(engine: Engine) 
     def trace(frame: FrameType, event: str, _: object) -> None:
         file = Path(frame.f_code.co_filename)
         stage = stages.get(frame.f_code.co_name)
-        if event == "call" and root in file.parents and stage == file.stem.removesuffix("_question"):
+        if event == "call" and root in file.parents and stage == file.stem:
             entered.append((stage, Path(frame.f_back.f_code.co_filename).relative_to(root).as_posix()))
 
     sys.setprofile(trace)
@@ -279,8 +279,8 @@ def test_any_tree_can_be_asked(engine: Engine, data: st.DataObject) -> None:
     answers = engine.ask(tree, top=3)
     exact = answer(tree, engine.kg.graph())
     assert sorted(names(answers.known)) == sorted(vocabulary.entity(int(e)) for e in exact)
-    assert all(a.reason is not None and a.reason.edges for a in answers)
-    assert all(edge.exists for a in answers.known for edge in a.reason.edges)
+    assert all(a.reason is not None and a.reason.links for a in answers)
+    assert all(link.stated for a in answers.known for link in a.reason.links)
     assert bool(answers.note) is (len(exact) == 0)
 
 

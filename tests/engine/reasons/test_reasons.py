@@ -10,8 +10,9 @@ from support.query_strategies import ENTITIES, RELATIONS, Edges, evaluate, graph
 
 from pathformer.engine.engine import Engine
 from pathformer.engine.find.known import ExactSets
+from pathformer.engine.reasons.empty import why_empty
 from pathformer.engine.reasons.guess import Guesser
-from pathformer.engine.reasons.proof import Reason, prove
+from pathformer.engine.reasons.proof import Reason, Step, in_names, prove
 from pathformer.index._base import Index
 from pathformer.index._base import build as build_index
 from pathformer.kg.graph import Graph
@@ -221,9 +222,6 @@ def test_an_empty_result_names_the_empty_branch(engine: Engine, question: str, r
 
 @given(trees(), graphs())
 def test_every_empty_result_has_a_reason(tree: Tree, edges: Edges) -> None:
-    from pathformer.engine.reasons.empty import why_empty
-    from pathformer.kg.vocabulary import Vocabulary
-
     assume(not evaluate(tree, edges))
     vocabulary = Vocabulary.of([f"e{n}" for n in range(ENTITIES)], [f"r{n}" for n in range(RELATIONS // 2)])
     reason = why_empty(tree, ExactSets(index(edges)), vocabulary)
@@ -232,22 +230,20 @@ def test_every_empty_result_has_a_reason(tree: Tree, edges: Edges) -> None:
 
 
 def test_every_binding_has_its_own_name() -> None:
-    from pathformer.engine.reasons.proof import say
     from pathformer.kg.vocabulary import Vocabulary
 
     hop = Projection(0, Projection(0, Anchor(0), "v"), "x")
-    said = say(
+    said = in_names(
         Reason({(0, 0): 0, (1, 0): 1, (2, 0): 0}), Intersection((hop,) * 3), Vocabulary.of(["a", "b", "c"], ["r"])
     )
     assert {name: value.name for name, value in said.bindings.items()} == {"v": "a", "v'": "b"}
 
 
 def test_an_edge_that_is_assumed_in_both_directions_is_told_once() -> None:
-    from pathformer.engine.reasons.proof import Step, say
     from pathformer.kg.vocabulary import Vocabulary
 
     steps = (Step(0, 0, 1, 7), Step(1, 1, 0, 3), Step(0, 2, 1), Step(1, 0, 0, 2))
-    said = say(Reason(steps=steps), Anchor(0), Vocabulary.of(["a", "b"], ["r", "s"]))
+    said = in_names(Reason(steps=steps), Anchor(0), Vocabulary.of(["a", "b"], ["r", "s"]))
     assert str(said) == "s(a, b); assuming r(a, b) & r(b, a)"
     assert [edge.rank for edge in said.assumed] == [7, 2]
 
@@ -279,4 +275,4 @@ def test_a_relation_of_rdf_is_called_by_the_end_of_its_iri(engine: Engine) -> No
     told = {answer.entity: answer.reason for answer in asked}["Ginger"]
     assert told is not None
     assert str(told) == "directed(Fellini, Ginger); nothing says won(Ginger, Oscar)"
-    assert told.to_dict()["edges"][0]["relation"] == "http://films.example/directed"
+    assert told.to_dict()["links"][0]["relation"] == "http://films.example/directed"

@@ -11,8 +11,7 @@ from dataclasses import dataclass
 from pathformer.engine.answer.answer import KNOWN, PREDICTED, Answer, Answers
 from pathformer.engine.answer.read import Asked, Question, read_question
 from pathformer.engine.answer.select import Options, Selection, select
-from pathformer.engine.calibrate.calibrate import calibrate
-from pathformer.engine.calibrate.calibration import Calibration
+from pathformer.engine.calibrate.calibration import Calibration, calibrate
 from pathformer.engine.find.candidates import Candidates
 from pathformer.engine.find.find import find
 from pathformer.engine.reasons.empty import why_empty

@@ -1,14 +1,13 @@
-"""From distances to probabilities: how often predictions like this one were right on questions held out for it.
+"""Turns distances into probabilities: how often predictions like this one were right on held-out questions.
 
-Questions of four kinds have a curve each (`curve`): single links and longer questions, each with and without a known
-answer. A single link that has an answer rarely lacks another, one that has none lacks one for sure, and distances of
-longer questions mean something else; one curve for all told the ends of single links far too low (docs/calibration.md).
-Where too few questions of a kind were held out, those of all single links, or of all longer questions, stand in, and
-for these all questions.
+There is a curve (`curve`) for each of four kinds of questions: single links and longer questions, each with and without
+a known answer. A single link that has an answer rarely lacks another one, a single link that has none surely lacks one,
+and the distances of longer questions mean something else. Where too few questions of a kind were held out, the curve of
+all single links or of all longer questions is used, and where these are too few the curve of all questions.
 
-What a probability is of: that the answer is among the facts that the graph lacks, if it lacks such a share of them as
-was held out. Half of the questions it is fitted on have an answer that is missing, half are drawn whether they have one
-or not: nobody knows which kind the next one is. `docs/calibration.md` says what follows from that.
+A probability says how likely the answer is among the facts that the graph lacks, if the graph lacks as large a share of
+them as was held out. Half of the questions that a curve is fitted on have a missing answer; the other half are drawn
+whether they have one or not, because nobody knows which kind the next question is.
 """
 
 from __future__ import annotations
@@ -23,31 +22,39 @@ import numpy.typing as npt
 from pathformer.engine.calibrate.curve import Curve
 from pathformer.engine.find.candidates import Candidates
 from pathformer.files.manifest import wrong_field
-from pathformer.query.tree import Anchor, Projection
+from pathformer.kg.schema import RelationSchema
+from pathformer.kg.vocabulary import Vocabulary
+from pathformer.query.tree import Anchor, Projection, Tree
+from pathformer.symbolic.plausible import (
+    find_impossible_link,
+    find_unprecedented_link,
+    say_impossible,
+    say_unprecedented,
+)
 
-__all__ = ["Calibration"]
+__all__ = ["Calibration", "Probabilities", "calibrate"]
 
 _ALL = "all"
-_ENOUGH = 500  # predictions that a curve of some questions is fitted on, at least: about fifty questions
+_ENOUGH = 500  # fewest predictions that the curve of a kind is fitted on: about fifty questions
 
 
 @dataclass(frozen=True, eq=False)
 class Calibration:
-    """Fitted curves, by the kind of question that each is of."""
+    """Fitted curves by kind of question."""
 
-    curves: Mapping[str, Curve]  # of all questions, and of those kinds that there were enough of
+    curves: Mapping[str, Curve]  # for all questions, and for the kinds with enough of them
 
     @classmethod
     def none(cls) -> Calibration:
-        """Where too little was held out: a mere habit."""
+        """Returns the defaults by rank, for a graph where too little was held out."""
         return cls({_ALL: Curve.none()})
 
     @classmethod
     def fit(cls, found: Sequence[Candidates], right: Sequence[npt.NDArray[np.bool_]]) -> Calibration:
-        """Fit on held-out queries: what was found for each, and which of its predictions were right, (P,) a query."""
+        """Fits on held-out queries: the candidates of each, and which of its predictions were right, (P,) a query."""
         groups: dict[str, list[int]] = {}
         for place, one in enumerate(found):
-            for kind in _groups(one):
+            for kind in _kinds_of(one):
                 groups.setdefault(kind, []).append(place)
         curves = {_ALL: Curve.fit(found, right)}
         for kind, places in groups.items():
@@ -59,30 +66,30 @@ class Calibration:
 
     @property
     def predictions(self) -> int:
-        """How many it was fitted on; 0: not fitted, the default."""
+        """How many predictions the calibration was fitted on; 0 for the defaults."""
         return self.curves[_ALL].predictions
 
     @property
     def fitted(self) -> bool:
-        """Whether held-out queries stand behind it."""
+        """Whether the calibration was fitted on held-out queries."""
         return self.predictions > 0
 
-    def probabilities(self, found: Candidates) -> npt.NDArray[np.float64]:
+    def probabilities(self, candidates: Candidates) -> npt.NDArray[np.float64]:
         """Returns how likely each candidate is an answer, (K,): 1 if it is known.
 
         Implausible predictions are not counted: the others are as likely as if these were not there, and the
         probability of an implausible one lies between those of its neighbours.
         """
-        kind = next(kind for kind in _groups(found) if kind in self.curves)
-        return self.curves[kind].probabilities(found, found.implausible)
+        kind = next(kind for kind in _kinds_of(candidates) if kind in self.curves)
+        return self.curves[kind].probabilities(candidates, candidates.implausible)
 
     def to_json(self) -> dict[str, Any]:
-        """As plain values; `from_json` reads them back."""
+        """Returns plain values; `from_json` reads them back."""
         return {"curves": {kind: curve.to_json() for kind, curve in self.curves.items()}}
 
     @classmethod
     def from_json(cls, table: Mapping[str, Any]) -> Calibration:
-        """What `to_json` gave; ValueError for anything else."""
+        """Reads what `to_json` returned; ValueError for anything else."""
         if problem := wrong_field(table, {"curves": "an object"}):
             raise ValueError(problem)
         if problem := wrong_field(table["curves"], dict.fromkeys({_ALL, *table["curves"]}, "an object")):
@@ -90,11 +97,40 @@ class Calibration:
         return cls({kind: Curve.from_json(curve) for kind, curve in table["curves"].items()})
 
 
-def _groups(found: Candidates) -> tuple[str, ...]:
-    """The kinds of question that one belongs to, the narrowest first."""
-    match found.tree:
+@dataclass(frozen=True, eq=False, slots=True)
+class Probabilities:
+    """How likely the candidates of a question are, and how far that can be trusted."""
+
+    values: npt.NDArray[np.float64]  # (K,) 1 for a known answer
+    measured: npt.NDArray[np.bool_]  # (K,) whether held-out questions like this one stand behind the value
+    doubt: str  # why none of the predictions was measured, if none was
+
+
+def calibrate(
+    candidates: Candidates, calibration: Calibration, schema: RelationSchema, vocabulary: Vocabulary
+) -> Probabilities:
+    """Returns the probability of every candidate."""
+    doubt = _doubt(candidates.tree, calibration, schema, vocabulary)
+    measured = candidates.known if doubt else ~candidates.implausible
+    return Probabilities(calibration.probabilities(candidates), measured, doubt)
+
+
+def _doubt(tree: Tree, calibration: Calibration, schema: RelationSchema, vocabulary: Vocabulary) -> str:
+    """Returns why no held-out question like this one stands behind the probabilities, if none does."""
+    if not calibration.fitted:
+        return "These probabilities are defaults by rank: the graph had too few held-out facts to measure them."
+    if link := find_impossible_link(tree, schema):
+        return f"{say_impossible(link, vocabulary)} Predictions of this kind were never tested."
+    if link := find_unprecedented_link(tree, schema):
+        return f"{say_unprecedented(link, vocabulary)} Predictions of this kind were hardly tested."
+    return ""
+
+
+def _kinds_of(candidates: Candidates) -> tuple[str, ...]:
+    """Returns the kinds of questions that the candidates' question belongs to, the narrowest first."""
+    match candidates.tree:
         case Projection(_, Anchor()):
             length = "a link"
         case _:
             length = "more links"
-    return f"{length}, {'some' if found.known.any() else 'nothing'} known", length, _ALL
+    return f"{length}, {'some' if candidates.known.any() else 'nothing'} known", length, _ALL

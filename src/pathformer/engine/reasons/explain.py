@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from pathformer.engine.find.candidates import Candidates
 from pathformer.engine.reasons.guess import Guesser
-from pathformer.engine.reasons.proof import prove, say
+from pathformer.engine.reasons.proof import in_names, prove
 from pathformer.engine.reasons.why import Why
 from pathformer.index._base import Index
 from pathformer.kg.schema import RelationSchema
@@ -32,4 +32,4 @@ def explain(
     if predicted:
         guesser = Guesser(encoder, index, sets, schema=schema)
         reasons |= dict(zip(predicted, guesser.explain(tree, entities[predicted]), strict=True))
-    return {position: say(reason, tree, vocabulary) for position, reason in reasons.items()}
+    return {position: in_names(reason, tree, vocabulary) for position, reason in reasons.items()}

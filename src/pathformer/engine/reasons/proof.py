@@ -1,6 +1,6 @@
-"""Reasons in ids: which entity each variable of a tree stands for, and the edges that follow from that.
+"""Reasons in ids: the entity that each variable of a tree stands for, and the links that follow from that.
 
-`prove` finds one for a known answer, by going back from it through sets that were computed exactly.
+`prove` finds the reason of a known answer by walking back from it through exact sets; `in_names` makes it readable.
 """
 
 from __future__ import annotations
@@ -11,31 +11,31 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from pathformer.engine.find.known import ExactSets
-from pathformer.engine.reasons.why import Edge, Named, Why
+from pathformer.engine.reasons.why import Link, Named, Why
 from pathformer.kg.vocabulary import Vocabulary
 from pathformer.query.print import spell
 from pathformer.query.tree import Anchor, Intersection, Negation, NodeId, Projection, Tree, Union, node_at, variable_of
 
-__all__ = ["Reason", "Step", "prove", "say"]
+__all__ = ["Reason", "Step", "in_names", "prove"]
 
-Denied = tuple[Tree, int]  # what a negation denies, and of which entity
+Denied = tuple[Tree, int]  # the part that a negation denies, and the entity it denies it of
 
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """An edge along a directed relation."""
+    """A link along a directed relation."""
 
     head: int
     relation: int
     tail: int
-    rank: int | None = None  # None: the graph has the edge
+    rank: int | None = None  # of an assumed link; None for a link of the graph
 
 
 @dataclass(frozen=True, slots=True)
 class Reason:
-    """A binding of a tree's variables, its edges, and what must not hold: negated parts, each with an entity.
+    """A binding of a tree's variables, its links, and its negated parts, each with an entity.
 
-    Those that do hold on the graph as it is are contrary.
+    The negated parts that the graph does not state are absent, the others contrary.
     """
 
     bindings: Mapping[NodeId, int] = field(default_factory=dict)
@@ -53,7 +53,7 @@ class Reason:
 
 
 def prove(tree: Tree, entity: int, sets: ExactSets, node: NodeId = ()) -> Reason:
-    """One reason for an entity that is an answer of the tree on the graph of `sets`."""
+    """Returns one reason for a known answer: an entity that is in the set of the tree."""
     match tree:
         case Anchor():
             return Reason()
@@ -81,31 +81,30 @@ def prove(tree: Tree, entity: int, sets: ExactSets, node: NodeId = ()) -> Reason
             return prove(branches[number], entity, sets, (*node, number))
 
 
-def say(reason: Reason, tree: Tree, vocabulary: Vocabulary) -> Why:
-    """A reason for an answer of the tree, in names."""
+def in_names(reason: Reason, tree: Tree, vocabulary: Vocabulary) -> Why:
+    """Returns a reason for an answer of the tree in names."""
 
-    def named(entity: int) -> Named:
-        label = vocabulary.label(entity)
-        return Named(vocabulary.entity(entity), label, label != vocabulary.distinct_label(entity))
+    def entity(id: int) -> Named:
+        label = vocabulary.label(id)
+        return Named(vocabulary.entity(id), label, label != vocabulary.distinct_label(id))
 
     def relation(id: int) -> Named:
         return Named(vocabulary.relation(id), vocabulary.short_relation_label(id))
 
-    def edge(step: Step) -> Edge:
+    def link(step: Step) -> Link:
         ends = (step.head, step.tail) if step.relation % 2 == 0 else (step.tail, step.head)
-        return Edge(named(ends[0]), relation(step.relation), named(ends[1]), step.rank is None, step.rank)
+        return Link(entity(ends[0]), relation(step.relation), entity(ends[1]), step.rank is None, step.rank)
+
+    def formulas(denied: tuple[Denied, ...]) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(spell(part, vocabulary, of) for part, of in denied))
 
     bindings: dict[str, Named] = {}
-    for node, entity in reason.bindings.items():
-        name, value = variable_of(node_at(tree, node)) or "v", named(entity)
+    for node, id in reason.bindings.items():
+        name, value = variable_of(node_at(tree, node)) or "v", entity(id)
         while bindings.get(name, value) != value:  # one variable of the question may be several of the tree
             name += "'"
         bindings[name] = value
-
-    def spelled(denied: tuple[Denied, ...]) -> tuple[str, ...]:
-        return tuple(dict.fromkeys(spell(part, vocabulary, entity) for part, entity in denied))
-
-    edges: dict[tuple[Named, Named, Named], Edge] = {}
-    for said in map(edge, reason.steps):  # one edge may be walked in both directions, with a rank for each
-        edges.setdefault((said.subject, said.relation, said.object), said)
-    return Why(bindings, tuple(edges.values()), spelled(reason.absent), spelled(reason.contrary))
+    links: dict[tuple[Named, Named, Named], Link] = {}
+    for one in map(link, reason.steps):  # one link may be walked in both directions, with a rank for each
+        links.setdefault((one.subject, one.relation, one.object), one)
+    return Why(bindings, tuple(links.values()), formulas(reason.absent), formulas(reason.contrary))

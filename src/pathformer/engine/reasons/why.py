@@ -1,8 +1,8 @@
-"""Why an answer is one: what its variables stand for, and the edges that join them.
+"""The reason for an answer, in names: the entities its variables stand for, and the links that join them.
 
-For a known answer every edge is in the graph; for a predicted one some are assumed. What a negated part denies is
-listed as absent: the graph does not state it. Of a prediction it may be contrary instead: a part with a
-*not* within holds for want of facts, as the graph is, and the prediction takes it that more of them would end that.
+The graph has every link of a known answer; some links of a predicted one are assumed. Negated parts are listed as
+absent: the graph does not state them. A negated part of a prediction may be contrary instead: it holds in the graph as
+it is, for want of facts (a *not* stands within), and the prediction assumes that more facts would end that.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any
 from pathformer.query.ast import Atom, Constant
 from pathformer.query.print import text_of
 
-__all__ = ["Edge", "Named", "Why"]
+__all__ = ["Link", "Named", "Why"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,11 +23,11 @@ class Named:
 
     name: str
     label: str
-    shared: bool = False  # the label is another one's, too, or a question takes it for another one's name
+    shared: bool = False  # whether the label may also mean another entity or relation
 
     @property
     def distinct(self) -> str:
-        """What it is called in a formula: its label, where that says which one is meant."""
+        """The label, or the name where the label is shared: what a formula uses."""
         return self.name if self.shared else self.label
 
     def __str__(self) -> str:
@@ -35,48 +35,48 @@ class Named:
 
 
 @dataclass(frozen=True, slots=True)
-class Edge:
-    """`relation(subject, object)`, stated by the graph or assumed; prints as an atom of labels (names where shared)."""
+class Link:
+    """A link `relation(subject, object)`, stated by the graph or assumed; prints as an atom of labels."""
 
     subject: Named
     relation: Named
     object: Named
-    exists: bool
-    rank: int | None = None  # of an assumed edge: about where the model, asked from its far end, ranks its near one
+    stated: bool  # whether the graph has the link
+    rank: int | None = None  # of an assumed link: about the rank of its start when the model is asked from its end
 
     def __str__(self) -> str:
         return text_of(Atom(self.relation.distinct, Constant(self.subject.distinct), Constant(self.object.distinct)))
 
     def to_dict(self) -> dict[str, Any]:
-        """As plain values."""
+        """Returns plain values."""
         return {
             "subject": self.subject.name,
             "relation": self.relation.name,
             "object": self.object.name,
             "text": str(self),
-            "exists": self.exists,
+            "stated": self.stated,
             "rank": self.rank,
         }
 
 
 @dataclass(frozen=True, slots=True)
 class Why:
-    """The reason for one answer; reads as a sentence."""
+    """The reason for one answer; prints as a sentence."""
 
-    bindings: Mapping[str, Named] = field(hash=False)  # variables by name, without ?, the answer's left out
-    edges: tuple[Edge, ...]
-    absent: tuple[str, ...] = ()  # what negated parts deny and the graph does not state, as formulas
-    contrary: tuple[str, ...] = ()  # what they deny and the graph has as it is, for want of facts that would end it
-
-    @property
-    def stated(self) -> tuple[Edge, ...]:
-        """The edges that the graph has."""
-        return tuple(edge for edge in self.edges if edge.exists)
+    bindings: Mapping[str, Named] = field(hash=False)  # variable without "?" -> entity; without the answer's variable
+    links: tuple[Link, ...]
+    absent: tuple[str, ...] = ()  # negated parts that the graph does not state, as formulas
+    contrary: tuple[str, ...] = ()  # negated parts that hold for want of facts, as formulas
 
     @property
-    def assumed(self) -> tuple[Edge, ...]:
-        """The edges that it has not."""
-        return tuple(edge for edge in self.edges if not edge.exists)
+    def stated(self) -> tuple[Link, ...]:
+        """The links that the graph has."""
+        return tuple(link for link in self.links if link.stated)
+
+    @property
+    def assumed(self) -> tuple[Link, ...]:
+        """The links that the graph lacks."""
+        return tuple(link for link in self.links if not link.stated)
 
     def __str__(self) -> str:
         parts = [
@@ -89,13 +89,13 @@ class Why:
         return "; ".join(part for part in parts if part)
 
     def to_dict(self) -> dict[str, Any]:
-        """As plain values."""
+        """Returns plain values."""
         return {
             "text": str(self),
             "bindings": {
                 variable: {"entity": value.name, "label": value.label} for variable, value in self.bindings.items()
             },
-            "edges": [edge.to_dict() for edge in self.edges],
+            "links": [link.to_dict() for link in self.links],
             "absent": list(self.absent),
             "contrary": list(self.contrary),
         }
