@@ -1,12 +1,14 @@
-"""One thread here, the usual number everywhere else."""
+"""Compiled code is never stale; one thread here, the usual number everywhere else."""
 
 from __future__ import annotations
 
 import os
 import signal
+import subprocess
 import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from threading import Barrier
 
 import pytest
@@ -23,6 +25,23 @@ def usual() -> Iterator[None]:
     torch.set_num_threads(USUAL)
     yield
     torch.set_num_threads(before)
+
+
+def test_code_is_compiled_anew_when_a_file_beside_it_changes(tmp_path: Path) -> None:
+    """Numba alone would go on using the helper as it was when its caller was compiled."""
+    helper = "from pathformer.compiled import compiled\n@compiled\ndef add(x):\n    return x + {}\n"
+    (tmp_path / "caller.py").write_text(
+        "from pathformer.compiled import compiled\nfrom helper import add\n@compiled\ndef call(x):\n    return add(x)\n"
+    )
+    program = "import caller; print(caller.call(1), sum(caller.call.stats.cache_hits.values()))"
+    env = {**os.environ, "XDG_CACHE_HOME": str(tmp_path / "cache"), "NUMBA_CACHE_DIR": ""}
+    env["PYTHONPATH"] = os.pathsep.join([str(tmp_path), *sys.path])
+    printed = []
+    for added in (1, 1, 2):
+        (tmp_path / "helper.py").write_text(helper.format(added))
+        done = subprocess.run([sys.executable, "-c", program], env=env, capture_output=True, text=True, check=True)
+        printed.append(done.stdout.split())
+    assert printed == [["2", "0"], ["2", "1"], ["3", "0"]]
 
 
 def elsewhere() -> int:

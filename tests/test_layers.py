@@ -20,8 +20,9 @@ ALLOWED = Path(__file__).with_name("layers.txt")
 
 # A room imports only from rooms on lines above it; rooms on one line do not import each other.
 COMMON = (
-    ("errors", "text", "compiled"),
-    ("plugins", "config"),
+    ("text",),
+    ("errors",),
+    ("compiled", "plugins", "config"),
     ("files",),
     ("kg",),
     ("query",),

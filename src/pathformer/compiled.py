@@ -1,48 +1,79 @@
-"""Loops that numba compiles, the threads of others running meanwhile; compiled code is kept on disk where it can be.
-
-Work on several threads, as many as torch uses, each with a part of its own; or on one alone.
+"""Compiled loops, the folder that keeps them, and the threads that share them; nothing here needs torch.
 
 Compiled loops and torch's operations let go of the interpreter while they run.
 """
 
 from __future__ import annotations
 
+import hashlib
 import os
 import sys
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import cache
+from inspect import getfile
+from pathlib import Path
 from threading import Lock
-from typing import ParamSpec, TypeVar
+from typing import Any, ParamSpec, TypeVar
 
-import numba
-import torch
+from pathformer.errors import InputError
 
-__all__ = ["compiled", "one_thread", "share"]
+__all__ = ["cache_folder", "compiled", "cores", "one_thread", "share"]
 
 P = ParamSpec("P")
 R = TypeVar("R")
 
 
 def compiled(loop: Callable[P, R]) -> Callable[P, R]:
-    """A loop to compile when it is first called.
+    """Makes numba compile a loop when it is first called, and keep the code on disk.
 
-    Numba refuses to keep what it compiled where nothing can be written, neither beside the package nor in the user's
-    folder: in a container, say, whose user has no home. There every process compiles anew.
+    Numba asks of kept code only whether the function's own file is as it was, and a caller in one file would go on
+    using what a changed file said. So the code lies in a folder named by a digest of all files beside the loop's own.
+    Where nothing can be written, in a container without a home, say, every process compiles anew.
     """
+    import numba
+
+    config: Any = numba.config  # its settings are made at run time
+    with _deciding:
+        given = config.CACHE_DIR
+        try:
+            with suppress(InputError):  # a user without a home has numba's own folder, or none
+                config.CACHE_DIR = str(
+                    (Path(given) if given else cache_folder() / "numba") / _digest(Path(getfile(loop)).parent)
+                )
+            code: Callable[P, R] = numba.njit(nogil=True, cache=True)(loop)  # takes its folder now
+        except RuntimeError:
+            code = numba.njit(nogil=True)(loop)
+        finally:
+            config.CACHE_DIR = given
+    return code
+
+
+def cache_folder() -> Path:
+    """The user's folder for what can be made again: $XDG_CACHE_HOME/pathformer, else ~/.cache/pathformer."""
+    given = os.environ.get("XDG_CACHE_HOME")
     try:
-        kept: Callable[P, R] = numba.njit(nogil=True, cache=True)(loop)
-    except RuntimeError:
-        kept = numba.njit(nogil=True)(loop)
-    return kept
+        return (Path(given) if given else Path.home() / ".cache") / "pathformer"
+    except RuntimeError as error:
+        raise InputError("the user has no home folder to keep files in: name another in XDG_CACHE_HOME") from error
 
 
-_entering = Lock()
+@cache
+def _digest(folder: Path) -> str:
+    digest = hashlib.blake2b(digest_size=8)
+    for file in sorted(folder.glob("*.py")):
+        digest.update(file.read_bytes())
+    return digest.hexdigest()
+
+
+def cores() -> int:
+    """The number of cores this process may use, or the machine has where the system does not tell."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def share(work: Callable[[int, int, int], None], count: int, threads: int) -> None:
-    """Call work(part, first, last) for contiguous parts of range(count), one a thread, the first on this thread."""
+    """Calls work(part, first, last) for contiguous parts of range(count), one a thread, the first on this thread."""
     bounds = [count * part // threads for part in range(threads + 1)]
     others = [_pool(threads).submit(work, part, *bounds[part : part + 2]) for part in range(1, threads)]
     try:
@@ -54,12 +85,15 @@ def share(work: Callable[[int, int, int], None], count: int, threads: int) -> No
 
 @contextmanager
 def one_thread() -> Iterator[None]:
-    """Inside, what torch or `share` does on this thread is not shared with others.
+    """Inside, torch's operations on this thread are not shared with other threads; without torch nothing changes.
 
-    Threads that share an operation wait for each other in every one of them, for long beside other work: many small
-    operations are done sooner by one. Other threads keep their number, and those that start meanwhile get
-    the usual one.
+    Threads that share an operation wait for each other in every one of them: many small operations are done sooner by
+    one. Other threads keep their number, and those that start meanwhile get the usual one.
     """
+    torch = sys.modules.get("torch")
+    if torch is None:
+        yield
+        return
     with _entering:  # who enters meanwhile must not take the 1 for its own number
         before = torch.get_num_threads()  # asked first: torch gives a thread its number when it is first asked
         if before > 1:
@@ -84,10 +118,14 @@ def _elsewhere() -> ThreadPoolExecutor:
     return ThreadPoolExecutor(1, thread_name_prefix="pathformer-default")
 
 
+_deciding = Lock()  # numba's cache folder is one setting of the process
+_entering = Lock()
+
+
 def _begin_anew() -> None:
-    """A forked process has none of the threads, and whoever held the lock is not there to let go of it."""
-    global _entering
-    _entering = Lock()
+    """A forked process has none of the threads, and whoever held a lock is not there to let go of it."""
+    global _deciding, _entering
+    _deciding, _entering = Lock(), Lock()
     _pool.cache_clear()
     _elsewhere.cache_clear()
 

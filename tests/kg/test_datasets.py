@@ -10,8 +10,9 @@ from typing import Literal
 
 import pytest
 
+from pathformer.compiled import cache_folder
 from pathformer.errors import DatasetError, GraphFileError, InputError
-from pathformer.files.archives import cache_folder, unpacked
+from pathformer.files.archives import unpacked
 from pathformer.kg.datasets import datasets, load, locate
 
 Mode = Literal["w:xz", "w:gz", "w:bz2"]

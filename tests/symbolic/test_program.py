@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from pathformer.query.structures import STRUCTURES, structure
-from pathformer.symbolic.program import (
+from pathformer.symbolic.kernels.program import (
     ANCHOR,
     EXCLUDE,
     INTERSECT,

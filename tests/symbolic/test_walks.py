@@ -11,7 +11,7 @@ from pathformer.kg.graph import Graph
 from pathformer.query.structures import STRUCTURES
 from pathformer.querysets.sampler import Rules, _Drawer
 from pathformer.symbolic.graph_pair import GraphPair
-from pathformer.symbolic.program import compile_structure
+from pathformer.symbolic.kernels.program import compile_structure
 
 GRAPH = Graph.from_triples(np.array([[0, 0, 1], [0, 0, 2], [1, 2, 2], [3, 0, 2], [2, 2, 0]]), 4, 4)
 

@@ -4,30 +4,21 @@ from __future__ import annotations
 
 import hashlib
 import lzma
-import os
 import tarfile
 import zlib
 from pathlib import Path
 from typing import Any
 
-from pathformer.errors import GraphFileError, InputError
+from pathformer.compiled import cache_folder
+from pathformer.errors import GraphFileError
 from pathformer.files.atomic import new_folder
 
-__all__ = ["ARCHIVE_SUFFIXES", "cache_folder", "unpacked"]
+__all__ = ["ARCHIVE_SUFFIXES", "unpacked"]
 
 ARCHIVE_SUFFIXES = (".tar.xz", ".tar.gz", ".tgz", ".tar.bz2", ".tar")
 
 _MARKER = ".unpacked"
 _DAMAGE = (tarfile.TarError, EOFError, OSError, ValueError, lzma.LZMAError, zlib.error)
-
-
-def cache_folder() -> Path:
-    """Where unpacked archives are kept: $XDG_CACHE_HOME/pathformer, else ~/.cache/pathformer."""
-    given = os.environ.get("XDG_CACHE_HOME")
-    try:
-        return (Path(given) if given else Path.home() / ".cache") / "pathformer"
-    except RuntimeError as error:
-        raise InputError("the user has no home folder to keep files in: name another in XDG_CACHE_HOME") from error
 
 
 def unpacked(archive: Path) -> Path:

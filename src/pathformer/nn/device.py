@@ -25,8 +25,8 @@ from threading import Lock
 
 import torch
 
+from pathformer.compiled import cores
 from pathformer.errors import InputError
-from pathformer.symbolic.answer import cores
 
 __all__ = ["busy_elsewhere", "choose_device", "free_threads", "keep_freed_memory"]
 

@@ -28,7 +28,7 @@ from pathformer.query.structures import STRUCTURES, Structure
 from pathformer.querysets.queries import Queries
 from pathformer.symbolic.answer import answer_rows, threads
 from pathformer.symbolic.graph_pair import GraphPair
-from pathformer.symbolic.program import Program, Workspace, compile_structure, workspace
+from pathformer.symbolic.kernels.program import Program, Workspace, compile_structure, workspace
 
 __all__ = ["Fates", "Rules", "draw_rows", "is_sampler_compiled", "list_links", "sample"]
 

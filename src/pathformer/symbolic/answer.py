@@ -14,15 +14,16 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from pathformer.compiled import cores
 from pathformer.errors import InputError
 from pathformer.kg.graph import Graph
 from pathformer.kg.ragged import Ragged
 from pathformer.query.structures import Structure
 from pathformer.query.tree import Anchor, Intersection, Negation, Projection, Tree, Union
 from pathformer.symbolic.graph_pair import GraphPair
-from pathformer.symbolic.program import compile_structure, workspace
+from pathformer.symbolic.kernels.program import compile_structure, workspace
 
-__all__ = ["answer", "answer_rows", "cores", "threads"]
+__all__ = ["answer", "answer_rows", "threads"]
 
 Ids = npt.NDArray[np.int32]
 CHUNK = 2048  # queries a task: small enough to balance two cores, large enough to hide the hand-over
@@ -103,11 +104,6 @@ def _other_heads(graph: Graph, relation: int, barred: Ids) -> Ids:
     pairs = np.flatnonzero(graph.pair_relation == relation)
     heads = graph.heads_of(pairs)
     return heads[~np.isin(heads, barred, assume_unique=True)]
-
-
-def cores() -> int:
-    """How many cores this process may use, or the machine has where the system does not tell."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def threads() -> int:

@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from pathformer.errors import BenchmarkError
 from pathformer.kg.graph import Graph
-from pathformer.symbolic.program import BOTH, LARGE, Edges
+from pathformer.symbolic.kernels.program import BOTH, LARGE, Edges
 
 __all__ = ["GraphPair"]
 

@@ -12,7 +12,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pathformer.symbolic.answer import cores
+from pathformer.compiled import cores
 
 if TYPE_CHECKING:
     import torch

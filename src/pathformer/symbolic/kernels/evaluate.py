@@ -8,8 +8,19 @@ from __future__ import annotations
 import numpy as np
 
 from pathformer.compiled import compiled
+from pathformer.symbolic.kernels.program import (
+    ANCHOR,
+    BOTH,
+    ENDLESS,
+    EXCLUDE,
+    INTERSECT,
+    LARGE,
+    NARROW,
+    NEGATE,
+    PROJECT,
+    SMALL,
+)
 from pathformer.symbolic.kernels.sets import exclude, find_pair, flip, intersect, narrow, project
-from pathformer.symbolic.program import ANCHOR, BOTH, ENDLESS, EXCLUDE, INTERSECT, LARGE, NARROW, NEGATE, PROJECT, SMALL
 
 __all__ = ["answer_rows", "evaluate"]
 

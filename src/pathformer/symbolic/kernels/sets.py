@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from pathformer.compiled import compiled
-from pathformer.symbolic.program import BOTH
+from pathformer.symbolic.kernels.program import BOTH
 
 __all__ = ["exclude", "find_pair", "flip", "intersect", "narrow", "project"]
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from pathformer.compiled import compiled
 from pathformer.symbolic.kernels.evaluate import evaluate
-from pathformer.symbolic.program import ANCHOR, ENDLESS, KEEP, LARGE, RETURN, SMALL, STEP
+from pathformer.symbolic.kernels.program import ANCHOR, ENDLESS, KEEP, LARGE, RETURN, SMALL, STEP
 
 __all__ = ["ACCEPTED", "BROKEN", "EMPTY", "NO_HARD", "NO_VANISHED", "OVER_LIMIT", "draw"]
 
