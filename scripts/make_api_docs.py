@@ -1,4 +1,4 @@
-"""Write `docs/api.md` from signatures and docstrings; a test keeps the page current."""
+"""Write `docs/reference/api.md` from signatures and docstrings; a test keeps the page current."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-PAGE = Path(__file__).parents[1] / "docs" / "api.md"
+PAGE = Path(__file__).parents[1] / "docs" / "reference" / "api.md"
 
 # What is shown, in order: the public names, then what they give back.
 SECTIONS = (

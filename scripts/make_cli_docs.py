@@ -1,4 +1,4 @@
-"""Write `docs/cli.md` from the command line itself; a test keeps the page current."""
+"""Write `docs/reference/cli.md` from the command line itself; a test keeps the page current."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import typer
 
 from pathformer.cli._main import app
 
-PAGE = Path(__file__).parents[1] / "docs" / "cli.md"
+PAGE = Path(__file__).parents[1] / "docs" / "reference" / "cli.md"
 
 
 def page() -> str:

@@ -52,7 +52,7 @@ def renewed(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
     figures = {key: change[key] for key in ("entities", "triples", "before", "after", "new", "counting")}
     print(
         f"{request.param}: {second:.1f} of {first:.1f} s ({second / first:.0%}), {figures}"
-    )  # for docs/fit.md: pytest -s
+    )  # for docs/lab/history.md: pytest -s
     return Renewed(first, second, change)
 
 

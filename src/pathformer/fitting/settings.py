@@ -7,7 +7,7 @@ the recipe is `training.recipes.fast` in its form for negation: a ComplEx learns
 from it, a path is what the ComplEx makes of it hop by hop, and the transformer adds to answers. Larger graphs have the
 recipe of `training.recipes.small`: cosine distances, tables at three times the network's rate, almost half of a step
 single links, unions by probability. Queries of more than a thousand answers are left out (a hundred in large graphs,
-for the memory). What was tried is in `docs/fit.md`.
+for the memory). What was tried is in `docs/lab/history.md`.
 
 How wide a model may be, and how much it learns at once, where every hop looks at all entities.
 
@@ -39,8 +39,8 @@ __all__ = ["Links", "Scale", "Size", "check_minutes", "memory_of", "scale_for", 
 _LOGITS = 1 << 25  # numbers of a batch's softmax over all entities, 128 MiB: beyond it entities are drawn
 _RANKED = 1 << 28  # distances that ranking the held-out queries may take
 _MANY = 30_000  # entities from which on `fast` has its form for many: twice FB15k-237's, half of NELL995's
-_DOMAINS = 4.0  # of the rate, on a processor: on validation 0.2, 1 and 16 were all behind it (docs/fit.md)
-_NEGATED = {"negate": "token"}  # not "fork", as `fast` has it: UMLS then denies only what it saw (docs/fit.md)
+_DOMAINS = 4.0  # of the rate, on a processor: on validation 0.2, 1 and 16 were all behind it (docs/lab/history.md)
+_NEGATED = {"negate": "token"}  # not "fork", as `fast` has it: UMLS then denies only what it saw (docs/lab/history.md)
 _KNOWN = 1e-3  # part of a step for links that the ComplEx has learned: in that form nothing that moves answers them
 
 
@@ -208,7 +208,7 @@ def _links(usual: Training, rank: int) -> Links:
 def _links_on_card(usual: Training, rank: int, many_entities: bool) -> Links:
     """As in the run files `complex-...`: hundreds of updates a second, so a lower rate; links of hubs count more.
 
-    NELL995, of many entities, has better answers where relations are not predicted, FB15k-237 worse (docs/recipe.md).
+    NELL995, of many entities, has better answers where relations are not predicted, FB15k-237 worse (docs/lab/recipe.md).
     """
     update = StepConfig(objective="links", answer_count_exponent=0.5, rate=5e-3)
     training = replace(usual, batch=2000, mix={}, redraw_every=0, warmup=0.02, update=update)

@@ -11,7 +11,7 @@ faiss keeps rows in float32 and counts distances in its own order of additions, 
 distances have the bits that every other backend gives. Where few entities are allowed the graph's walks meet mostly
 others, so those few are all measured instead.
 
-Slow to build: as long as 9,000 exact searches at 63,361 entities of d = 800 (`docs/index-backends.md`).
+Slow to build: as long as 9,000 exact searches at 63,361 entities of d = 800 (`docs/lab/benchmarks.md`).
 """
 
 from __future__ import annotations

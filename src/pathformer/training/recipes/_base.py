@@ -1,7 +1,7 @@
 """What a recipe is: a method, its settings, and how it is trained.
 
 A recipe's file holds one function, named by `RECIPE = ...`, from a box of minutes and a seed to the settings. Figures
-behind every choice are in docs/recipe.md.
+behind every choice are in docs/lab/recipe.md.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 ComplEx is trained for 48 seconds on single links and kept as it is; paths are its products by hops, between two of
 which stands an entity that is to have the second one; forks weigh what they add, and one layer of a transformer adds to
-whole paths what links cannot know. Which part gave what is in docs/recipe.md. The run files `fast-fb15k-237`,
+whole paths what links cannot know. Which part gave what is in docs/lab/recipe.md. The run files `fast-fb15k-237`,
 `fast-nell995` and their `-efol` and `-q2b` forms are this recipe.
 """
 

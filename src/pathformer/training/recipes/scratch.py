@@ -1,6 +1,6 @@
 """The benchmarks in minutes without a link predictor: cosine, softmax over all entities, fresh queries.
 
-What most levers of docs/recipe.md were measured on top of. The run files `scratch-fb15k-237`, `scratch-nell995` and
+What most levers of docs/lab/recipe.md were measured on top of. The run files `scratch-fb15k-237`, `scratch-nell995` and
 their `-efol` forms are this recipe.
 """
 

@@ -1,4 +1,4 @@
-"""Small graphs on a processor, from random numbers (docs/recipe.md).
+"""Small graphs on a processor, from random numbers (docs/lab/recipe.md).
 
 `pathformer fit` has its shares of structures from here; where it can, it starts from a link predictor (`engine.scale`).
 
