@@ -31,7 +31,7 @@ def checkpoint_of(start: str) -> Path | None:
     """The file of what `start` names as a folder or file; None where it names a run file.
 
     Of a folder the last weights are meant, at the end of the rate's decline: the best on single links may be of the
-    middle, and the run of FB15k-237 that started from such ones had 0.8 less than one that did not (docs/lab/recipe.md).
+    middle, and the run of FB15k-237 that started from such ones had 0.8 less than one that did not.
     """
     path = Path(start)
     if not path.exists() or path.suffix == ".toml":

@@ -208,7 +208,7 @@ def _links(usual: Training, rank: int) -> Links:
 def _links_on_card(usual: Training, rank: int, many_entities: bool) -> Links:
     """As in the run files `complex-...`: hundreds of updates a second, so a lower rate; links of hubs count more.
 
-    NELL995, of many entities, has better answers where relations are not predicted, FB15k-237 worse (docs/lab/recipe.md).
+    NELL995, of many entities, has better answers where relations are not predicted, FB15k-237 worse.
     """
     update = StepConfig(objective="links", answer_count_exponent=0.5, rate=5e-3)
     training = replace(usual, batch=2000, mix={}, redraw_every=0, warmup=0.02, update=update)

@@ -4,8 +4,8 @@ D disjuncts, N entities; q, e numbers of a query and an entity.
 
     v_q = v_q1 (+) v_q2,    v_e = v_e1 (+) v_e2,    Dist(e, q) = Dist_1(e, q) + w Dist_2(e, q)
 
-Two models that learned in different ways err in different places, and the sum of their distances errs less than either
-(docs/lab/recipe.md). Nothing is trained here: `Pair.of` puts together what two runs have learned. A second one that never
+Two models that learned in different ways err in different places, and the sum of their distances errs less than either.
+Nothing is trained here: `Pair.of` puts together what two runs have learned. A second one that never
 met a negation says nothing of queries that hold one: its part of their points is 0, which in the spaces of `SILENT` is
 as far from every entity.
 """
