@@ -29,7 +29,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
-from pathformer.errors import ConfigError, closest
+from pathformer.errors import ConfigError
+from pathformer.text import closest
 
 __all__ = ["NONE", "changed", "flat", "from_mapping", "read", "to_toml"]
 

@@ -33,9 +33,10 @@ A message says what was seen, where, what was expected and what to do.
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Iterable, Sequence
-from difflib import get_close_matches
+from collections.abc import Sequence
 from pathlib import Path
+
+from pathformer.text import closest
 
 __all__ = [
     "AmbiguousNameError",
@@ -62,19 +63,12 @@ __all__ = [
     "UnsafePickleError",
     "UnsafeQueryError",
     "UnsupportedQueryError",
-    "closest",
 ]
 
 
 _ALIKE = {"LATIN", "CYRILLIC", "GREEK"}  # scripts with letters that look the same
 _INVERSE = ("⁻¹", "^-1")  # as people write it behind a relation
 _SHOWN = 100  # signs of a line before and behind a place: a text may be one line of megabytes
-
-
-def closest(name: str, names: Iterable[str], count: int = 3) -> tuple[str, ...]:
-    """The names most like `name`, best first, whatever their case: for the end of a message."""
-    by_folded = {candidate.casefold(): candidate for candidate in names}
-    return tuple(by_folded[match] for match in get_close_matches(name.casefold(), by_folded, n=count))
 
 
 class PathformerError(Exception):

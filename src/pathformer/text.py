@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 import unicodedata
 from collections.abc import Iterable, Sequence
+from difflib import get_close_matches
 
-__all__ = ["counted", "duration", "markdown_table", "percent", "visible"]
+__all__ = ["closest", "counted", "duration", "markdown_table", "percent", "visible"]
 
 _STEERING = {"Cc", "Zl", "Zp", "Cs"}
 _TURNING = {"LRE", "RLE", "LRO", "RLO", "PDF", "LRI", "RLI", "FSI", "PDI"}
@@ -44,6 +45,12 @@ def duration(seconds: float) -> str:
     if whole < 3600:
         return f"{whole // 60}:{whole % 60:02d} min"
     return f"{whole // 3600}:{whole % 3600 // 60:02d} h"
+
+
+def closest(name: str, names: Iterable[str], count: int = 3) -> tuple[str, ...]:
+    """The names most like `name`, best first, whatever their case: for the end of a message."""
+    by_folded = {candidate.casefold(): candidate for candidate in names}
+    return tuple(by_folded[match] for match in get_close_matches(name.casefold(), by_folded, n=count))
 
 
 def markdown_table(

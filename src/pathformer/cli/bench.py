@@ -37,7 +37,8 @@ def command(
     import runpy
     import sys
 
-    from pathformer.errors import InputError, closest
+    from pathformer.errors import InputError
+    from pathformer.text import closest
 
     cases = {path.stem: path for path in sorted(folder.glob("[a-z]*.py"))}
     measuring = {name: path for name, path in cases.items() if _measures(path)}

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import cast, get_args
 
-from pathformer.errors import CheckpointError, ConfigError, closest
+from pathformer.errors import CheckpointError, ConfigError
 from pathformer.evaluation.evaluate import Answers, ModelRanker, evaluate
 from pathformer.evaluation.metrics import TIES, Ties
 from pathformer.evaluation.report import Report
@@ -15,6 +15,7 @@ from pathformer.kg.datasets import load
 from pathformer.nn.device import choose_device
 from pathformer.plan.layout import UnionWay
 from pathformer.querysets.sources import collect_queries
+from pathformer.text import closest
 from pathformer.training import checkpoint
 
 __all__ = ["evaluate_run", "find_checkpoint"]

@@ -28,6 +28,7 @@ from pathformer.evaluation.report import Report
 from pathformer.experiments import first
 from pathformer.experiments.beside import BESIDE, PAIR, kept_second, whole_minutes
 from pathformer.experiments.settings import Run, read_run, run_names
+from pathformer.files.atomic import new_file
 from pathformer.models._base import build
 from pathformer.query.structures import EFOL_TRAINED, EPFO, EPFO_TRAINED, NEGATION_STRUCTURES
 from pathformer.training import checkpoint
@@ -138,11 +139,10 @@ class Record:
 
     def write(self, folder: Path) -> Path:
         """Keep it in a folder, at once or not at all."""
-        folder.mkdir(parents=True, exist_ok=True)
         path = folder / self.file_name
-        part = path.with_suffix(".part")
-        part.write_text(_dump(dataclasses.asdict(self)) + "\n", encoding="utf-8")
-        return part.replace(path)
+        with new_file(path) as draft:
+            draft.write_text(_dump(dataclasses.asdict(self)) + "\n", encoding="utf-8")
+        return path
 
     @classmethod
     def read(cls, path: Path) -> Record:

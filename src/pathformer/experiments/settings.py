@@ -21,9 +21,10 @@ from typing import Any, Literal
 
 from pathformer import config
 from pathformer.config import flat
-from pathformer.errors import ConfigError, closest
+from pathformer.errors import ConfigError
 from pathformer.models._base import find
 from pathformer.query.structures import EFOL_TRAINED, EPFO, EPFO_TRAINED, NEGATION_STRUCTURES
+from pathformer.text import closest
 from pathformer.training.settings import Training
 
 __all__ = ["Paper", "Run", "flat", "read_run", "run_file", "run_names"]

@@ -1,19 +1,52 @@
-"""A folder that is there whole or not at all."""
+"""Files and folders that are there whole or not at all: each is written beside its name and then moved there.
+
+A kill at any moment leaves what was there before; what it leaves of the draft, the next write of that name sweeps.
+"""
 
 from __future__ import annotations
 
 import ctypes
+import json
 import os
 import secrets
 import shutil
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
+from glob import escape
 from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
 
 from pathformer.errors import InputError
 
-__all__ = ["check_target", "new_folder"]
+__all__ = ["check_target", "new_file", "new_folder", "write_json"]
+
+
+@contextmanager
+def new_file(path: Path) -> Iterator[Path]:
+    """Yields where to write a draft, which is flushed to the disk and takes the place of `path` when the block ends.
+
+    Two processes that write one file at once never mix theirs: the one whose draft is swept fails with an OSError.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    for left in path.parent.glob(f".{escape(path.name)}.*part"):
+        shutil.rmtree(left, ignore_errors=True)
+    with TemporaryDirectory(".part", f".{path.name}.", path.parent, ignore_cleanup_errors=True) as folder:
+        draft = Path(folder, path.name)
+        draft.touch()
+        mode = draft.stat().st_mode  # that of any file here; some writers leave theirs to the user alone
+        yield draft
+        draft.chmod(mode)
+        with draft.open("r+b") as file:  # Windows flushes no file that is open for reading alone
+            os.fsync(file.fileno())
+        draft.replace(path)
+
+
+def write_json(path: Path, facts: Mapping[str, Any]) -> None:
+    """Writes facts as JSON to a file that is there whole at any moment."""
+    with new_file(path) as draft:
+        draft.write_text(json.dumps(facts), encoding="utf-8")
 
 
 @contextmanager

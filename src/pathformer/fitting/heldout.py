@@ -25,6 +25,7 @@ import numpy as np
 import numpy.typing as npt
 
 from pathformer.errors import InputError
+from pathformer.files.atomic import new_file
 from pathformer.fitting.settings import Scale
 from pathformer.kg.knowledge import KnowledgeGraph
 from pathformer.kg.ragged import common, difference, select, union
@@ -219,9 +220,8 @@ def drawn_once(folder: Path, kg: KnowledgeGraph, draw: Callable[[], QuerySets[Qu
     if file.is_file():
         return _read(file, kg)
     questions = draw()
-    new = file.with_suffix(".part.npz")
-    np.savez(new, **_rows(questions))  # type: ignore[arg-type]  # its other keyword is not meant
-    new.rename(file)
+    with new_file(file) as draft:
+        np.savez(draft, **_rows(questions))  # type: ignore[arg-type]  # its other keyword is not meant
     return questions
 
 

@@ -11,8 +11,8 @@ from pathlib import Path
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
+from pathformer.files.atomic import write_json
 from pathformer.files.manifest import wrong_field
-from pathformer.fitting.workspace import write_whole
 from pathformer.querysets.sampler import is_sampler_compiled
 from pathformer.text import duration, visible
 from pathformer.training.display import Display
@@ -101,7 +101,7 @@ class Stages:
         finally:
             self.seconds[name] = self.seconds.get(name, 0.0) + time.monotonic() - start
             if self._file is not None and self._file.parent.is_dir():
-                write_whole(self._file, self.seconds)
+                write_json(self._file, self.seconds)
 
     def say_compiling(self) -> None:
         """Tell of what drawing waits for where the sampler was never compiled here."""

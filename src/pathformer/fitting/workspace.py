@@ -20,12 +20,16 @@ from typing import Any
 from pathformer.config import changed
 from pathformer.engine.storage import unfinished
 from pathformer.errors import InputError
+from pathformer.files.atomic import write_json
 from pathformer.files.lock import open_lock
 from pathformer.fitting.settings import Scale
 from pathformer.kg.knowledge import KnowledgeGraph
 from pathformer.training.checkpoint import as_stored
 
-__all__ = ["reserved", "workshop", "write_whole"]
+__all__ = [
+    "reserved",
+    "workshop",
+]
 
 _HEADER, _LOCK = "fit.json", "lock"
 _TOLD = 4  # settings that a message names
@@ -62,7 +66,7 @@ def workshop(
         if (folder / _HEADER).is_file():
             _check_same(folder, facts)
         else:
-            write_whole(folder / _HEADER, facts)
+            write_json(folder / _HEADER, facts)
         yield folder
         _remove(folder)
 
@@ -77,13 +81,6 @@ def reserved(target: Path, check: Callable[[], None]) -> Iterator[None]:
             yield
         finally:
             _leave(folder)
-
-
-def write_whole(file: Path, facts: Mapping[str, Any]) -> None:
-    """JSON in a file that a kill leaves as it was or complete."""
-    new = file.with_suffix(".part")
-    new.write_text(json.dumps(facts), "utf-8")
-    new.replace(file)
 
 
 @contextmanager

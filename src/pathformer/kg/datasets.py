@@ -10,10 +10,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pathformer import plugins
-from pathformer.errors import DatasetError, closest
+from pathformer.errors import DatasetError
 from pathformer.files.archives import ARCHIVE_SUFFIXES, unpacked
 from pathformer.files.source import is_pipe
 from pathformer.kg.knowledge import KnowledgeGraph
+from pathformer.text import closest
 
 __all__ = ["Dataset", "data_folder", "datasets", "is_known", "load", "locate", "names"]
 

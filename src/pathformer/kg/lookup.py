@@ -12,8 +12,9 @@ from itertools import chain, islice
 
 import numpy as np
 
-from pathformer.errors import AmbiguousNameError, UnknownNameError, closest
+from pathformer.errors import AmbiguousNameError, UnknownNameError
 from pathformer.kg.names import Names, fold
+from pathformer.text import closest
 
 __all__ = ["Lookup", "end_of"]
 

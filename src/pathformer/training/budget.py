@@ -18,7 +18,7 @@ import time
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from pathformer.fitting.workspace import write_whole
+from pathformer.files.atomic import write_json
 from pathformer.training.settings import Training
 
 __all__ = ["DRAWN", "JUDGED", "Box"]
@@ -61,5 +61,5 @@ class Box:
             return replace(settings, minutes=float(json.loads(file.read_text("utf-8"))["training"]))
         left = self.start + _TRAINED * self.seconds - time.monotonic()
         minutes = max(left, _LEAST * self.seconds) / 60.0
-        write_whole(file, {"training": minutes})
+        write_json(file, {"training": minutes})
         return replace(settings, minutes=minutes)

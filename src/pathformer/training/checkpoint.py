@@ -1,9 +1,7 @@
 """Checkpoints: one safetensors file, tensors by name and facts in its header, there as a whole or not at all.
 
 The header holds one JSON object under the key `pathformer`, so that settings, step and fingerprint can be read without
-touching a tensor. A file is written in a new folder beside its place, flushed to the disk and then moved there, so a
-kill at any moment leaves the last good one; what it leaves in that folder, up to a whole file, the next write sweeps.
-Two processes that write one file at once never mix theirs: the one whose folder is swept fails, and says so.
+touching a tensor. A kill at any moment leaves the last good file (`files.atomic`).
 
 The state of torch's generators, as tensors that a checkpoint can hold.
 
@@ -13,13 +11,9 @@ A run draws from that of its device, its first weights from the processor's.
 from __future__ import annotations
 
 import json
-import os
-import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass
-from glob import escape
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 import torch
@@ -28,6 +22,7 @@ from safetensors.torch import save_file
 from torch import Tensor
 
 from pathformer.errors import CheckpointError
+from pathformer.files.atomic import new_file
 from pathformer.models._base import Model, build
 
 __all__ = [
@@ -68,19 +63,9 @@ class Checkpoint:
 def write(path: Path, facts: Mapping[str, Any], tensors: Mapping[str, Tensor]) -> None:
     """Write a checkpoint so that `path` is either what it was before or complete."""
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        for left in path.parent.glob(f".{escape(path.name)}.*part"):
-            shutil.rmtree(left, ignore_errors=True)
-        with TemporaryDirectory(".part", f".{path.name}.", path.parent, ignore_cleanup_errors=True) as workshop:
-            draft = Path(workshop, path.name)
-            draft.touch()
-            mode = draft.stat().st_mode  # as any file of ours here; safetensors would leave it to its writer alone
+        with new_file(path) as draft:
             whole = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
             save_file(whole, draft, {_KEY: json.dumps({"format": FORMAT, **facts})})
-            draft.chmod(mode)
-            with draft.open("r+b") as file:  # Windows flushes no file that is open for reading alone
-                os.fsync(file.fileno())
-            draft.replace(path)
     except (OSError, SafetensorError) as error:
         raise CheckpointError(f"{path} cannot be written ({getattr(error, 'strerror', None) or error})") from error
 

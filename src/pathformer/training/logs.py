@@ -12,6 +12,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Protocol
 
+from pathformer.files.atomic import new_file
+
 __all__ = ["LOG", "JsonLines", "Log", "TensorBoard", "open_logs", "read_log"]
 
 LOG = "log.jsonl"
@@ -42,10 +44,8 @@ class JsonLines:
         kept = [line for line in read_log(path) if line["step"] <= step] if step else []
         if not ranked:  # it will be made once more
             kept = [line for line in kept if line["step"] < step or "valid/mrr" not in line]
-        path.parent.mkdir(parents=True, exist_ok=True)
-        part = path.with_suffix(".part")  # a kill leaves the log as it was
-        part.write_text("".join(json.dumps(line) + "\n" for line in kept), encoding="utf-8")
-        part.replace(path)
+        with new_file(path) as draft:
+            draft.write_text("".join(json.dumps(line) + "\n" for line in kept), encoding="utf-8")
         self._file = path.open("a", encoding="utf-8")
 
     def write(self, step: int, figures: Mapping[str, float]) -> None:

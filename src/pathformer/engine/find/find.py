@@ -39,10 +39,10 @@ def _judge(candidates: Candidates, schema: RelationSchema, top: int) -> Candidat
     """Decides which candidates are plausible; a question that contradicts itself has no predictions."""
     if contradicts_itself(candidates.tree):
         return replace(candidates.where(candidates.known), contradictory=True)
-    return mark_implausible(candidates, schema, top)
+    return _mark_implausible(candidates, schema, top)
 
 
-def mark_implausible(candidates: Candidates, schema: RelationSchema, top: int) -> Candidates:
+def _mark_implausible(candidates: Candidates, schema: RelationSchema, top: int) -> Candidates:
     """Marks the predictions that do not fit the question, up to the `top`-th that does; the rest is never shown."""
     implausible, left = np.zeros(len(candidates), np.bool_), top
     for position in candidates.predicted.nonzero()[0].tolist():
