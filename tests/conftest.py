@@ -92,16 +92,12 @@ def kernels() -> None:
 
 
 @pytest.fixture
-def kernels_everywhere(kernels: None, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The same where whole models are trained: on a processor, too, operations take their kernels of themselves."""
-    import torch
+def kernels_everywhere(kernels: None) -> Iterator[None]:
+    """For tests that train whole models: every operation takes its kernel, on a processor too."""
+    from pathformer.nn.backend import force
 
-    from pathformer.nn import attention, backend, cross_entropy, draw, noise, packing, table, transformer
-    from pathformer.training import adam
-
-    if not torch.cuda.is_available():
-        for module in (attention, cross_entropy, draw, noise, packing, table, transformer, adam):
-            monkeypatch.setattr(module, "fused", lambda tensor: not backend._PLAIN.get())
+    with force("kernels"):
+        yield
 
 
 @pytest.fixture(scope="session")

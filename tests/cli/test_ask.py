@@ -263,7 +263,7 @@ def test_models_are_listed_with_what_they_can() -> None:
 
 def test_the_settings_of_one_model() -> None:
     output = CliRunner().invoke(cli.app, ["models", "pathformer"]).output
-    assert output.startswith("pathformer: Pathformer: paths read by a transformer")
+    assert output.startswith("pathformer: Pathformer: a transformer reads paths")
     assert "model.dim" in output
     wrong = CliRunner().invoke(cli.app, ["models", "pathfromer"])
     assert isinstance(wrong.exception, UnknownPluginError)

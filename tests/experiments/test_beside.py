@@ -39,7 +39,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "ten": f'dataset = "{graph}"\ntrained = "efol"\n' + SMALL.format(model="") + TRAINING,
     }
     first = (
-        f'dataset = "{graph}"\ntrained = "efol"\nsecond_model = "{folder / "second.toml"}"\nsecond_model_weight = 0.4\n'
+        f'dataset = "{graph}"\nmethod = "composed"\ntrained = "efol"\n'
+        f'second_model = "{folder / "second.toml"}"\nsecond_model_weight = 0.4\n'
     )
     for name, words in {**runs, "first": first + SMALL.format(model="") + TRAINING}.items():
         (folder / f"{name}.toml").write_text(words)
@@ -109,9 +110,9 @@ def test_a_cut_in_the_second_run_is_continued(folder: Path, tmp_path: Path, monk
         ),
         (
             ["second_model={}/gqe.toml"],
-            "two runs of the method pathformer can stand side by side, no others and no more",
+            "a run of the method composed can have one of the method pathformer",
         ),
-        (["second_model={}/first.toml"], "no others and no more"),
+        (["second_model={}/first.toml"], "these are composed and composed"),
         (
             ["second_model={}/ten.toml", "trained=epfo"],
             r"is trained on efol of drawn: beside a run on epfo of drawn it can",
@@ -155,7 +156,7 @@ def test_the_pair_of_nell995_is_the_run_of_ten_structures_and_one_from_nothing()
     assert (pair.model_settings, pair.training, pair.start) == (ten.model_settings, ten.training, ten.start)
     other, scratch = second_run(pair), read_run("scratch-nell995")
     assert other is not None
-    assert {**scratch.model_settings, "variable": "expected"} == other.model_settings
+    assert {**scratch.model_settings, "expected_variables": True} == other.model_settings
     assert replace(scratch.training, walk_from_answer=True, minutes=5.5, validations=1) == other.training
     links = read_run(pair.start).training.minutes
     assert (whole_minutes(pair) or 0.0) + (links or 0.0) <= 9.0  # of one card

@@ -230,7 +230,7 @@ def test_logs_that_are_gone_cost_nothing_but_themselves(folder: Path, run: Path)
 def test_the_first_run_alone_is_not_given_the_figures_or_the_time_of_both(run: Path) -> None:
     log = read_log(run / LOG)
     both, alone = (engine_of_run(run / name, asked=0) for name in (PAIR, "best.safetensors"))
-    assert (both.model.name, alone.model.name) == ("pair", "pathformer")
+    assert (both.model.name, alone.model.name) == ("pair", "composed")
     assert (both.about["seconds"], alone.about["seconds"]) == (log[-1]["seconds"], log[-2]["seconds"])
     assert set(both.files) == {"report.md"}
     assert alone.files == {}

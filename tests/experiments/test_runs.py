@@ -86,7 +86,7 @@ def test_the_method_of_a_run_takes_what_it_is_trained_and_ranked_on(name: str) -
 
 
 def test_a_run_that_its_method_cannot_take_is_refused_before_anything_is_read(tmp_path: Path) -> None:
-    told = r"^gqe cannot take a negation \(in 2in, 3in, inp, pin, pni\); methods that can: betae, cone, "
+    told = r"^gqe cannot take a negation \(in 2in, 3in, inp, pin, pni\); methods that can: betae, composed, cone, "
     with pytest.raises(UnsupportedQueryError, match=told):
         train_run(read_run("fb15k-237-epfo-gqe", ["trained=efol"]), tmp_path / "out", data=tmp_path / "no-such-folder")
     assert not (tmp_path / "out").exists()

@@ -113,7 +113,7 @@ def test_the_time_for_training_is_shared() -> None:
 def test_large_graphs_start_from_nothing() -> None:
     small, large = (scale_for(entities=n, triples=10 * n, minutes=5.0) for n in (5_000, 100_000))
     assert small.links is not None
-    assert small.model["space"] == "hermitian"
+    assert (small.method, large.method) == ("composed", "pathformer")
     assert small.model["dim"] == 2 * small.links.model["rank"]  # else its tables could not be taken as they are
     assert (large.links, large.model["space"]) == (None, "sphere")
     stepped = small.stepped(9)

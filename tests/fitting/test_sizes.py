@@ -81,7 +81,7 @@ def test_what_is_chosen_fits_and_more_of_anything_is_no_less(entities: int, minu
 def test_a_card_has_the_recipe_itself() -> None:
     recipe = fast(negation=True)
     card = scale_for(entities=14_505, triples=310_116, cuda=True, memory=80 * GIB)
-    assert card.model == {**recipe.model, "negate": "token"}
+    assert card.model == {**recipe.model, "deny_in": "path", "dim": 2000}
     assert card.training.update == recipe.training.update
     assert card.training.batch == 10 * recipe.training.batch  # ten structures in one update
     assert len({part for name, part in card.training.mix.items() if name != "1p"}) == 1
@@ -89,7 +89,7 @@ def test_a_card_has_the_recipe_itself() -> None:
     assert 2 * card.links.model["rank"] == card.model["dim"]
     smaller = scale_for(entities=14_505, triples=310_116, minutes=5.0)
     different = {name for name, value in smaller.model.items() if recipe.model.get(name) != value}
-    assert different == {"dim", "hidden", "negate"}
+    assert different == {"dim", "hidden", "deny_in"}
     assert smaller.training.update.softmax == recipe.training.update.softmax
     assert (smaller.training.update.answer_count_exponent, smaller.training.update.table_rate) == (0.25, 0.0)
     assert smaller.training.update.rate * smaller.training.update.domain_rate == pytest.approx(2e-2)  # of the domains
@@ -99,11 +99,10 @@ def test_a_card_has_the_recipe_itself() -> None:
 def test_many_entities_have_the_recipes_form_for_them_on_a_card(entities: int, many: bool) -> None:
     recipe = fast(negation=True, many_entities=many)
     scale = scale_for(entities=entities, triples=10 * entities, minutes=5.0, cuda=True, memory=80 * GIB)
-    assert scale.model == {**recipe.model, "negate": "token"}
+    assert scale.model == {**recipe.model, "deny_in": "path", "dim": 2000}
     assert not scale.training.walk_from_answer
     assert scale.links is not None
     assert scale.links.model["relation"] == (0.0 if many else 1.0)
-    assert scale.model["domains"]
     assert scale.training.update == recipe.training.update
 
 
@@ -112,7 +111,7 @@ def test_settings_make_a_model(entities: int, cuda: bool) -> None:
     scale = scale_for(entities=entities, triples=10 * entities, minutes=1.0, cuda=cuda)
     assert scale.links is not None
     with torch.device("meta"):
-        model = build("pathformer", scale.model, entities=entities, relations=4)
+        model = build(scale.method, scale.model, entities=entities, relations=4)
         source = build("complex", scale.links.model, entities=entities, relations=4)
     assert model.entities.weight.shape == source.entities.weight.shape
     sizes = scale.training.composition(tuple(scale.training.mix))
@@ -136,5 +135,5 @@ def test_a_model_with_hops_is_kept_where_a_fit_would_choose_none() -> None:
     plain = scale_for(entities=200_000, triples=10**6, minutes=1.0)
     kept = scale_for(entities=200_000, triples=10**6, minutes=1.0, hops=True)
     assert (plain.links, plain.model["space"]) == (None, "sphere")
-    assert kept.model["space"] == "hermitian"
+    assert kept.method == "composed"
     assert (kept.training.update.softmax.entities, kept.training.update.softmax.removed) == ("drawn", 0)

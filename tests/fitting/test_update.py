@@ -208,8 +208,7 @@ def test_an_update_of_links_leaves_alone_what_new_triples_do_not_name(graph: Kno
 
 def test_rows_move_as_fast_as_they_are_new(graph: KnowledgeGraph) -> None:
     grown = grow(graph, KnowledgeGraph.from_triples(NEW))
-    config = {"dim": 16, "heads": 2, "layers": 1, "space": "hermitian", "base": "expected"}
-    small = build("pathformer", config, entities=50, relations=8)
+    small = build("composed", {"dim": 16, "heads": 2, "domains": False}, entities=50, relations=8)
     moved = row_rates(grow_model(small, grown.kg), grown)
     assert moved is not None
     find = grown.kg.vocabulary.entities.find
@@ -245,16 +244,17 @@ def test_an_update_trains_as_the_engine_s_own_model_was(
 ) -> None:
     """However many entities there are now, more than a new fit would make such a model for among them."""
     grown, engines = grow(graph, KnowledgeGraph.from_triples(NEW)), []
-    for space in ("hermitian", "sphere"):
-        model = build("pathformer", {"dim": 16, "heads": 2, "layers": 1, "space": space}, entities=50, relations=8)
+    methods = (("composed", {}), ("pathformer", {"space": "sphere"}))
+    for method, settings in methods:
+        model = build(method, {"dim": 16, "heads": 2, "layers": 1, **settings}, entities=50, relations=8)
         engines.append(Engine(graph, model, build_index("exact", model.entities.weight.detach(), model.space)))
     monkeypatch.setattr(type(grown.kg.vocabulary), "entity_count", entities)
-    for old, space, rate in zip(engines, ("hermitian", "sphere"), (3e-2, 1e-1), strict=True):
+    for old, (method, _), rate in zip(engines, methods, (3e-2, 1e-1), strict=True):
         scale = update_scale(old, grown, 1.0, torch.device("cpu"), 0)
-        assert scale.training.update.rate == rate, space
-        assert (scale.training.update.softmax.n3 > 0) == (space == "hermitian")
+        assert scale.training.update.rate == rate, method
+        assert (scale.training.update.softmax.n3 > 0) == (method == "composed")
         assert scale.links is None
-        assert scale.model["space"] == space
+        assert scale.method == method
 
 
 def an_engine(graph: KnowledgeGraph, method: str = "pathformer", **config: object) -> Engine:
@@ -269,7 +269,7 @@ def test_a_larger_card_learns_more_at_once(
     graph: KnowledgeGraph, memory: int, batch: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     grown = grow(graph, KnowledgeGraph.from_triples(NEW))
-    old = an_engine(graph, dim=16, heads=2, layers=1, space="hermitian")
+    old = an_engine(graph, "composed", dim=16, heads=2)
     monkeypatch.setattr(type(grown.kg.vocabulary), "entity_count", 500_000)
     monkeypatch.setattr("pathformer.fitting.update_settings.memory_of", lambda device: memory)
     assert update_scale(old, grown, 60.0, torch.device("cuda"), 0).training.batch == batch
@@ -281,7 +281,7 @@ def test_links_alone_take_nothing_away_and_the_average_forgets_half_learned_rows
     graph: KnowledgeGraph, device: str, minutes: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("pathformer.fitting.update_settings.memory_of", lambda device: None)
-    old = an_engine(graph, dim=16, heads=2, layers=1, space="hermitian")
+    old = an_engine(graph, "composed", dim=16, heads=2)
     usual = scale_for(entities=50, triples=460, minutes=minutes, cuda=device == "cuda", hops=True).training.update
     assert usual.softmax.removed > 0  # of a fit, whose questions have negations
     grown = grow(graph, KnowledgeGraph.from_triples(NEW))

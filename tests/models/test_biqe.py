@@ -174,7 +174,7 @@ def test_what_it_cannot_read_is_refused() -> None:
         made.encode(*_batch("3p"))
     assert str(refused.value) == (
         "biqe cannot read a route of 8 tokens, only of 7 (its setting 'positions') (in 3p); methods that can: "
-        "betae, cone, fuzzqe, gammae, gqe, mlp, mlp-mixer, pair, pathformer, q2b, q2p"
+        "betae, composed, cone, fuzzqe, gammae, gqe, mlp, mlp-mixer, pair, pathformer, q2b, q2p"
     )
     assert len(made.encode(*_batch("2p"))) == 1
     assert made.takes(STRUCTURES["2p"])

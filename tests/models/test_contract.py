@@ -48,7 +48,7 @@ def test_every_method_has_a_page_that_the_overview_names() -> None:
     overview = (docs / "methods" / "index.md").read_text(encoding="utf-8")
     for name in SMALL:
         assert f"`{name}`" in overview, name
-        if name not in ("pathformer", "complex", "pair"):  # "The model", and no methods of the paper
+        if name not in ("pathformer", "complex", "composed", "pair"):  # "The model", and no methods of the paper
             assert (docs / "methods" / f"{name}.md").is_file(), name
 
 
@@ -94,7 +94,7 @@ def test_a_setting_may_take_negation_away(space: str) -> None:
         made.encode(Batch.of(plan.layout), torch.from_numpy(plan.ids))
     assert str(refused.value) == (
         "pathformer with these settings cannot take a negation (in pni); methods that can: "
-        "betae, cone, fuzzqe, gammae, mlp, pair, pathformer with its default settings, q2p"
+        "betae, composed, cone, fuzzqe, gammae, mlp, pair, pathformer with its default settings, q2p"
     )
     assert make("pathformer", {}).negation
 

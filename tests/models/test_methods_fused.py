@@ -5,7 +5,6 @@ As in `tests/training/test_step_fused.py`: a CUDA device, or TRITON_INTERPRET=1.
 
 from __future__ import annotations
 
-from contextlib import nullcontext
 from typing import Any, Literal
 
 import pytest
@@ -14,7 +13,7 @@ from _made_up import made_up
 from support.contract_cases import SMALL
 
 from pathformer.models._base import build
-from pathformer.nn.backend import plain
+from pathformer.nn.backend import force
 from pathformer.training.data import TrainingSet
 from pathformer.training.settings import StepConfig
 from pathformer.training.step import TrainingStep
@@ -53,7 +52,7 @@ def train(
     made = build(name, {**SMALL[name], **variant}, entities=20, relations=8).to(DEVICE)
     structures = [s.name for s in data.structures if made.negation or not s.negated]
     config = StepConfig(negatives=5, precision=precision, capture=False, rate=1e-3, epsilon=1e-3)
-    with nullcontext() if fused else plain():
+    with force("kernels" if fused else "plain"):
         step = TrainingStep(made, data, dict.fromkeys(structures, 2), config)
         step.run(2)
     return step

@@ -16,6 +16,7 @@ from pathformer.errors import ConfigError
 from pathformer.fitting.forms import packed, unpacked
 from pathformer.models._base import Model, build
 from pathformer.models._batch import Batch
+from pathformer.models.composed import Composed
 from pathformer.models.pair import Pair
 from pathformer.models.pathformer import Pathformer
 from pathformer.plan.build import Plan, build_plan
@@ -23,19 +24,26 @@ from pathformer.query.structures import structure
 from pathformer.training import checkpoint
 
 ENTITIES, RELATIONS = 30, 6
-ONE = {"dim": 16, "layers": 1, "heads": 2, "space": "hermitian", "base": "expected", "variable": "expected"}
+ONE = {"dim": 16, "heads": 2, "bare_path_length": 0, "add_to": "paths", "sharpness": 1.0}
 OTHER = {"dim": 12, "layers": 1, "heads": 2, "space": "sphere", "fork": "set"}
 
 
-def member(settings: dict[str, Any], seed: int) -> Pathformer:
+def first(seed: int = 0) -> Composed:
     torch.manual_seed(seed)
-    made = build("pathformer", settings, entities=ENTITIES, relations=RELATIONS).eval()
+    made = build("composed", ONE, entities=ENTITIES, relations=RELATIONS).eval()
+    assert isinstance(made, Composed)
+    return made
+
+
+def second(seed: int = 1, **settings: Any) -> Pathformer:
+    torch.manual_seed(seed)
+    made = build("pathformer", {**OTHER, **settings}, entities=ENTITIES, relations=RELATIONS).eval()
     assert isinstance(made, Pathformer)
     return made
 
 
-def pair_of(*, denies: bool = True) -> tuple[Pathformer, Pathformer, Pair]:
-    one, other = member({**ONE, "fork": "weighed", "gain": "small"}, 0), member(OTHER, 1)
+def pair_of(*, denies: bool = True) -> tuple[Composed, Pathformer, Pair]:
+    one, other = first(), second()
     return one, other, Pair.of(one, other, 0.7, denies=denies)
 
 
@@ -87,11 +95,6 @@ def test_it_is_silent_of_a_whole_union_and_of_no_neighbour() -> None:
     assert (said[silent] - said[silent][0, 0]).abs().max() < 1e-4
 
 
-def test_unions_are_weighed_as_the_first_has_it() -> None:
-    one = member({**ONE, "combine": "probability"}, 0)
-    assert Pair.of(one, member({**OTHER, "combine": "smallest"}, 1), 0.7).combine == "probability"
-
-
 def test_distances_of_pairs_of_all_and_of_products_are_one() -> None:
     """With gradients, without, to some entities and to all; an inner product is short of them by a constant a query."""
     _, _, pair = pair_of()
@@ -107,7 +110,7 @@ def test_distances_of_pairs_of_all_and_of_products_are_one() -> None:
 @pytest.mark.parametrize("space", ["point", "box", "beta"])
 def test_spaces_of_any_kind_stand_side_by_side(space: str) -> None:
     """Rows of an entity and of a query may differ in width: a point among boxes is one without an offset."""
-    one, other = member({**ONE, "fork": "weighed"}, 0), member({**OTHER, "fork": "mlp", "space": space}, 1)
+    one, other = first(), second(fork="mlp", space=space)
     pair = Pair.of(one, other, 0.7)
     names = ("2p", "3i", "2u")
     torch.testing.assert_close(distances(pair, *names), distances(one, *names) + 0.7 * distances(other, *names))
@@ -125,7 +128,7 @@ def test_it_is_one_point_whose_products_are_its_distances() -> None:
     assert (factors[0].shape[1], factors[1].shape) == (28, (ENTITIES, 28))
     summed = factors[0] @ factors[1].t() + pair.space.distance_to_all(queries, pair.entities.weight)
     assert (summed - summed[:, :1]).abs().max() < 1e-4  # a constant a query
-    l1 = Pair.of(member({**ONE, "fork": "weighed", "gain": "small"}, 0), member({**OTHER, "space": "point"}, 1), 0.7)
+    l1 = Pair.of(first(), second(space="point"), 0.7)
     assert l1.space.products(queries, l1.entities.weight) is None
 
 

@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 import pytest
 import torch
 from support.recursion import DEEP, assert_recursive
-from torch import Tensor, nn
+from torch import Tensor
 
 from pathformer.config import from_mapping
 from pathformer.errors import ConfigError
-from pathformer.models._base import build, find
 from pathformer.models._batch import Batch
 from pathformer.models.pathformer import Config, Pathformer
 from pathformer.nn.packing import Packing
 from pathformer.plan.build import build_plan
 from pathformer.query.compile.paths import Fork, Path, to_paths
 from pathformer.query.structures import NEGATION, STRUCTURES, structure
-from pathformer.training.start import start_tables
 
 ENTITIES, RELATIONS = 30, 30
 SMALL = {"dim": 24, "layers": 2, "heads": 4}
@@ -27,79 +23,37 @@ SMALL = {"dim": 24, "layers": 2, "heads": 4}
 
 def model(**settings: object) -> Pathformer:
     torch.manual_seed(3)
-    made = Pathformer(Config(**{**SMALL, **settings}), ENTITIES, RELATIONS).eval()  # type: ignore[arg-type]
-    if made.domains is not None:
-        nn.init.normal_(made.domains.weight)  # 0 at first, which no test would see
-    return made
+    return Pathformer(Config(**{**SMALL, **settings}), ENTITIES, RELATIONS).eval()  # type: ignore[arg-type]
 
 
-def encode(made: Pathformer, query: Path | Fork, root: bool = True) -> Tensor:
+def encode(made: Pathformer, query: Path | Fork) -> Tensor:
     """Eqs. 3 and 4, recursively: a vector (d,)."""
     if isinstance(query, Fork):
-        branches = [encode(made, branch, False)[None] for branch in query.branches]
-        return made.forks(branches)[0]
-    start = encode(made, query.start, False) if isinstance(query.start, Fork) else made.entities.weight[query.start]
+        return made.forks([encode(made, branch)[None] for branch in query.branches])[0]
+    start = made.entities.weight[query.start] if isinstance(query.start, int) else encode(made, query.start)
+    if isinstance(query.start, Fork) and made.config.expected_variables:
+        start = expected(made, start)
     operators = [made.operators.weight[RELATIONS if o == NEGATION else o] for o in query.operators]
-    if isinstance(query.start, Fork) and made.variable == "expected":
-        start = expected(made, start, query.operators[0])
     tokens = torch.stack([start, *operators])  # E_in
-    read = made.paths(tokens, Packing.of([len(tokens)])).mean(dim=0)  # E_pq
-    if made.product is None:
-        return read
-    base = product(made, start, query.operators)
-    silent = len(operators) <= made.config.alone or (made.config.adds == "roots" and not root)
-    return base if silent else base + read
+    return made.paths(tokens, Packing.of([len(tokens)])).mean(dim=0)  # E_pq
 
 
-def expected(made: Pathformer, value: Tensor, following: int) -> Tensor:
-    """The mean of all entities' rows, each as often as exp(-Dist), and having what follows, say, in a loop."""
-    sizes = [torch.exp(-made.config.sharpness * made.space.distance(value, row)) for row in made.entities.weight]
-    if made.domains is not None and following != NEGATION:
-        domain = made.domains.weight[following]
-        sizes = [size * torch.exp(domain @ row) for size, row in zip(sizes, made.entities.weight, strict=True)]
+def expected(made: Pathformer, value: Tensor) -> Tensor:
+    """The mean of all entities' rows, each as often as exp(-Dist), in a loop."""
+    sizes = [torch.exp(-made.space.distance(value, row)) for row in made.entities.weight]
     rows = [size * row for size, row in zip(sizes, made.entities.weight, strict=True)]
     return torch.stack(rows).sum(dim=0) / torch.stack(sizes).sum()
 
 
-def product(made: Pathformer, value: Tensor, operators: Sequence[int]) -> Tensor:
-    """Complex numbers multiplied by Python's own rules, one operator after the other."""
-    assert made.product is not None
-    assert made.product.complement is not None
-    for place, operator in enumerate(operators):
-        if operator == NEGATION:
-            value = value * made.product.complement
-            continue
-        if place:
-            value = expected(made, value, operator)
-        value = times(value, made.operators.weight[operator])
-    return value
-
-
-def times(one: Tensor, other: Tensor) -> Tensor:
-    product = torch.complex(*one.chunk(2)) * torch.complex(*other.chunk(2))
-    return torch.cat([product.real, product.imag])
-
-
-HERMITIAN = {"space": "hermitian", "gain": "one"}
 RECURSIONS: list[dict[str, object]] = [
     {"fork": "mlp"},
     {"fork": "mixer"},
     {"fork": "mlp2vector"},
     {"fork": "set"},
-    {"fork": "weighed"},
-    {"fork": "weighed", "dim": 15, "heads": 5},
-    {"fork": "both", "dim": 15, "heads": 5},
-    {"fork": "both"},
-    {"variable": "expected"},
-    {"variable": "expected", "space": "sphere", "sharpness": 0.5},
-    {"base": "expected", "space": "sphere"},
-    {"base": "expected", "alone": 1, **HERMITIAN},
-    {"base": "expected", "alone": 2, "fork": "both", **HERMITIAN},
-    {"base": "expected", "variable": "expected", **HERMITIAN},
-    {"base": "expected", "alone": 9, "variable": "expected", **HERMITIAN},
-    {"base": "expected", "sharpness": 3.0, **HERMITIAN},
-    {"base": "expected", "variable": "expected", "domains": True, "sharpness": 1.6, **HERMITIAN},
-    {"base": "expected", "domains": True, "alone": 1, "adds": "roots", **HERMITIAN},
+    {"fork": "set", "dim": 15, "heads": 5},
+    {"space": "hermitian"},
+    {"expected_variables": True},
+    {"expected_variables": True, "space": "sphere"},
 ]
 
 
@@ -175,61 +129,25 @@ def test_without_positions_the_order_of_operators_is_lost() -> None:
         assert torch.allclose(one, two, atol=1e-6) == same
 
 
-def test_settings_are_checked() -> None:
-    with pytest.raises(ConfigError, match="dim 100 does not divide into 8 heads"):
-        from_mapping(Config, {"dim": 100})
-    with pytest.raises(ConfigError, match="no setting 'layrs'; closest: 'layers'"):
-        build("pathformer", {"layrs": 2}, entities=5, relations=2)
-    with pytest.raises(ConfigError, match="at least 1"):
-        from_mapping(Config, {"layers": 0})
-    with pytest.raises(ConfigError, match=r"dropout 1.0 is not in \[0, 1\)"):
-        from_mapping(Config, {"dropout": 1.0})
-    with pytest.raises(ConfigError, match=r"fork_dropout -0.1 is not in \[0, 1\)"):
-        from_mapping(Config, {"fork_dropout": -0.1})
-    with pytest.raises(ConfigError, match=r"sharpness 0.0 is not above 0"):
-        from_mapping(Config, {"sharpness": 0.0})
-    with pytest.raises(ConfigError, match=r"temperature -0.1 is not above 0"):
-        from_mapping(Config, {"space": "sphere", "temperature": -0.1})
-    with pytest.raises(ConfigError, match="dim 15 is odd: complex numbers have two parts"):
-        from_mapping(Config, {"dim": 15, "heads": 5, "space": "hermitian"})
-    with pytest.raises(ConfigError, match="alone, adds: of paths with a base, and base is 'none'"):
-        from_mapping(Config, {"alone": 1, "adds": "roots"})
-    with pytest.raises(ConfigError, match="domains are of the entities that a base of 'expected' ones reads"):
-        from_mapping(Config, {"space": "sphere", "base": "expected", "domains": True})
-    with pytest.raises(ConfigError, match="base 'expected' and variable 'vector' are of points, not of 'box'"):
-        from_mapping(Config, {"space": "box", "base": "expected"})
-    made = build("pathformer", {**SMALL, "fork": "set"}, entities=5, relations=2)
-    assert isinstance(made, find("pathformer"))
-    assert made.config.fork == "set"
-
-
-@pytest.mark.parametrize(("name", "reads"), [("1p", False), ("2p", True), ("2i", False), ("ip", True)])
-def test_domains_count_where_an_entity_is_read_before_a_relation(name: str, reads: bool) -> None:
-    settings = {"base": "expected", "variable": "expected", **HERMITIAN}
-    plain, drawn, first = model(**settings), model(**settings, domains=True), model(**settings, domains=True)
-    for made in (drawn, first):
-        made.load_state_dict(plain.state_dict(), strict=False)
-    assert first.domains is not None
-    nn.init.zeros_(first.domains.weight)  # as they are at first
-    plan = build_plan([(STRUCTURES[name], np.arange(1, 1 + len(STRUCTURES[name].columns))[None])])
-    without, unmoved, moved = (
-        made.encode(Batch.of(plan.layout), torch.from_numpy(plan.ids)) for made in (plain, first, drawn)
-    )
-    torch.testing.assert_close(unmoved, without)
-    assert torch.allclose(moved, without, atol=1e-4) != reads
-
-
-def test_at_first_a_link_beside_its_product_has_the_score_of_the_link_predictor_it_starts_from() -> None:
-    torch.manual_seed(0)
-    source = build("complex", {"rank": 12}, entities=ENTITIES, relations=RELATIONS)
-    plan = build_plan([(STRUCTURES["1p"], np.array([[1, 2], [3, 4]]))])
-    batch, ids = Batch.of(plan.layout), torch.from_numpy(plan.ids)
-    exact = source.encode(batch, ids)
-    for alone, tolerance in ((1, 0.0), (0, 0.05)):
-        made = model(space="hermitian", base="expected", gain="small", alone=alone)
-        assert not torch.allclose(made.encode(batch, ids), exact, rtol=0.1, atol=0.05)
-        start_tables(made, source)
-        torch.testing.assert_close(made.encode(batch, ids), exact, rtol=0, atol=tolerance)
+@pytest.mark.parametrize(
+    ("settings", "named"),
+    [
+        ({"dim": 100}, "dim 100 does not divide into 8 heads"),
+        ({"layrs": 2}, "no setting 'layrs'; closest: 'layers'"),
+        ({"layers": 0}, "at least 1"),
+        ({"dropout": 1.0}, r"dropout 1.0 is not in \[0, 1\)"),
+        ({"space": "sphere", "space_settings": {"temperature": -0.1}}, "temperature -0.1 is not above 0"),
+        ({"space": "sphere", "space_settings": {"temprature": 0.1}}, "no setting 'temprature'.*temperature"),
+        ({"space_settings": {"temperature": 0.1}}, "space 'point' has no setting 'temperature'"),
+        ({"dim": 15, "heads": 5, "space": "hermitian"}, "dim 15 is odd"),
+        ({"space": "box", "expected_variables": True}, "expected_variables: in space 'box'"),
+        ({"space": "box", "fork": "mixer"}, "space 'box' has its own intersection"),
+        ({"space": "particles"}, "space 'particles' has 2 parts and no intersection"),
+    ],
+)
+def test_settings_are_checked(settings: dict[str, object], named: str) -> None:
+    with pytest.raises(ConfigError, match=named):
+        from_mapping(Config, settings)
 
 
 def test_a_model_at_rest_drops_nothing_and_goes_on_as_it_was() -> None:

@@ -8,10 +8,8 @@ import torch
 from support.recursion import assert_recursive
 from torch import Tensor
 
-from pathformer.config import from_mapping
-from pathformer.errors import ConfigError
+from pathformer import plugins
 from pathformer.models._batch import Batch
-from pathformer.models._composed import SPACES, space_of
 from pathformer.models._contract import ENTITIES as CONTRACT_ENTITIES
 from pathformer.models._contract import RELATIONS as CONTRACT_RELATIONS
 from pathformer.models._contract import RULES
@@ -22,9 +20,6 @@ from pathformer.plan.build import build_layout
 from pathformer.plan.layout import Block
 from pathformer.query.compile.paths import Fork, Path, to_paths
 from pathformer.query.structures import STRUCTURES, structure
-from pathformer.spaces._base import Space
-from pathformer.spaces.cone import Cone
-from pathformer.spaces.gamma import Gamma
 
 DIM, ENTITIES, RELATIONS = 8, 30, 30
 DEEP = "(((((e,(r,)),(e,(r,))),(r,r)),(e,(r,)),(e,(r,r)),(e,(r,))),(r,))"
@@ -33,7 +28,7 @@ two_parameters = pytest.mark.parametrize(("space", "margin"), [("box", 30.0), ("
 
 def model(space: str, margin: float) -> Pathformer:
     torch.manual_seed(3)
-    config = Config(dim=DIM, heads=2, layers=1, space=space, margin=margin)  # type: ignore[arg-type]
+    config = Config(dim=DIM, heads=2, layers=1, space=space, margin=margin)
     return Pathformer(config, ENTITIES, RELATIONS).eval()
 
 
@@ -66,21 +61,14 @@ def test_every_positive_structure_is_the_recursion_of_the_paper(space: str, marg
     assert_recursive(made, trees, lambda part: encode(made, to_paths(part)))
 
 
-@pytest.mark.parametrize(("name", "kind", "margin"), [("cone", Cone, 30.0), ("gamma", Gamma, 60.0)])
+@pytest.mark.parametrize("space", sorted({*plugins.names("spaces")} - {"particles"}))
 @pytest.mark.parametrize("rule", RULES)
-def test_a_space_that_knows_how_queries_meet_needs_no_line_of_the_model(
-    name: str, kind: type[Space], margin: float, rule: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Which pairs there are is a matter of a table: with two spaces more in it, their pairs keep every rule."""
-    monkeypatch.setitem(SPACES, name, kind)
-
+def test_in_every_space_it_keeps_every_rule(space: str, rule: str) -> None:
     def made(seed: int) -> Pathformer:
         torch.manual_seed(seed)
-        config = Config(dim=24, heads=4, layers=1, space=name, margin=margin)  # type: ignore[arg-type]
+        config = Config(dim=24, heads=4, layers=1, space=space)
         return Pathformer(config, CONTRACT_ENTITIES, CONTRACT_RELATIONS).eval()
 
-    assert isinstance(made(0).space, kind)
-    assert not made(0).negation
     RULES[rule](made)
 
 
@@ -98,12 +86,6 @@ def test_the_two_encoders_share_nothing(space: str, margin: float) -> None:
     assert not torch.equal(before[:, DIM:], after[:, DIM:])
 
 
-@two_parameters
-def test_a_fork_network_beside_the_spaces_own_is_refused(space: str, margin: float) -> None:
-    with pytest.raises(ConfigError, match=f"fork 'mixer' is of no use: space '{space}' has its own intersection"):
-        from_mapping(Config, {"space": space, "fork": "mixer", "margin": margin})
-
-
 def test_in_a_space_of_one_parameter_there_is_one_encoder_and_negation() -> None:
     made = Pathformer(Config(dim=DIM, heads=2, layers=1), ENTITIES, RELATIONS)
     assert not isinstance(made.paths, SideBySide)
@@ -114,7 +96,7 @@ def test_in_a_space_of_one_parameter_there_is_one_encoder_and_negation() -> None
 @pytest.mark.parametrize(("space", "dim", "margin"), [("point", 200, 24.0), ("box", 200, 30.0), ("beta", 200, 60.0)])
 def test_first_distances_lie_beside_the_margin(space: str, dim: int, margin: float) -> None:
     torch.manual_seed(0)
-    config = Config(dim=dim, layers=1, space=space, margin=margin)  # type: ignore[arg-type]
+    config = Config(dim=dim, layers=1, space=space, margin=margin)
     made = Pathformer(config, 64, RELATIONS).eval()
     batch = Batch.of(build_layout([Block(STRUCTURES["1p"], 16)], made.union))
     with torch.no_grad():
@@ -124,7 +106,7 @@ def test_first_distances_lie_beside_the_margin(space: str, dim: int, margin: flo
 
 
 def test_how_far_numbers_may_deviate_is_a_matter_of_the_space() -> None:
-    assert space_of(Config(dim=800)).beside_margin == pytest.approx([24 / 800])
-    assert space_of(Config(dim=400, space="box", margin=30.0)).beside_margin == pytest.approx([30 / 400, 3 / 400])
-    assert space_of(Config(dim=400, space="beta", margin=60.0)).beside_margin == pytest.approx([0.15**0.5] * 2)
-    assert space_of(Config(dim=800, space="hermitian")).beside_margin == pytest.approx([24 / 800])
+    assert Config(dim=800).make_space().beside_margin == pytest.approx([24 / 800])
+    assert Config(dim=400, space="box", margin=30.0).make_space().beside_margin == pytest.approx([30 / 400, 3 / 400])
+    assert Config(dim=400, space="beta", margin=60.0).make_space().beside_margin == pytest.approx([0.15**0.5] * 2)
+    assert Config(dim=800, space="hermitian").make_space().beside_margin == pytest.approx([24 / 800])

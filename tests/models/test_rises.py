@@ -22,7 +22,7 @@ from pathformer.training.settings import SoftmaxOptions, StepConfig
 
 UNSEEN = ("ip", "pi", "2u", "up")
 LOOKS = (0, 150, 600)  # updates
-LIKELY: dict[str, Any] = {"weighted": False, "average": "batch", "softmax": SoftmaxOptions(targets=1)}
+LIKELY: dict[str, Any] = {"weighted": False, "average_over": "batch", "softmax": SoftmaxOptions(targets=1)}
 CASES: dict[str, tuple[str, dict[str, Any], dict[str, Any]]] = {  # method, its settings, those of an update
     "pathformer": ("pathformer", {"dim": 64, "layers": 1, "margin": 6.0}, {"rate": 2e-3}),
     "pathformer box": ("pathformer", {"space": "box", "dim": 32, "layers": 1, "margin": 6.0}, {"table_rate": 2.0}),
@@ -41,7 +41,7 @@ CASES: dict[str, tuple[str, dict[str, Any], dict[str, Any]]] = {  # method, its 
 
 
 def test_every_method_is_here() -> None:
-    apart = {"complex", "pair"}  # links alone; two that are trained apart
+    apart = {"complex", "composed", "pair"}  # links alone; two that are trained apart
     assert {name for name, _, _ in CASES.values()} == set(SMALL) - apart
     assert all(find(name).name == name for name, _, _ in CASES.values())
 

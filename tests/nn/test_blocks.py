@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor, nn
 
-from pathformer.nn.backend import fused, plain
+from pathformer.nn.backend import force, fused
 from pathformer.nn.draw import draw_candidates
 from pathformer.nn.fold import LeftFold, MeanPair, MLPPair, SetFold, SumFold, WeighedFold
 from pathformer.nn.mixer import Mixer
@@ -211,7 +211,7 @@ def test_unfiltered_draws_and_full_sets_stay_in_range() -> None:
 
 def test_the_processor_takes_plain_lines() -> None:
     assert not fused(torch.zeros(1))
-    with plain():
+    with force("plain"):
         assert not fused(torch.zeros(1))
 
 

@@ -47,7 +47,7 @@ def test_lengths_mean_nothing_and_the_temperature_is_trained() -> None:
 
 
 def test_a_kept_temperature_has_no_gradient() -> None:
-    space = Sphere(7, 24.0, temperature=0.1, learned=False)
+    space = Sphere(7, 24.0, temperature=0.1, learn_temperature=False)
     queries = torch.randn(4, 7, requires_grad=True)
     space.distance(queries, queries.flip(0).detach()).sum().backward()
     assert space.log_scale.grad is None

@@ -17,6 +17,7 @@ SMALL: dict[str, dict[str, Any]] = {
     "betae": {"dim": 8, "hidden": 16},
     "biqe": {"dim": 16, "layers": 1, "heads": 2},
     "complex": {"rank": 64},
+    "composed": {"dim": 24, "heads": 4},
     "cone": {"dim": 8, "hidden": 16},
     "fuzzqe": {"dim": 12, "bases": 4},
     "gammae": {"dim": 8, "hidden": 16},
@@ -24,7 +25,7 @@ SMALL: dict[str, dict[str, Any]] = {
     "mlp": {"dim": 12},
     "mlp-mixer": {"dim": 12},
     "pair": {
-        "one": {"dim": 16, "layers": 1, "heads": 2, "space": "hermitian", "fork": "weighed"},
+        "one": {"dim": 16, "heads": 2},
         "other": {"dim": 12, "layers": 1, "heads": 2, "space": "sphere", "fork": "set"},
     },
     "pathformer": {"dim": 24, "layers": 2, "heads": 4},
@@ -34,6 +35,11 @@ SMALL: dict[str, dict[str, Any]] = {
 VARIANTS: dict[str, list[dict[str, Any]]] = {
     "betae": [{}, {"union": "demorgan"}],
     "biqe": [{}, {"norm": "post"}],
+    "composed": [
+        {},
+        {"domains": False, "add_to": "paths", "bare_path_length": 0},
+        {"fork": "network", "deny_in": "fork"},
+    ],
     "cone": [{}, {"union": "demorgan"}, {"start": "reference"}],
     "mlp-mixer": [{}, {"start": "reference"}],
     "fuzzqe": [
@@ -54,22 +60,12 @@ VARIANTS: dict[str, list[dict[str, Any]]] = {
         {"fork": "mixer"},
         {"fork": "mlp2vector"},
         {"fork": "set"},
-        {"negate": "fork", "fork": "set"},
         {"layers": 1, "fork_hidden": (2,)},
         {"space": "box", "layers": 1, "margin": 30.0},
         {"space": "beta", "layers": 1, "margin": 60.0},
         {"space": "sphere"},
-        {"space": "sphere", "variable": "expected"},
-        {"space": "hermitian", "base": "expected", "fork": "weighed", "gain": "small"},
-        {
-            "space": "hermitian",
-            "base": "expected",
-            "variable": "expected",
-            "alone": 1,
-            "adds": "roots",
-            "fork": "both",
-        },
-        {"space": "hermitian", "base": "expected", "variable": "expected", "domains": True, "fork": "weighed"},
+        {"space": "sphere", "expected_variables": True},
+        {"space": "hermitian"},
     ],
 }
 ONLY = {"complex": ("1p", "2u")}  # structures of methods that take no others, and say so

@@ -45,7 +45,7 @@ def test_a_run_file_is_its_recipe(kind: str, name: str, negation: bool) -> None:
 @pytest.mark.parametrize("name", ["fb15k-237", "nell995"])
 def test_what_the_query2box_queries_judge_is_trained_on_walks_from_the_anchor(name: str) -> None:
     run, recipe = read_run(f"fast-{name}-q2b"), find("fast")(many_entities=name == "nell995")
-    assert asdict(run.training) == {**asdict(recipe.training), "backward": False}
+    assert asdict(run.training) == {**asdict(recipe.training), "walk_from_answer": False}
     plain = asdict(build(recipe.method, dict(recipe.model), entities=3, relations=2).config)
     assert run.model_settings == plain
 

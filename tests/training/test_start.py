@@ -47,14 +47,14 @@ def test_angles_between_rows_stay_and_so_does_the_tables_size(dim: int) -> None:
 
 
 def test_rows_are_copied_as_they_are_where_scores_are_alike() -> None:
-    settings = {"dim": 16, "layers": 1, "heads": 2, "space": "hermitian", "base": "expected"}
-    made, given = build("pathformer", settings, entities=30, relations=6), source()
+    settings = {"dim": 16, "heads": 2}
+    made, given = build("composed", settings, entities=30, relations=6), source()
     negation = made.operators.weight[6].detach().clone()  # type: ignore[union-attr, index]
     start_tables(made, given)
     assert torch.equal(made.entities.weight, given.entities.weight)
     assert torch.equal(made.get_parameter("operators.weight")[:6], given.get_parameter("operators.weight"))
     assert torch.equal(made.get_parameter("operators.weight")[6], negation)
-    wider = build("pathformer", {**settings, "dim": 24}, entities=30, relations=6)
+    wider = build("composed", {**settings, "dim": 24}, entities=30, relations=6)
     start_tables(wider, given)
     torch.testing.assert_close(cosines(wider.entities.weight), cosines(given.entities.weight), rtol=1e-3, atol=1e-4)
 
@@ -86,15 +86,9 @@ def test_chains_of_a_link_predictor_answer_what_was_never_trained() -> None:
     links = build("complex", {"rank": 12, "n3": 0.0, "relation": 0.0}, entities=toy.ENTITIES, relations=toy.RELATIONS)
     data = TrainingSet.of([sample(STRUCTURES["1p"], pair, 200)], toy.ENTITIES)
     TrainingStep(links, data, {"1p": 64}, StepConfig(rate=2e-2, weighted=False)).run(200)
-    settings = {
-        "dim": 24,
-        "space": "hermitian",
-        "base": "expected",
-        "alone": 9,
-        "variable": "expected",
-        "fork": "weighed",
-    }
-    made = toy.model(**settings)
+    settings = {"dim": 24, "heads": 2, "bare_path_length": 9, "sharpness": 1.0, "domains": False}
+    torch.manual_seed(0)
+    made = build("composed", settings, entities=toy.ENTITIES, relations=toy.RELATIONS)
     asked = {name: sample(STRUCTURES[name], pair, 40, stream="asked") for name in ("1p", "2p", "2i", "ip", "pi")}
     before = evaluate(ModelRanker(made), asked, answers="easy").scores
     start_tables(made, links)

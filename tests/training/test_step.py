@@ -13,6 +13,8 @@ from _made_up import made_up
 from support import training_toy as toy
 
 from pathformer.errors import UnsupportedQueryError
+from pathformer.models.composed import Composed
+from pathformer.models.composed import Config as ComposedConfig
 from pathformer.models.pathformer import Config, Pathformer
 from pathformer.training.data import TrainingSet
 from pathformer.training.objectives._base import margin_loss, query_weights
@@ -29,9 +31,12 @@ def data() -> TrainingSet:
     return made_up(STRUCTURES, 40, 6, 30, "cpu")
 
 
-def trainer(data: TrainingSet, step: StepConfig | None = None, config: Config = CONFIG) -> TrainingStep:
+def trainer(
+    data: TrainingSet, step: StepConfig | None = None, config: Config | ComposedConfig = CONFIG
+) -> TrainingStep:
     torch.manual_seed(0)
-    return TrainingStep(Pathformer(config, 40, 6), data, COMPOSITION, step or StepConfig(negatives=8, rate=3e-3))
+    method = Pathformer if isinstance(config, Config) else Composed
+    return TrainingStep(method(config, 40, 6), data, COMPOSITION, step or StepConfig(negatives=8, rate=3e-3))
 
 
 def weights(made: TrainingStep) -> dict[str, torch.Tensor]:
@@ -113,7 +118,7 @@ def test_a_loss_that_is_not_finite_names_update_and_structure(data: TrainingSet)
 def test_a_temperature_is_learned_or_kept(
     data: TrainingSet, objective: str, precision: Literal["fp32", "bf16"], learned: bool
 ) -> None:
-    config = replace(CONFIG, space="sphere", temperature=0.1, learn_temperature=learned)
+    config = replace(CONFIG, space="sphere", space_settings={"temperature": 0.1, "learn_temperature": learned})
     step = StepConfig(objective=objective, negatives=8, rate=3e-3, weight_decay=0.1, precision=precision, ema=0.5)
     made = trainer(data, step, config)
     before = weights(made)
@@ -157,7 +162,7 @@ def test_tables_have_their_own_rate(data: TrainingSet) -> None:
 
 @pytest.mark.parametrize("objective", ["margin", "softmax"])
 def test_tables_that_are_kept_cost_no_gradient_and_change_nothing_else(data: TrainingSet, objective: str) -> None:
-    config = Config(dim=16, layers=1, heads=2, space="hermitian", base="expected", fork="both", variable="expected")
+    config = ComposedConfig(dim=16, heads=2, fork="network", domains=False)
     kept, slow = (
         trainer(data, StepConfig(objective=objective, negatives=8, rate=1e-3, table_rate=rate), config)
         for rate in (0.0, 1e-30)
@@ -174,7 +179,7 @@ def test_tables_that_are_kept_cost_no_gradient_and_change_nothing_else(data: Tra
 
 
 def test_domains_have_a_rate_of_their_own(data: TrainingSet) -> None:
-    config = Config(dim=16, layers=1, heads=2, space="hermitian", base="expected", variable="expected", domains=True)
+    config = ComposedConfig(dim=16, heads=2)
     for domain_rate in (0.5, 0.0):
         step = StepConfig(objective="softmax", rate=1e-3, table_rate=0.0, domain_rate=domain_rate)
         made = trainer(data, step, config)
@@ -203,7 +208,7 @@ def test_rows_that_are_to_move_do_and_nothing_else(data: TrainingSet) -> None:
 
 def test_an_update_of_links_that_are_their_product_leaves_kept_tables_alone(data: TrainingSet) -> None:
     torch.manual_seed(0)
-    model = Pathformer(Config(dim=16, layers=1, heads=2, space="hermitian", base="expected", alone=1), 40, 6)
+    model = Composed(ComposedConfig(dim=16, heads=2), 40, 6)
     before = copy.deepcopy(model.state_dict())
     made = TrainingStep(model, data, {"1p": 4}, StepConfig(objective="softmax", table_rate=0.0))
     made.run(2)

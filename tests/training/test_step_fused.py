@@ -6,7 +6,6 @@ As in `tests/nn/test_fused.py`: a CUDA device, or TRITON_INTERPRET=1.
 from __future__ import annotations
 
 import copy
-from contextlib import nullcontext
 from dataclasses import replace
 
 import numpy as np
@@ -18,8 +17,10 @@ from torch import Tensor
 from pathformer.kg.graph import Graph
 from pathformer.models.complex import ComplEx
 from pathformer.models.complex import Config as LinkConfig
+from pathformer.models.composed import Composed
+from pathformer.models.composed import Config as ComposedConfig
 from pathformer.models.pathformer import Config, Pathformer
-from pathformer.nn.backend import plain
+from pathformer.nn.backend import force
 from pathformer.query.structures import structure
 from pathformer.querysets.queries import Queries
 from pathformer.querysets.sampler import sample
@@ -40,10 +41,13 @@ def data() -> TrainingSet:
     return made_up(STRUCTURES, 60, 8, 50, DEVICE)
 
 
-def train(data: TrainingSet, config: Config, step: StepConfig, updates: int, fused: bool) -> TrainingStep:
+def train(
+    data: TrainingSet, config: Config | ComposedConfig, step: StepConfig, updates: int, fused: bool
+) -> TrainingStep:
     torch.manual_seed(0)
-    model = Pathformer(config, 60, 8).to(DEVICE)
-    with nullcontext() if fused else plain():
+    made = Composed if isinstance(config, ComposedConfig) else Pathformer
+    model = made(config, 60, 8).to(DEVICE)
+    with force("kernels" if fused else "plain"):
         trainer = TrainingStep(model, data, dict.fromkeys(STRUCTURES, 3), step)
         trainer.run(updates)
     return trainer
@@ -96,30 +100,21 @@ def test_the_same_weights_by_softmax_over_all_entities(data: TrainingSet) -> Non
     torch.testing.assert_close(fused.average.state(), usual.average.state(), rtol=1e-4, atol=1e-5)
 
 
-PRODUCTS = {
-    "everywhere": {"base": "expected", "fork": "both", "gain": "small"},
-    "hops": {"base": "expected", "variable": "expected", "alone": 1, "fork": "set"},
-    "roots": {
-        "base": "expected",
-        "variable": "expected",
-        "alone": 1,
-        "adds": "roots",
-        "fork": "both",
-    },
-    "domains": {
-        "base": "expected",
-        "variable": "expected",
-        "alone": 1,
-        "adds": "roots",
-        "domains": True,
-        "fork": "both",
-    },
+COMPOSED = {
+    "paths": {"bare_path_length": 0, "add_to": "paths", "domains": False, "fork": "network"},
+    "answers": {"domains": False},
+    "domains": {"fork": "network"},
 }
 
 
-@pytest.mark.parametrize("variant", PRODUCTS)
+def composed(variant: str, **settings: object) -> ComposedConfig:
+    small = {"dim": 24, "heads": 4, "dropout": 0.0}
+    return ComposedConfig(**{**small, **COMPOSED[variant], **settings})  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("variant", COMPOSED)
 def test_the_same_weights_beside_a_product(data: TrainingSet, variant: str) -> None:
-    config = Config(**{**SMALL, "space": "hermitian", **PRODUCTS[variant]})
+    config = composed(variant)
     options = SoftmaxOptions(targets=4, n3=0.1, relation=0.5)
     step = StepConfig(objective="softmax", softmax=options, precision="fp32", capture=False, rate=1e-3, epsilon=1e-3)
     fused, usual = train(data, config, step, 3, True), train(data, config, step, 3, False)
@@ -128,7 +123,7 @@ def test_the_same_weights_beside_a_product(data: TrainingSet, variant: str) -> N
 
 
 def test_domains_are_learned_beside_tables_that_are_kept(data: TrainingSet) -> None:
-    config = Config(**{**SMALL, "space": "hermitian", **PRODUCTS["domains"]})
+    config = composed("domains")
     step = StepConfig(
         objective="softmax", precision="fp32", capture=False, rate=1e-3, epsilon=1e-3, table_rate=0.0, domain_rate=4.0
     )
@@ -139,9 +134,9 @@ def test_domains_are_learned_beside_tables_that_are_kept(data: TrainingSet) -> N
 
 
 @pytest.mark.skipif(DEVICE == "cpu", reason="no CUDA device to capture on")
-@pytest.mark.parametrize("variant", PRODUCTS)
+@pytest.mark.parametrize("variant", COMPOSED)
 def test_captured_updates_beside_a_product_are_eager_ones(data: TrainingSet, variant: str) -> None:
-    config = Config(**{**SMALL, "dropout": 0.1, "space": "hermitian", **PRODUCTS[variant]})
+    config = composed(variant, dropout=0.1)
     options = SoftmaxOptions(targets=4, n3=0.1, relation=0.5)
     found = [
         train(data, config, StepConfig(objective="softmax", softmax=options, capture=capture), 12, True)
@@ -163,10 +158,8 @@ def contested(data: TrainingSet) -> TrainingSet:
 NEGATED = SoftmaxOptions(targets=4, removed=5, removed_weight=10.0)
 
 
-@pytest.mark.parametrize("space", ["sphere", "hermitian"])
-def test_the_same_weights_where_forks_are_told_what_is_denied(contested: TrainingSet, space: str) -> None:
-    base = {"base": "expected", "variable": "expected", "alone": 1} if space == "hermitian" else {}
-    config = Config(**{**SMALL, "space": space, "fork": "both", "negate": "fork", **base})
+def test_the_same_weights_where_forks_are_told_what_is_denied(contested: TrainingSet) -> None:
+    config = composed("domains", deny_in="fork")
     step = StepConfig(objective="softmax", softmax=NEGATED, precision="fp32", capture=False, rate=1e-3, epsilon=1e-3)
     fused, usual = train(contested, config, step, 3, True), train(contested, config, step, 3, False)
     assert fused.losses().mean == pytest.approx(usual.losses().mean, rel=1e-4)
@@ -175,7 +168,7 @@ def test_the_same_weights_where_forks_are_told_what_is_denied(contested: Trainin
 
 @pytest.mark.skipif(DEVICE == "cpu", reason="no CUDA device to capture on")
 def test_captured_updates_where_forks_are_told_what_is_denied(contested: TrainingSet) -> None:
-    config = Config(**{**SMALL, "space": "sphere", "fork": "both", "negate": "fork"})
+    config = composed("domains", deny_in="fork", dropout=0.1)
     found = [
         train(contested, config, StepConfig(objective="softmax", softmax=NEGATED, capture=capture), 12, True)
         for capture in (True, False)
@@ -191,7 +184,7 @@ def test_the_same_weights_of_a_link_predictor(data: TrainingSet) -> None:
     for fused in (True, False):
         torch.manual_seed(0)
         model = ComplEx(LinkConfig(rank=12), 60, 8).to(DEVICE)
-        with nullcontext() if fused else plain():
+        with force("kernels" if fused else "plain"):
             trainer = TrainingStep(model, data, {"1p": 9}, step)
             trainer.run(3)
         found.append(trainer)
@@ -289,7 +282,7 @@ def test_gradients_at_the_papers_size() -> None:
 
     def gradients(maker: TrainingStep, fused: bool) -> dict[str, Tensor]:
         maker.adam.clear()
-        with nullcontext() if fused else plain():
+        with force("kernels" if fused else "plain"):
             maker.loss(drawn).mean().backward()
         return {slot.name: slot.working.grad.float().clone() for slot in maker.adam.slots}  # type: ignore[union-attr]
 

@@ -21,6 +21,8 @@ import torch
 from pathformer.errors import ConfigError
 from pathformer.evaluation.report import Report
 from pathformer.experiments.settings import Run, read_run
+from pathformer.models._base import Model
+from pathformer.models.composed import Composed
 from pathformer.models.pair import SILENT, Pair
 from pathformer.models.pathformer import Pathformer
 from pathformer.query.structures import STRUCTURES
@@ -61,10 +63,10 @@ def second_run(run: Run) -> Run | None:
             f"{run.second_model!r} is trained on {found.trained} of {found.queries}: beside a run on {run.trained} of "
             f"{run.queries} it can see no other queries than that run has"
         )
-    if found.second_model or {run.method, found.method} != {"pathformer"}:
+    if found.second_model or (run.method, found.method) != (Composed.name, Pathformer.name):
         raise ConfigError(
-            f"second_model {run.second_model!r}: two runs of the method pathformer can stand side by "
-            "side, no others and no more"
+            f"second_model {run.second_model!r}: a run of the method composed can have one of the method pathformer "
+            f"beside it; these are {run.method} and {found.method}"
         )
     space = found.model_settings["space"]
     if _negated(run.trained_structures) and not _negated(found.trained_structures) and space not in SILENT:
@@ -114,17 +116,17 @@ def figures_file(file: Path, ending: str) -> Path | None:
 def joined(run: Run, folder: Path, kind: str, device: torch.device) -> tuple[Pair, dict[str, Any]]:
     """Both with their weights of a kind, "best" or "last", and the facts of a checkpoint of them."""
     (one, facts), (other, theirs) = (_load(place, kind, device) for place in (folder, folder / BESIDE))
+    assert isinstance(one, Composed)  # `second_run` has seen to it
+    assert isinstance(other, Pathformer)
     denies = _negated(theirs["trained"]) or other.config.space not in SILENT  # there neither met one: both are asked
     pair = Pair.of(one, other, run.second_model_weight, denies=denies)
     seconds = facts["seconds"] + theirs["seconds"]
     return pair, {**facts, "method": pair.name, "model": asdict(pair.config), "seconds": seconds}
 
 
-def _load(folder: Path, kind: str, device: torch.device) -> tuple[Pathformer, dict[str, Any]]:
+def _load(folder: Path, kind: str, device: torch.device) -> tuple[Model, dict[str, Any]]:
     file = folder / f"{kind}.safetensors"
-    model, facts = checkpoint.load_model(file if file.is_file() else folder / "last.safetensors", device)
-    assert isinstance(model, Pathformer)  # `second_run` has seen to it
-    return model, facts
+    return checkpoint.load_model(file if file.is_file() else folder / "last.safetensors", device)
 
 
 def write_pair(folder: Path, pair: Pair, facts: Mapping[str, Any]) -> Path:

@@ -56,7 +56,8 @@ def _check_kept(run: Run, method: str, model: Mapping[str, Any]) -> None:
     relations: no product of the two means anything, and tables that never move cannot learn to.
     """
     ours = run.model_settings
-    kept = run.training.update.table_rate == 0.0 and ours.get("space") == "hermitian"
+    complex_rows = run.method == "composed" or ours.get("space") == "hermitian"
+    kept = run.training.update.table_rate == 0.0 and complex_rows
     if not kept or method != "complex":
         return
     wide, dim = 2 * model["rank"], ours["dim"]

@@ -37,9 +37,8 @@ from pathformer.training.loop import train
 from pathformer.training.settings import Result, Task, Training
 from pathformer.training.start import start_tables
 
-__all__ = ["METHOD", "Lesson", "new_model", "start_from_links", "train_best", "train_in"]
+__all__ = ["Lesson", "new_model", "start_from_links", "train_best", "train_in"]
 
-METHOD = "pathformer"
 _VALIDATED = 60  # queries of a structure that the best weights are picked by
 
 
@@ -69,7 +68,7 @@ def new_model(kg: KnowledgeGraph, scale: Scale, device: torch.device) -> Model:
     """A model that knows nothing yet."""
     torch.manual_seed(scale.training.seed)
     names = kg.vocabulary
-    return build(METHOD, scale.model, entities=names.entity_count, relations=names.relation_count).to(device)
+    return build(scale.method, scale.model, entities=names.entity_count, relations=names.relation_count).to(device)
 
 
 def train_in(

@@ -40,7 +40,7 @@ _LOGITS = 1 << 25  # numbers of a batch's softmax over all entities, 128 MiB: be
 _RANKED = 1 << 28  # distances that ranking the held-out queries may take
 _MANY = 30_000  # entities from which on `fast` has its form for many: twice FB15k-237's, half of NELL995's
 _DOMAINS = 4.0  # of the rate, on a processor: on validation 0.2, 1 and 16 were all behind it (docs/lab/history.md)
-_NEGATED = {"negate": "token"}  # not "fork", as `fast` has it: UMLS then denies only what it saw (docs/lab/history.md)
+_NEGATED = {"deny_in": "path"}  # not "fork", as `fast` has it: UMLS then denies only what it saw (docs/lab/history.md)
 _KNOWN = 1e-3  # part of a step for links that the ComplEx has learned: in that form nothing that moves answers them
 
 
@@ -57,7 +57,8 @@ class Links:
 class Scale:
     """The settings of a fit."""
 
-    model: Mapping[str, Any]  # of the method `pathformer`
+    method: str
+    model: Mapping[str, Any]  # the method's settings
     training: Training
     held_out: float  # share of the triples for each of the two held-out parts
     drawn: int  # training queries of a structure
@@ -115,6 +116,7 @@ def _plain(entities: int, triples: int, minutes: float, cuda: bool, seed: int) -
     dim, batch = _dim(entities, cuda), 4096 if cuda else 512
     every = batch * entities <= (_LOGITS << 5 if cuda else _LOGITS)
     return Scale(
+        method="pathformer",
         model=_plain_model(dim, minutes, cuda),
         training=_plain_training(batch, minutes, seed, _plain_update(dim, minutes, every)),
         held_out=min(0.1 if triples < 2000 else 0.05, 20_000 / max(triples, 1)),
@@ -135,7 +137,7 @@ def _plain_model(dim: int, minutes: float, cuda: bool) -> dict[str, Any]:
         "fork": "set",
         "space": "sphere",
         "combine": "probability",
-        "temperature": 0.1,  # to start with: it is learnt
+        "space_settings": {"temperature": 0.1},  # at first: it is learnt
     }
 
 
@@ -194,7 +196,7 @@ def _hops(plain: Scale, size: Size, cuda: bool, entities: int) -> Scale:
             update = replace(update, softmax=known.update.softmax)
     training = replace(known, batch=size.batch, mix={**mix, "1p": _KNOWN}, update=update)
     links = _links_on_card(known, size.rank, many) if cuda else _links(known, size.rank)
-    return replace(plain, model=model, training=training, links=links)
+    return replace(plain, method=recipe.method, model=model, training=training, links=links)
 
 
 def _links(usual: Training, rank: int) -> Links:

@@ -57,6 +57,7 @@ def update_scale(old: Engine, grown: Grown, minutes: float | None, device: torch
         update = replace(update, softmax=softmax, weighted=False, ema=_AVERAGED)
     return replace(
         usual,
+        method=old.model.name,
         model=asdict(old.model.config),
         links=None,
         drawn=min(usual.drawn, _DRAWN),

@@ -26,8 +26,9 @@ from pathformer.plan.layout import Block, Layout, UnionWay
 from pathformer.query.structures import Structure
 from pathformer.spaces._base import Space
 
-__all__ = ["Combine", "Model", "build", "find"]
+__all__ = ["Combine", "Model", "ParameterGroup", "build", "find"]
 
+ParameterGroup = Literal["table", "domain", "network"]  # each has its own learning rate; tables do not decay
 Combine = Literal["smallest", "probability"]  # see evaluation.ranks.fold_disjuncts
 
 
@@ -113,6 +114,18 @@ class Model(nn.Module, ABC):
             if able(find(name))
         )
         raise UnsupportedQueryError(f"{self.name}{own} cannot {what} (in {names}); methods that can: {others}")
+
+    def parameter_groups(self) -> dict[str, ParameterGroup]:
+        """The group of each parameter, by name: rows of a table, or the network.
+
+        A model overrides it for a table that a link predictor does not have: "domain".
+        """
+        tables = {f"{name}.weight" for name, module in self.named_modules() if isinstance(module, Table)}
+        return {name: "table" if name in tables else "network" for name, _ in self.named_parameters()}
+
+    def link_tables(self) -> dict[str, Table]:
+        """The tables that can start as those of a link predictor: "entities" and, where it has them, "relations"."""
+        return {"entities": self.entities}
 
     @contextmanager
     def at_rest(self) -> Iterator[None]:

@@ -17,7 +17,7 @@ from torch import Tensor
 from pathformer.models._walk import Walk
 from pathformer.models._whole import Whole
 from pathformer.nn.packing import Packing
-from pathformer.nn.table import take_once
+from pathformer.nn.table import Reading, assemble, take_once
 from pathformer.plan.layout import ForkStep, Layout, PathStep, Token
 from pathformer.plan.lift import lift_negations
 
@@ -59,6 +59,21 @@ class Paths:
             _tensor(variables, device),
             _tensor(order, device),
         )
+
+    def operators(self, ids: Tensor, table: Reading) -> Tensor:
+        """Rows of the operators' table, whose last row is [Negation]: ids (I,) -> (O,)."""
+        negation = len(table.weight) - 1
+        return ids.index_select(0, self.operator_sources).masked_fill(self.operator_negated, negation)
+
+    def tokens(self, ids: Tensor, entities: Reading, operators: Reading, values: Tensor | None) -> Tensor:
+        """The start of each path, an anchor's row or a variable's value (W, d), then its operators' rows: (T, d)."""
+        anchors = ids.index_select(0, self.entity_sources)
+        parts = [
+            (entities, anchors, self.entity_places),
+            (operators, self.operators(ids, operators), self.operator_places),
+        ]
+        variables = None if values is None else (values, self.variable_places)
+        return assemble(parts, variables, self.order, self.rows)
 
 
 @dataclass(frozen=True, eq=False)

@@ -39,7 +39,7 @@ class Walk:
     hops: tuple[Hop, ...]
     relation_sources: Tensor  # places in the batch's ids, hop by hop, in each hop's order
     first_sources: Tensor  # (P,) likewise of each path's first operator, in the paths' order
-    first_negated: Tensor | None  # (P,) where that is a negation, which has no place; None where none is
+    first_negated: Tensor | None  # (P,) where that is a negation or there is none; None where all are relations
 
     @classmethod
     def of(cls, step: PathStep, device: torch.device) -> Walk:
@@ -47,8 +47,9 @@ class Walk:
         starts = step.kinds[step.offsets[:-1]]
         anchored = bool((starts == Token.ENTITY).all())
         assert anchored or (starts == Token.VARIABLE).all(), "a level has anchors or variables, not both"
-        firsts = step.offsets[:-1] + 1  # every path has an operator
-        denied = step.kinds[firsts] == Token.NEGATION
+        bare = step.lengths == 1  # a fork that is denied, where its negation is a matter of the next fork
+        firsts = np.where(bare, 0, step.offsets[:-1] + 1)
+        denied = bare | (step.kinds[firsts] == Token.NEGATION)
         hops, sources = [], [np.empty(0, np.int64)]
         for place in range(1, int(step.lengths.max(initial=1))):
             tokens = step.offsets[:-1][step.lengths > place] + place
@@ -81,12 +82,14 @@ def follow(
 
     first, then: what a relation and what a negation does at the first place of the paths, and at all others.
     """
-    at_first, *later = zip(walk.hops, chain.split([hop.relations for hop in walk.hops]), strict=True)
-    rows, ended = _hop(*at_first, starts, *first), []  # every path has an operator
-    for hop, relations in later:
-        rows, rest = rows.split([hop.count, len(rows) - hop.count])
-        ended.append(rest)
-        rows = _hop(hop, relations, rows, *then)
+    rows, ended = starts, []
+    for place, (hop, relations) in enumerate(
+        zip(walk.hops, chain.split([hop.relations for hop in walk.hops]), strict=True)
+    ):
+        if hop.count < len(rows):
+            rows, rest = rows.split([hop.count, len(rows) - hop.count])
+            ended.append(rest)
+        rows = _hop(hop, relations, rows, *(then if place else first))
     return torch.cat([rows, *reversed(ended)])
 
 

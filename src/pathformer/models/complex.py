@@ -18,7 +18,7 @@ from torch import Tensor
 
 from pathformer.models._base import Model
 from pathformer.models._batch import Batch, Paths
-from pathformer.nn.table import Reading
+from pathformer.nn.table import Reading, Table
 from pathformer.plan.layout import Layout, PathStep
 from pathformer.spaces.hermitian import Hermitian, multiply
 
@@ -54,6 +54,10 @@ class ComplEx(Model):
         self.space = Hermitian(config.rank)
         self.entities = self.space.entity_table(entities)
         self.operators = self.space.relation_table(relations)
+
+    def link_tables(self) -> dict[str, Table]:
+        """Its two tables, which another method can start from."""
+        return {"entities": self.entities, "relations": self.operators}
 
     def check(self, layout: Layout) -> None:
         """Refuse everything but single links and their unions."""

@@ -1,13 +1,12 @@
-"""Two Pathformers that were trained apart, their points side by side: not the paper's.
+"""A composed model and a Pathformer that were trained apart, their points side by side: not the paper's.
 
 D disjuncts, N entities; q, e numbers of a query and an entity.
 
     v_q = v_q1 (+) v_q2,    v_e = v_e1 (+) v_e2,    Dist(e, q) = Dist_1(e, q) + w Dist_2(e, q)
 
 Two models that learned in different ways err in different places, and the sum of their distances errs less than either.
-Nothing is trained here: `Pair.of` puts together what two runs have learned. A second one that never
-met a negation says nothing of queries that hold one: its part of their points is 0, which in the spaces of `SILENT` is
-as far from every entity.
+Nothing is trained here: `Pair.of` joins what two runs have learned. Where the second never met a negation, its part of
+the point of a query with one is 0, which in the spaces of `SILENT` is as far from every entity.
 """
 
 from __future__ import annotations
@@ -21,7 +20,9 @@ from torch import Tensor, nn
 from pathformer.config import from_mapping
 from pathformer.models._base import Model
 from pathformer.models._batch import Batch
-from pathformer.models.pathformer import Config as One
+from pathformer.models.composed import Composed
+from pathformer.models.composed import Config as ComposedConfig
+from pathformer.models.pathformer import Config as PathformerConfig
 from pathformer.models.pathformer import Pathformer
 from pathformer.nn.table import Reading
 from pathformer.plan.layout import Layout
@@ -36,8 +37,8 @@ SILENT = ("hermitian", "sphere")
 class Config:
     """The settings of both; all ours."""
 
-    one: One = field(default_factory=One)
-    other: One = field(default_factory=lambda: One(space="sphere"))
+    one: ComposedConfig = field(default_factory=ComposedConfig)
+    other: PathformerConfig = field(default_factory=lambda: PathformerConfig(space="sphere"))
     weight: float = 0.6  # w
     denies: bool = True  # whether the second has learned what a negation is
 
@@ -59,8 +60,11 @@ class Pair(Model):
 
     def __init__(self, config: Config, entities: int, relations: int) -> None:
         super().__init__(config, entities, relations)
-        self.one, self.other = (Pathformer(part, entities, relations) for part in (config.one, config.other))
-        tables = [made.entities.weight.detach() for made in (self.one, self.other)]
+        self.one, self.other = (
+            Composed(config.one, entities, relations),
+            Pathformer(config.other, entities, relations),
+        )
+        tables = [self.one.entities.weight.detach(), self.other.entities.weight.detach()]
         self.space: Beside = Beside(self.one.space, self.other.space, config.weight)
         self.entities = self.one.entities
         self.entities.weight = nn.Parameter(torch.cat(tables, dim=1))
@@ -71,7 +75,7 @@ class Pair(Model):
 
     @classmethod
     @torch.no_grad()
-    def of(cls, one: Pathformer, other: Pathformer, weight: float, *, denies: bool = True) -> Pair:
+    def of(cls, one: Composed, other: Pathformer, weight: float, *, denies: bool = True) -> Pair:
         """Two that are trained, as one model, on the first one's device."""
         config = from_mapping(
             Config, {"one": asdict(one.config), "other": asdict(other.config), "weight": weight, "denies": denies}

@@ -1,8 +1,8 @@
-"""Which of two ways an operation takes: plain torch, or a fused kernel that gives the same numbers.
+"""Which way an operation takes: plain torch, or a fused kernel that gives the same numbers.
 
-Every operation of `nn` that has a kernel is one function: it asks `fused(tensor)` and calls the kernel, or runs the
-plain lines that stand beside the question. Tensors on a CUDA device take the kernels, everything else the plain
-lines, and `with plain():` forces those, so a test can compare the two.
+Every operation that has a kernel is one function: it asks `fused(tensor)` and calls the kernel, or runs the plain lines
+that stand beside the question. Tensors on a CUDA device take the kernels, all others the plain lines. `force` chooses
+one way for all of them, so that a test can compare the two.
 """
 
 from __future__ import annotations
@@ -12,30 +12,38 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import cache
 from importlib.util import find_spec
+from typing import Literal
 
 import torch
 from torch import Tensor
 
-__all__ = ["fused", "plain"]
+__all__ = ["Way", "force", "fused"]
 
-_PLAIN: ContextVar[bool] = ContextVar("plain", default=False)
+Way = Literal["kernels", "plain", "by device"]
+
+_WAY: ContextVar[Way] = ContextVar("way", default="by device")
 
 
 def fused(tensor: Tensor) -> bool:
     """Whether operations on this tensor take a fused kernel."""
-    return tensor.is_cuda and tensor.dtype is not torch.float64 and not _PLAIN.get() and _compiler()
+    match _WAY.get():
+        case "kernels":
+            return True
+        case "plain":
+            return False
+    return tensor.is_cuda and tensor.dtype is not torch.float64 and _has_compiler()
 
 
 @contextmanager
-def plain() -> Iterator[None]:
-    """Inside, every operation takes its plain lines."""
-    token = _PLAIN.set(True)
+def force(way: Way) -> Iterator[None]:
+    """Inside, every operation goes this way; kernels on a processor need triton's interpreter, TRITON_INTERPRET=1."""
+    token = _WAY.set(way)
     try:
         yield
     finally:
-        _PLAIN.reset(token)
+        _WAY.reset(token)
 
 
 @cache
-def _compiler() -> bool:
+def _has_compiler() -> bool:
     return find_spec("triton") is not None

@@ -17,7 +17,7 @@ are here too: conjunction (t-norm), disjunction (t-conorm), and 1 - x.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Literal
+from typing import Any, Literal
 
 import torch
 from torch import Tensor, nn
@@ -58,6 +58,11 @@ class Fuzzy(Bilinear):
         self.scale = scale
         self.slope = nn.Parameter(torch.tensor(8.0)) if regularizer == "sigmoid" else None  # a
         self.shift = nn.Parameter(torch.tensor(-4.0)) if regularizer == "sigmoid" else None  # b
+
+    @classmethod
+    def for_queries(cls, dim: int, margin: float, **settings: Any) -> Fuzzy:
+        """A space of this dimension; the margin is that of the scale."""
+        return cls(dim, **settings)
 
     def entity_table(self, count: int) -> Table:
         """`count` entities, uniform in [0, 1)."""

@@ -8,11 +8,13 @@ A distance below zero is nothing special: what counts is which entity is nearer.
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import torch
 from torch import Tensor
 
 from pathformer.plan.measure import Measure
+from pathformer.spaces._base import Space
 from pathformer.spaces._derived import Bilinear
 
 __all__ = ["SPACE", "Hermitian", "between", "conjugate", "cubes", "multiply"]
@@ -24,6 +26,17 @@ class Hermitian(Bilinear):
     def __init__(self, dim: int, margin: float = 0.0) -> None:
         super().__init__(dim, margin)
         self.entity_width = self.relation_width = self.query_width = 2 * dim
+
+    @classmethod
+    def for_queries(cls, dim: int, margin: float, **settings: Any) -> Hermitian:
+        """A space of rank dim / 2."""
+        if dim % 2:
+            raise ValueError(f"dim {dim} is odd: complex numbers have two parts")
+        return cls(dim // 2, margin, **settings)
+
+    def can_copy_rows(self, source: Space) -> bool:
+        """A product of copied rows has the score that it had."""
+        return isinstance(source, Hermitian)
 
     @property
     def range(self) -> float:

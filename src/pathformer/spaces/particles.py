@@ -8,6 +8,8 @@ the other (P d), an entity's vector and then its bias (d + 1).
 
 from __future__ import annotations
 
+from typing import Any
+
 import torch
 from torch import Tensor, nn
 
@@ -22,9 +24,14 @@ class Particles(Space):
 
     def __init__(self, dim: int, particles: int = 2, spread: float = 1.0) -> None:
         super().__init__(dim, margin=0.0)  # of the margin objective, which Q2P does not use
-        self.particles, self.spread = particles, spread
+        self.particles, self.spread, self.parts = particles, spread, particles
         self.entity_width, self.relation_width, self.query_width = dim + 1, dim, particles * dim
         self.offsets = nn.Parameter(torch.zeros(particles, dim))
+
+    @classmethod
+    def for_queries(cls, dim: int, margin: float, **settings: Any) -> Particles:
+        """A space of particles of this size; it has no margin."""
+        return cls(dim, **settings)
 
     def entity_table(self, count: int) -> Table:
         """`count` entities; biases 0, so that none is preferred at first."""

@@ -21,10 +21,12 @@ __all__ = ["SPACE", "Sphere"]
 class Sphere(Space):
     """One vector of size d an entity, a relation, a query; their lengths are free and mean nothing."""
 
-    def __init__(self, dim: int, margin: float, temperature: float = 0.05, learned: bool = True) -> None:
+    def __init__(self, dim: int, margin: float, temperature: float = 0.05, learn_temperature: bool = True) -> None:
         super().__init__(dim, margin)
+        if not temperature > 0.0:
+            raise ValueError(f"temperature {temperature} is not above 0")
         self.entity_width = self.relation_width = self.query_width = dim
-        self.log_scale = nn.Parameter(torch.tensor(-math.log(temperature)), requires_grad=learned)  # log s
+        self.log_scale = nn.Parameter(torch.tensor(-math.log(temperature)), requires_grad=learn_temperature)  # log s
 
     @property
     def measure(self) -> Measure:

@@ -17,8 +17,6 @@ from torch import Tensor
 
 from pathformer.errors import CheckpointError
 from pathformer.models._base import Model
-from pathformer.nn.table import Table
-from pathformer.spaces.hermitian import Hermitian
 
 __all__ = ["mapped", "start_tables"]
 
@@ -35,16 +33,16 @@ def start_tables(model: Model, source: Model, seed: int = 0) -> None:
             f"of {source.entity_count:,} and {source.relation_count:,}"
         )
     chance = torch.Generator().manual_seed(seed)
-    alike = isinstance(model.space, Hermitian) and isinstance(source.space, Hermitian)
-    for name in ("entities", "operators"):
-        ours, theirs = getattr(model, name, None), getattr(source, name, None)
-        if isinstance(ours, Table) and isinstance(theirs, Table):
-            rows = theirs.weight[: min(len(ours), len(theirs))]
-            if alike and rows.shape[1] == ours.weight.shape[1]:
-                ours.weight[: len(rows)] = rows
-                continue
-            size = ours.weight.square().mean().sqrt()
-            ours.weight[: len(rows)] = size * mapped(rows, ours.weight.shape[1], chance).to(ours.weight)
+    given = source.link_tables()
+    for name, ours in model.link_tables().items():
+        if name not in given:
+            continue
+        rows = given[name].weight[: len(ours)]
+        if model.space.can_copy_rows(source.space) and rows.shape[1] == ours.weight.shape[1]:
+            ours.weight[: len(rows)] = rows
+            continue
+        size = ours.weight.square().mean().sqrt()
+        ours.weight[: len(rows)] = size * mapped(rows, ours.weight.shape[1], chance).to(ours.weight)
 
 
 def mapped(rows: Tensor, columns: int, chance: torch.Generator) -> Tensor:

@@ -21,7 +21,6 @@ from torch import Tensor
 
 from pathformer.models._base import Model
 from pathformer.models._batch import Batch
-from pathformer.nn.table import Table
 from pathformer.training.adam import Adam
 from pathformer.training.average import Average
 from pathformer.training.data import Drawer, Drawn, TrainingSet
@@ -189,8 +188,9 @@ class TrainingStep:
         return Average(self.model, self.config.ema) if self.config.ema else None
 
     def _optimiser(self) -> Adam:
-        config, tables = self.config, _table_weights(self.model)
-        rates = {name: config.domain_rate if _own(name) else config.table_rate for name in tables}
+        config, groups = self.config, self.model.parameter_groups()
+        factors = {"table": config.table_rate, "domain": config.domain_rate}
+        rates = {name: factors[group] for name, group in groups.items() if group != "network"}
         return Adam(
             dict(self.model.named_parameters()),
             dict(self.network.named_parameters()),
@@ -199,7 +199,7 @@ class TrainingStep:
             epsilon=config.epsilon,
             decay=config.weight_decay,
             factors=rates if self._moved is None else self._moved,
-            spared=[name for name, weight in self.model.named_parameters() if weight.ndim < 2 or name in tables],
+            spared=[name for name, weight in self.model.named_parameters() if weight.ndim < 2 or name in rates],
         )
 
     def _working_copy(self) -> Model:
@@ -213,14 +213,5 @@ class TrainingStep:
         if self._moved is not None:
             return [name for name, _ in network.named_parameters() if name not in self._moved]
         if self.config.table_rate == 0.0:
-            return [name for name in _table_weights(network) if not _own(name)]
+            return [name for name, group in network.parameter_groups().items() if group == "table"]
         return []
-
-
-def _table_weights(model: Model) -> list[str]:
-    return [f"{name}.weight" for name, module in model.named_modules() if isinstance(module, Table)]
-
-
-def _own(name: str) -> bool:
-    """Whether a table is none of the two that make up a base: domains."""
-    return name.startswith("domains")

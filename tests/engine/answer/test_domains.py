@@ -24,10 +24,9 @@ from pathformer.kg.grow import grow
 from pathformer.kg.knowledge import KnowledgeGraph
 from pathformer.models._base import Model, build
 from pathformer.query.structures import STRUCTURES
-from pathformer.training import checkpoint
 
 NEW = [("fresh", "r0", "e1"), ("e3", "r2", "fresh"), ("fresh", "x", "e2"), ("e4", "x", "e5"), ("later", "x", "fresh")]
-HERMITIAN = {"space": "hermitian", "base": "expected", "variable": "expected", "layers": 1, "heads": 2, "alone": 1}
+SMALL = {"dim": 16, "heads": 2}
 
 
 def small(*, domains: bool) -> Scale:
@@ -65,7 +64,7 @@ def test_a_fit_learns_them_and_an_update_keeps_them(graph: KnowledgeGraph, tmp_p
 
 def test_new_rows_are_zero_and_alone_may_move(graph: KnowledgeGraph) -> None:
     grown = grow(graph, KnowledgeGraph.from_triples(NEW))
-    model = build("pathformer", {**HERMITIAN, "dim": 16, "domains": True}, entities=50, relations=8)
+    model = build("composed", SMALL, entities=50, relations=8)
     torch.nn.init.normal_(model.get_parameter("domains.weight"))
     large = grow_model(model, grown.kg)
     assert table(large).shape == (10, 16)
@@ -76,13 +75,9 @@ def test_new_rows_are_zero_and_alone_may_move(graph: KnowledgeGraph) -> None:
     assert moved["domains.weight"].flatten().tolist() == [*[0.0] * 8, 1.0, 1.0]
 
 
-def test_an_engine_from_before_there_were_any_is_asked_and_updated(graph: KnowledgeGraph, tmp_path: Path) -> None:
+def test_an_engine_without_any_is_asked_and_updated(graph: KnowledgeGraph, tmp_path: Path) -> None:
     folder = tmp_path / "engine"
     fit(graph, out=folder, scale=small(domains=False), progress=False)
-    saved = checkpoint.read(folder / "model.safetensors")
-    settings = dict(saved.facts["model"])
-    assert settings.pop("domains") is False
-    checkpoint.write(folder / "model.safetensors", {**saved.facts, "model": settings}, saved.tensors)
     old = pathformer.load(folder)
     assert len(old.ask("?x : r0(e1, ?y) & r1(?y, ?x)"))
     new = update_engine(folder, KnowledgeGraph.from_triples(NEW), minutes=0.03, progress=False)
@@ -103,8 +98,7 @@ def wide(graph: KnowledgeGraph) -> Engine:
     """Domains of very different sizes, one of them 0 as that of a new relation is."""
     torch.manual_seed(3)
     names = graph.vocabulary
-    settings = {**HERMITIAN, "dim": 64, "domains": True, "sharpness": 1.6, "adds": "roots", "fork": "weighed"}
-    model = build("pathformer", settings, entities=names.entity_count, relations=names.relation_count)
+    model = build("composed", {**SMALL, "dim": 64}, entities=names.entity_count, relations=names.relation_count)
     with torch.no_grad():
         model.get_parameter("entities.weight").normal_()
         model.get_parameter("operators.weight").normal_().mul_(0.5)

@@ -11,24 +11,10 @@ from __future__ import annotations
 from pathformer.training.recipes._base import Recipe
 from pathformer.training.settings import SoftmaxOptions, StepConfig, Training
 
-__all__ = ["MODEL", "NETWORK", "RECIPE", "fast"]
+__all__ = ["NETWORK", "RECIPE", "fast"]
 
-MODEL = {
-    "dim": 2000,  # twice the rank of the link predictor
-    "space": "hermitian",
-    "layers": 1,
-    "scale": False,
-    "gain": "small",
-    "fork": "weighed",
-    "base": "expected",
-    "alone": 1,
-    "adds": "roots",
-    "variable": "expected",
-    "sharpness": 1.6,
-    "domains": True,
-}
-NETWORK = {"fork": "both", "fork_dropout": 0.3}  # to deny a branch, a fork must see what it is denied to
-DENIED = {**NETWORK, "negate": "fork"}  # FB15k-237 in 2.5 minutes: negation 10.2 -> 11.4
+NETWORK = {"fork": "network", "fork_dropout": 0.3}  # to deny a branch, a fork must see what it is denied to
+DENIED = {**NETWORK, "deny_in": "fork"}
 
 _MINUTES = {(False, False): 0.4, (True, False): 0.9, (False, True): 0.6, (True, True): 1.2}  # negation, many entities
 
@@ -42,8 +28,8 @@ def fast(*, minutes: float | None = None, negation: bool = False, seed: int = 0,
     """
     sharpness = {"sharpness": 1.5} if many_entities else {}
     return Recipe(
-        method="pathformer",
-        model={**MODEL, **(DENIED if negation else NETWORK if many_entities else {}), **sharpness},
+        method="composed",
+        model={**(DENIED if negation else NETWORK if many_entities else {}), **sharpness},
         start="complex-{dataset}",
         training=Training(
             minutes=_MINUTES[negation, many_entities] if minutes is None else minutes,
