@@ -31,10 +31,11 @@ import torch
 from _record import record
 
 from pathformer.engine.engine import Engine, load
-from pathformer.index._base import build as build_index
+from pathformer.index._base import over
 from pathformer.kg.knowledge import KnowledgeGraph
 from pathformer.kg.vocabulary import Vocabulary
 from pathformer.models._base import build
+from pathformer.models._encoder import TorchEncoder
 from pathformer.query.structures import STRUCTURES
 from pathformer.querysets.sampler import sample
 from pathformer.symbolic.graph_pair import GraphPair
@@ -81,7 +82,8 @@ def made_up_engine(layers: int, dim: int, index: str) -> Engine:
     kg = made_up_graph()
     settings = {"dim": dim, "layers": layers}
     model = build("pathformer", settings, entities=ENTITIES, relations=2 * RELATIONS).to(torch.bfloat16).eval()
-    return Engine(kg, model, build_index(index, model.entities.weight.detach(), model.space))
+    encoder = TorchEncoder(model)
+    return Engine(kg, encoder, over(encoder, index))
 
 
 def questions(kg: KnowledgeGraph, each: int) -> list[Any]:

@@ -30,11 +30,12 @@ from pathformer.fitting.heldout import draw_questions, hold_out
 from pathformer.fitting.judge import all_but, find_predictions, fit_calibration, judge_calibration
 from pathformer.fitting.lesson import Lesson, new_model, train_in
 from pathformer.fitting.settings import Scale, scale_for
-from pathformer.index._base import build as build_index
+from pathformer.index._base import over
 from pathformer.kg.datasets import load
 from pathformer.kg.knowledge import KnowledgeGraph
 from pathformer.links.evidence.counts import Frequency
 from pathformer.models._base import Model, build
+from pathformer.models._encoder import TorchEncoder
 from pathformer.querysets.queries import Queries
 from pathformer.querysets.query_sets import QuerySets
 from pathformer.training.data import TrainingSet
@@ -117,7 +118,8 @@ def measured(name: str, seconds: float, asked: int, data: Path | None) -> dict[s
         "counting": evaluate(ScoreRanker(Frequency(kg.graph("train"))), questions["test"]),
         "complex": evaluate(Chain(rival), questions["test"]),
     }
-    engine = Engine(kg, model, build_index("exact", model.entities.weight.detach(), model.space))
+    encoder = TorchEncoder(model)
+    engine = Engine(kg, encoder, over(encoder))
     calibration = fit_calibration(
         *(
             find_predictions(part, all_but(kg, "valid"), engine.encoder, engine.index)

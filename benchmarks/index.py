@@ -29,96 +29,96 @@ import torch
 from _record import record
 from rich.console import Console
 from rich.table import Table
-from torch import Tensor
 
 from pathformer import plugins
 from pathformer.engine.engine import Engine
 from pathformer.engine.engine import load as load_engine
-from pathformer.fitting.reindex import typical_points
-from pathformer.index._base import Index, build, load
-from pathformer.index._measure import Measure
+from pathformer.fitting.reindex import sample_query_points, takes
+from pathformer.index._base import Index, build, load, over
+from pathformer.index._rows import prepared
+from pathformer.index.kernels.stored import halved, widened
+from pathformer.plan.encoder import Encoder
+from pathformer.plan.measure import Measure
 from pathformer.query.structures import STRUCTURES
 from pathformer.querysets.sampler import sample
-from pathformer.spaces._base import Space
 from pathformer.symbolic.graph_pair import GraphPair
 
 WANTED = 10
 EACH = 48  # questions of a structure that an engine is asked
-Search = Callable[[Tensor], Any]
+Array = np.ndarray[Any, Any]
+Search = Callable[[Array], Any]
 
 
 @dataclass(frozen=True, eq=False)
 class Case:
     """What is indexed, and asked."""
 
-    table: Tensor  # (N, e)
-    metric: str | Space
-    tune: Tensor  # (some, q), points for the approximate backends to tune by
-    asked: dict[str, Tensor]  # other points, by structure
+    table: Array  # (N, f), bf16 as uint16
+    measure: Measure | None  # none for a distance of the encoder's own
+    tune: Array  # (some, f), points for the approximate backends to tune by
+    asked: dict[str, Array]  # other points, by structure
     mrr: float | None  # an engine's own mean; none where nothing was held out
+    encoder: Encoder | None = None
 
-    @property
-    def measure(self) -> Measure:
-        return Measure.of(self.metric)
+    def build(self, name: str) -> Index:
+        if self.measure is None:
+            assert self.encoder is not None
+            return over(self.encoder, name)
+        return build(name, self.table, self.measure, points=self.tune)
 
     @classmethod
     def of_engine(cls, engine: Engine) -> Case:
         """As `pathformer index` tunes it, asked questions of all structures that its method answers."""
         graphs, asked = GraphPair.of(engine.kg.graph()), {}
         for name, structure in STRUCTURES.items():
-            if not engine.model.takes(structure):
+            if not takes(engine.encoder, structure):
                 continue
             rows = sample(structure, graphs, EACH, seed=1).ids
             rows = rows[np.random.default_rng(0).permutation(len(rows))[:EACH]]
             if len(rows):
                 asked[name] = engine.encoder.points([structure.tree(row.tolist()) for row in rows]).rows
-        tune = typical_points(engine.kg, engine.encoder)
-        return cls(engine.model.entities.weight.detach(), engine.model.space, tune, asked, engine.about.get("mrr"))
+        tune = sample_query_points(engine.kg, engine.encoder)
+        encoder = engine.encoder
+        return cls(encoder.rows(), encoder.measure, tune, asked, engine.about.get("mrr"), encoder)
 
 
 def baselines(case: Case) -> dict[str, Search]:
     """Exact searches of others, over the table in float32."""
-    measure = case.measure
-    if measure.metric == "space":
+    if case.measure is None:
         return {}
-    rows = measure.rows(case.table).float()
-    if measure.metric == "cosine":
-        unit = torch.nn.functional.normalize(rows)
-        return {"torch": lambda points: (points @ unit.t()).topk(WANTED)}
+    l1, rows = case.measure.kind == "l1", prepared(widened(case.table), case.measure)
+    tensor = torch.from_numpy(rows)
+    plain: dict[bool, Search] = {
+        True: lambda points: torch.cdist(torch.from_numpy(points), tensor, p=1).topk(WANTED, largest=False),
+        False: lambda points: (torch.from_numpy(points) @ tensor.t()).topk(WANTED),
+    }
+    if case.measure.kind == "cosine":
+        return {"torch": plain[False]}
     import faiss
 
-    l1 = measure.metric == "l1"
     flat = faiss.IndexFlat(rows.shape[1], faiss.METRIC_L1 if l1 else faiss.METRIC_INNER_PRODUCT)
-    flat.add(rows.numpy())
-    plain: dict[bool, Search] = {
-        True: lambda points: torch.cdist(points, rows, p=1).topk(WANTED, largest=False),
-        False: lambda points: (measure.points(points) @ rows.t()).topk(WANTED),
-    }
-    return {
-        "faiss exact": lambda points: flat.search(measure.points(points).contiguous().numpy(), WANTED),
-        "torch": plain[l1],
-    }
+    flat.add(rows)
+    return {"faiss exact": lambda points: flat.search(points, WANTED), "torch": plain[l1]}
 
 
-def made_up(size: str, metric: str) -> Case:
+def made_up(size: str, kind: str) -> Case:
     """Entities in groups of about a hundred, in bf16, and points between two entities of a group."""
     rows, width = map(int, size.split("x"))
-    generator = torch.Generator().manual_seed(0)
-    group = torch.randint(max(1, rows // 100), (rows,), generator=generator)
-    centres = torch.randn(max(1, rows // 100), width, generator=generator)
-    table = (centres[group] + torch.randn(rows, width, generator=generator)).bfloat16()
-    order = torch.argsort(group)
-    first = torch.randint(rows - 1, (512,), generator=generator)
-    points = (table[order[first]].float() + table[order[first + 1]].float()) / 2
-    return Case(table, metric, points[0::2], {"made up": points[1::2]}, None)
+    rng = np.random.default_rng(0)
+    group = rng.integers(max(1, rows // 100), size=rows)
+    centres = rng.standard_normal((max(1, rows // 100), width), np.float32)
+    table = centres[group] + rng.standard_normal((rows, width), np.float32)
+    order, first = np.argsort(group), rng.integers(rows - 1, size=512)
+    points = (table[order[first]] + table[order[first + 1]]) / 2
+    return Case(halved(table), Measure.of(kind), points[0::2], {"made up": points[1::2]}, None)
 
 
-def recalls(index: Index, truth: Index, asked: dict[str, Tensor]) -> dict[str, float]:
+def recalls(index: Index, truth: Index, asked: dict[str, Array]) -> dict[str, float]:
     """Recall@10 of each structure; at equal distances any of the entities counts."""
     found = {}
     for name, points in asked.items():
-        limit = truth.search(points, WANTED).distances[:, -1:]
-        found[name] = (index.search(points, WANTED).distances <= limit).float().mean().item()
+        limit = truth.nearest(points, WANTED).distances[:, -1:]
+        found[name] = float((index.nearest(points, WANTED).distances <= limit).mean())
     return found
 
 
@@ -129,11 +129,11 @@ def timed(work: Callable[[], object]) -> tuple[float, float]:
     return time.perf_counter() - begun, time.process_time() - busy
 
 
-def latencies(searches: dict[str, Search], points: Tensor, rounds: int, batch: int) -> dict[str, dict[str, float]]:
+def latencies(searches: dict[str, Search], points: Array, rounds: int, batch: int) -> dict[str, dict[str, float]]:
     """Milliseconds of single points, and points a second in batches, all backends in turn."""
     single: dict[str, list[tuple[float, float]]] = {name: [] for name in searches}
     many: dict[str, list[tuple[float, float]]] = {name: [] for name in searches}
-    together = points[torch.arange(batch) % len(points)]
+    together = points[np.arange(batch) % len(points)]
     for search in searches.values():
         search(points[:1]), search(together[:8])
     for turn in range(rounds):
@@ -160,18 +160,17 @@ def stored_bytes(folder: Path) -> int:
 
 
 def measure(case: Case, backends: list[str], rounds: int, batch: int) -> dict[str, Any]:
-    table, metric, asked = case.table, case.metric, case.asked
-    truth = build("exact", table, metric)
+    asked, truth = case.asked, case.build("exact")
     figures: dict[str, Any] = {}
     searches: dict[str, Search] = {}
     for name in backends:
         begun, busy = time.perf_counter(), time.process_time()
-        index = build(name, table, metric, points=case.tune)
+        index = case.build(name)
         seconds, busy = time.perf_counter() - begun, time.process_time() - busy
         by_structure = recalls(index, truth, asked)
         with tempfile.TemporaryDirectory() as folder:
             saved = index.save(Path(folder) / "index")
-            opening, _ = timed(lambda saved=saved: load(saved, space=metric if isinstance(metric, Space) else None))
+            opening, _ = timed(lambda saved=saved: load(saved, case.encoder))
             size = stored_bytes(saved)
         figures[name] = {
             "recall": sum(by_structure.values()) / len(by_structure),
@@ -180,14 +179,13 @@ def measure(case: Case, backends: list[str], rounds: int, batch: int) -> dict[st
             "build_s": seconds,
             "build_cpu_s": busy,
             "load_s": opening,
-            "bytes_an_entity": size / len(table),
+            "bytes_an_entity": size / len(case.table),
             "about": index.about,
         }
-        searches[name] = lambda points, index=index: index.search(points, WANTED)
+        searches[name] = lambda points, index=index: index.nearest(points, WANTED)
         print(f"{name}: built in {seconds:.1f} s, {index.about}", flush=True)
     searches |= baselines(case)
-    points = torch.cat(list(asked.values()))
-    points = points[torch.randperm(len(points), generator=torch.Generator().manual_seed(0))]
+    points = np.random.default_rng(0).permutation(np.concatenate(list(asked.values())))
     for name, found in latencies(searches, points, rounds, batch).items():
         figures.setdefault(name, {"recall": 1.0, "recall_worst": 1.0}).update(found)
     for found in figures.values():
@@ -225,8 +223,9 @@ def main() -> None:
     given = parser.parse_args()
     case = Case.of_engine(load_engine(given.engine)) if given.engine else made_up(given.made_up, given.metric)
     rows, width = case.table.shape
-    metric, threads = case.measure.metric, torch.get_num_threads()
-    backends = ["exact", *(name for name in given.backends.split(",") if name != "exact" and metric != "space")]
+    threads = torch.get_num_threads()
+    metric = "own" if case.measure is None else case.measure.kind
+    backends = ["exact", *(name for name in given.backends.split(",") if name != "exact" and metric != "own")]
     figures = measure(case, backends, given.rounds, given.batch)
     show(figures, f"{rows:,} entities, d = {width}, {metric}, {threads} threads")
     facts = {"entities": rows, "dim": width, "metric": metric, "dtype": str(case.table.dtype), "threads": threads}

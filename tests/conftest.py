@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
+from support.engines import engine_over
 
 if TYPE_CHECKING:
     from pathformer import Engine, KnowledgeGraph
@@ -126,17 +127,13 @@ def engine(films: KnowledgeGraph) -> Engine:
     """An engine over the films whose model was never trained: answers are arbitrary, rules are not."""
     import torch
 
-    from pathformer.engine.engine import Engine
-    from pathformer.index._base import build as build_index
     from pathformer.models._base import build
 
     torch.manual_seed(0)
     vocabulary = films.vocabulary
     settings = {"dim": 16, "layers": 1, "heads": 2}
     model = build("pathformer", settings, entities=vocabulary.entity_count, relations=vocabulary.relation_count)
-    return Engine(
-        films, model, build_index("exact", model.entities.weight.detach(), model.space), about={"note": "toy"}
-    )
+    return engine_over(films, model, about={"note": "toy"})
 
 
 @pytest.fixture(scope="session")

@@ -19,7 +19,7 @@ from typing import Any, ParamSpec, TypeVar
 
 from pathformer.errors import InputError
 
-__all__ = ["cache_folder", "compiled", "cores", "one_thread", "share"]
+__all__ = ["cache_folder", "compiled", "cores", "one_thread", "share", "thread_count"]
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -70,6 +70,15 @@ def _digest(folder: Path) -> str:
 def cores() -> int:
     """The number of cores this process may use, or the machine has where the system does not tell."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def thread_count() -> int:
+    """The number of threads this one may share work with: torch's, else OMP_NUM_THREADS or one a core."""
+    torch = sys.modules.get("torch")
+    if torch is not None:
+        return int(torch.get_num_threads())
+    given = os.environ.get("OMP_NUM_THREADS", "")
+    return int(given) if given.isdigit() and int(given) else cores()
 
 
 def share(work: Callable[[int, int, int], None], count: int, threads: int) -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 import torch
+from support.engines import engine_over
 from typer.testing import CliRunner, Result
 
 from pathformer import plugins
@@ -19,7 +20,6 @@ from pathformer.engine.calibrate.curve import Curve
 from pathformer.engine.engine import Engine
 from pathformer.engine.engine import load as load_engine
 from pathformer.errors import EngineError, InputError, UnknownNameError, UnknownPluginError
-from pathformer.index._base import build as build_index
 from pathformer.kg.knowledge import KnowledgeGraph
 from pathformer.models._base import build, find
 
@@ -41,7 +41,7 @@ def films(tmp_path_factory: pytest.TempPathFactory) -> str:
         entities=kg.vocabulary.entity_count,
         relations=kg.vocabulary.relation_count,
     )
-    engine = Engine(kg, model, build_index("exact", model.entities.weight.detach(), model.space))
+    engine = engine_over(kg, model)
     return str(engine.save(tmp_path_factory.mktemp("engines") / "films"))
 
 
@@ -175,7 +175,7 @@ def test_a_precision_that_no_measured_prediction_reaches_is_told_with_the_best_o
 ) -> None:
     bare = load_engine(films)
     measured = Calibration({"all": replace(Curve.none(), predictions=100)})
-    folder = str(Engine(bare.kg, bare.model, bare.index, measured).save(tmp_path / "measured"))
+    folder = str(Engine(bare.kg, bare.encoder, bare.index, measured).save(tmp_path / "measured"))
     first = ask(folder, TWO_HOPS, "--predicted", "--no-why", "--any-kind").output.splitlines()[0]
     assert first.split()[1:] == ["Amarcord", "predicted", "10", "%?"]  # a film that is to star: nobody measured that
     cut = ask(folder, TWO_HOPS, "--predicted", "--precision", "0.9").output

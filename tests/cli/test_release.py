@@ -9,16 +9,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from support.engines import engine_over
 from typer.testing import CliRunner
 
 import pathformer as pf
 from pathformer.cli._main import app
-from pathformer.engine.engine import Engine
 from pathformer.errors import CheckpointError, EngineError, InputError
 from pathformer.experiments.deploy import engine_of_run
 from pathformer.experiments.run import train_run
 from pathformer.experiments.settings import read_run
-from pathformer.index._base import build as build_index
 from pathformer.kg.knowledge import KnowledgeGraph
 from pathformer.models._base import build
 from pathformer.training.display import Display
@@ -43,8 +42,7 @@ def engine(graph: KnowledgeGraph, tmp_path_factory: pytest.TempPathFactory) -> P
     names = graph.vocabulary
     settings = {"dim": 32, "layers": 1, "heads": 2}
     model = build("pathformer", settings, entities=names.entity_count, relations=names.relation_count)
-    index = build_index("exact", model.entities.weight.detach(), model.space)
-    return Engine(graph, model, index).save(tmp_path_factory.mktemp("engine") / "films")
+    return engine_over(graph, model).save(tmp_path_factory.mktemp("engine") / "films")
 
 
 @pytest.fixture(scope="module")
@@ -90,7 +88,7 @@ def test_half_precision_without_measuring(engine: Path, tmp_path: Path) -> None:
     shown = run(engine, tmp_path / "half", "--form", "bf16", "--no-measure")
     assert "MRR" not in shown
     assert json.loads((tmp_path / "half" / "release.json").read_text())["cost"] is None
-    assert pf.load(tmp_path / "half").form == "bf16"
+    assert pf.load(tmp_path / "half").encoder.form == "bf16"
 
 
 def test_a_run_becomes_an_engine(trained: Path, tmp_path: Path) -> None:
@@ -144,7 +142,7 @@ def test_a_graph_without_held_out_parts_has_nothing_to_measure(tmp_path: Path) -
     kg = KnowledgeGraph.from_triples([(f"e{a}", "r", f"e{b}") for a, b in rng.integers(0, 20, (60, 2))], name="one")
     names = kg.vocabulary
     model = build("pathformer", {"dim": 8, "layers": 1, "heads": 2}, entities=names.entity_count, relations=2)
-    Engine(kg, model, build_index("exact", model.entities.weight.detach(), model.space)).save(tmp_path / "one")
+    engine_over(kg, model).save(tmp_path / "one")
     shown = run(tmp_path / "one", tmp_path / "small")
     assert "Nothing of this graph was held out: what the form costs cannot be measured." in shown
 
@@ -179,6 +177,6 @@ def test_a_release_is_replaced_only_when_it_is_said(engine: Path, tmp_path: Path
     with pytest.raises(InputError, match="exists already"):
         run(engine, tmp_path / "small", "--no-measure")
     run(engine, "--out", tmp_path / "small", "--no-measure", "--form", "bf16", "--force")
-    assert pf.load(tmp_path / "small").form == "bf16"
+    assert pf.load(tmp_path / "small").encoder.form == "bf16"
     with pytest.raises(InputError, match="already a release in bf16"):
         run(tmp_path / "small", tmp_path / "smaller")

@@ -74,7 +74,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     engine = fit(KnowledgeGraph.from_triples(STARS), out=out, scale=scale, progress=False)
     lacking = Engine(
         engine.kg,
-        engine.model,
+        engine.encoder,
         engine.index,
         engine.calibration,
         {

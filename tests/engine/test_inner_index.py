@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from torch import Tensor
 from typer.testing import CliRunner
 
 import pathformer
@@ -63,27 +62,27 @@ def instances(engine: Engine, each: int) -> dict[str, list[Any]]:
     return drawn
 
 
-def points(engine: Engine, each: int) -> dict[str, Tensor]:
+def points(engine: Engine, each: int) -> dict[str, np.ndarray]:
     trees = {
         name: [read_question(one, engine.kg).tree for one in some] for name, some in instances(engine, each).items()
     }
     return {name: engine.encoder.points(some).rows for name, some in trees.items()}
 
 
-def recalls(index: Index, truth: Index, asked: dict[str, Tensor]) -> dict[str, float]:
+def recalls(index: Index, truth: Index, asked: dict[str, np.ndarray]) -> dict[str, float]:
     """Recall@10 a structure; at equal distances any entity counts. Distances are the exact index's, bit for bit."""
     found = {}
     for name, some in asked.items():
-        near, all_of_them = index.search(some, 10), truth.search(some, 10)
-        found[name] = (near.distances <= all_of_them.distances[:, -1:]).float().mean().item()
+        near, all_of_them = index.nearest(some, 10), truth.nearest(some, 10)
+        found[name] = (near.distances <= all_of_them.distances[:, -1:]).mean()
         same = near.ids == all_of_them.ids
         assert (near.distances == all_of_them.distances)[same].all()
     return found
 
 
 def test_fit_with_an_approximate_index_keeps_the_usual_recipe(hashed: Engine) -> None:
-    assert isinstance(hashed.model.space, Hermitian)
-    assert (hashed.index.name, hashed.index.measure.metric) == ("lsh", "inner")
+    assert isinstance(hashed.encoder.model.space, Hermitian)
+    assert (hashed.index.name, hashed.index.measure.kind) == ("lsh", "inner")
     assert hashed.index.about["recall@10 on a sample"] >= 0.99
     assert hashed.index.config.rerank < 0.2 * hashed.index.rows  # it does not measure everything
 

@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 import torch
+from support.engines import engine_over
 
 import pathformer as pf
 from pathformer.engine.engine import Engine
-from pathformer.engine.storage import retell
+from pathformer.engine.storage import rewrite_header
 from pathformer.errors import CheckpointError, EngineError, InputError
-from pathformer.index._base import build as build_index
 from pathformer.kg.knowledge import KnowledgeGraph
 from pathformer.models._base import build
 from pathformer.training.checkpoint import read, write
@@ -31,7 +31,7 @@ def test_what_is_opened_answers_as_what_was_saved(engine: Engine, folder: Path) 
     assert opened.ask(FELLINI) == engine.ask(FELLINI)
     assert opened.about == {"note": "toy"}
     assert repr(opened) == repr(engine) == "<Engine 'films': 18 entities, 20 triples, pathformer, exact index>"
-    assert not any(p.requires_grad for p in opened.model.parameters())
+    assert not any(p.requires_grad for p in opened.encoder.model.parameters())
     again = pf.load(opened.save(folder.parent / "copy"))
     assert again.ask(FELLINI) == engine.ask(FELLINI)
 
@@ -42,7 +42,7 @@ def test_an_engine_answers_as_it_did_when_another_takes_its_place(engine: Engine
         [(t["head"][::-1], t["relation"], t["tail"][::-1]) for t in reversed(engine.kg.to_table().to_pylist())]
     )
     assert backwards.vocabulary.entity_count == names.entity_count
-    Engine(backwards, engine.model, engine.index).save(folder, force=True)
+    Engine(backwards, engine.encoder, engine.index).save(folder, force=True)
     assert opened.ask(FELLINI) == engine.ask(FELLINI)
     assert pf.load(folder).ask("?x : directed(inilleF, ?x)", known=True)[0].entity[::-1] in set(names.entities)
 
@@ -86,18 +86,18 @@ def test_an_engine_that_is_not_finished_is_told_to_be(tmp_path: Path) -> None:
 
 
 def test_reports_are_kept(engine: Engine, tmp_path: Path) -> None:
-    with_report = Engine(engine.kg, engine.model, engine.index, files={"report.md": b"# films\n"})
+    with_report = Engine(engine.kg, engine.encoder, engine.index, files={"report.md": b"# films\n"})
     opened = pf.load(with_report.save(tmp_path / "films"))
     assert opened.files == {"report.md": b"# films\n"}
 
 
 def test_what_an_engine_says_of_itself_is_replaced_and_nothing_else(engine: Engine, tmp_path: Path) -> None:
     def with_(note: str) -> Engine:
-        return Engine(engine.kg, engine.model, engine.index, about={"note": note}, files={"report.md": note.encode()})
+        return Engine(engine.kg, engine.encoder, engine.index, about={"note": note}, files={"report.md": note.encode()})
 
     folder = with_("first").save(tmp_path / "films")
     before = {path: path.stat().st_mtime_ns for path in folder.rglob("*") if path.is_file()}
-    retell(with_("later").parts, folder)
+    rewrite_header(with_("later").parts, folder)
     opened = pf.load(folder)
     assert (opened.about, opened.files) == ({"note": "later"}, {"report.md": b"later"})
     after = {path: path.stat().st_mtime_ns for path in folder.rglob("*") if path.is_file()}
@@ -110,8 +110,8 @@ def test_loading_draws_no_numbers_and_maps_the_weights(folder: Path) -> None:
     before = torch.random.get_rng_state()
     opened = pf.load(folder)
     assert torch.equal(before, torch.random.get_rng_state())
-    assert opened.model.paths.positions is not None  # what is not saved is there too
-    assert bool(torch.isfinite(opened.model.paths.positions).all())
+    assert opened.encoder.model.paths.positions is not None  # what is not saved is there too
+    assert bool(torch.isfinite(opened.encoder.model.paths.positions).all())
 
 
 def test_weights_keep_their_precision(films: KnowledgeGraph, tmp_path: Path) -> None:
@@ -119,9 +119,9 @@ def test_weights_keep_their_precision(films: KnowledgeGraph, tmp_path: Path) -> 
     settings = {"dim": 16, "layers": 1, "heads": 2}
     model = build("pathformer", settings, entities=vocabulary.entity_count, relations=vocabulary.relation_count)
     model = model.to(torch.bfloat16)
-    half = Engine(films, model, build_index("exact", model.entities.weight.detach(), model.space))
+    half = engine_over(films, model)
     opened = pf.load(half.save(tmp_path / "half"))
-    assert {p.dtype for p in opened.model.parameters()} == {torch.bfloat16}
+    assert {p.dtype for p in opened.encoder.model.parameters()} == {torch.bfloat16}
     assert opened.ask(FELLINI) == half.ask(FELLINI)
 
 
@@ -150,8 +150,8 @@ def test_what_fails_while_saving_leaves_nothing(
         ("{", "is not JSON"),
         ("[]", "holds no JSON object"),
         ('{"format": "something"}', "is not the header of an engine"),
-        ('{"format": "pathformer engine", "version": 1}', "has version 1, this reads 2: fit the engine again"),
-        ('{"format": "pathformer engine", "version": 2}', r"engine\.json: 'fingerprint' is missing: the engine is dam"),
+        ('{"format": "pathformer engine", "version": 1}', "has version 1, this reads 3: fit the engine again"),
+        ('{"format": "pathformer engine", "version": 3}', r"engine\.json: 'fingerprint' is missing: the engine is dam"),
     ],
 )
 def test_a_damaged_header_is_refused(folder: Path, content: str, complaint: str) -> None:
@@ -184,7 +184,7 @@ def renamed(engine: Engine, folder: Path) -> Path:
     """An engine with as many entities and relations, all of them others."""
     rows = engine.kg.to_table().to_pylist()
     triples = [tuple(f"other {row[place]}" for place in ("head", "relation", "tail")) for row in rows]
-    return Engine(KnowledgeGraph.from_triples(triples, name="others"), engine.model, engine.index).save(folder)
+    return Engine(KnowledgeGraph.from_triples(triples, name="others"), engine.encoder, engine.index).save(folder)
 
 
 def test_weights_of_an_engine_of_the_same_size_are_refused(engine: Engine, folder: Path, tmp_path: Path) -> None:

@@ -20,11 +20,11 @@ from pathformer.errors import InputError
 from pathformer.experiments.beside import PAIR
 from pathformer.experiments.deploy import engine_of_run
 from pathformer.experiments.evaluate_run import find_checkpoint
-from pathformer.fitting.forms import FORMS
 from pathformer.fitting.reindex import reindex
 from pathformer.fitting.release import compress
 from pathformer.fitting.update import update_engine
 from pathformer.kg.knowledge import KnowledgeGraph
+from pathformer.models._forms import FORMS
 from pathformer.models.pair import Pair
 
 QUESTIONS = ("?x : r0(e3, ?v) & r1(?v, ?x)", "?x : r0(e3, ?x) & !r1(e5, ?x)", "?x : r0(e3, ?x) | r1(e5, ?x)")
@@ -51,7 +51,7 @@ def command(*arguments: str | Path) -> str:
 @pytest.fixture(scope="module")
 def engine(folder: Path) -> Engine:
     made = engine_of_run(folder / "run", asked=8)
-    assert isinstance(made.model, Pair)
+    assert isinstance(made.encoder.model, Pair)
     return made
 
 
@@ -69,7 +69,7 @@ def test_it_is_released_and_asked(folder: Path, engine: Engine, tmp_path: Path, 
     shown = command("release", folder / "run", out, "--form", form, "--queries", "4")
     assert f"In {form} the MRR of " in shown
     small = pf.load(out)
-    assert (small.form, small.model.name) == (form, "pair")
+    assert (small.encoder.form, small.encoder.model.name) == (form, "pair")
     for question in QUESTIONS:
         known = [{a.entity for a in one.ask(question) if a.known} for one in (engine, small)]
         assert known[0] == known[1]
@@ -85,16 +85,16 @@ def test_it_is_released_and_asked(folder: Path, engine: Engine, tmp_path: Path, 
 def test_each_of_the_two_keeps_its_steps_in_a_release(folder: Path, tmp_path: Path) -> None:
     """Rows of the first may be far longer: the second has its own scale, in the file and when it is opened."""
     made = engine_of_run(folder / "run", asked=0)
-    width, other = made.model.row_parts["entities.weight"]
-    table = made.model.entities.weight.detach()
+    width, other = made.encoder.model.row_parts["entities.weight"]
+    table = made.encoder.model.entities.weight.detach()
     table[:, :width] *= 1000.0
     small, opened = compress(made, "int8"), pf.load(compress(made, "int8").save(tmp_path / "small"))
     step = table[:, width:].abs().amax(dim=1, keepdim=True) / 127
     for engine in (small, opened):
-        off = (engine.model.entities.weight[:, width:] - table[:, width:]).abs()
+        off = (engine.encoder.model.entities.weight[:, width:] - table[:, width:]).abs()
         assert off.shape[1] == other
         assert bool((off <= 0.51 * step).all())
-    assert torch.equal(small.model.entities.weight, opened.model.entities.weight)
+    assert torch.equal(small.encoder.model.entities.weight, opened.encoder.model.entities.weight)
 
 
 def test_every_index_finds_what_exact_distances_find(engine: Engine, tmp_path: Path) -> None:
@@ -102,29 +102,29 @@ def test_every_index_finds_what_exact_distances_find(engine: Engine, tmp_path: P
     asked = [f"?x : r{r}(e{a}, ?v) & r{s}(?v, ?x)" for a, r, s in rng.integers(0, [40, 3, 3], (20, 3))]
     asked += [f"?x : r{r}(e{a}, ?x) & !r{s}(e{b}, ?x)" for a, b, r, s in rng.integers(0, [40, 40, 3, 3], (20, 4))]
     points = engine.encoder.points([read_question(one, engine.kg).tree for one in asked]).rows
-    truth = engine.model.space.distance_to_all(points, engine.model.entities.weight).detach()
-    limit = truth.sort(dim=1).values[:, 9:10]
+    truth = engine.encoder.distances(points)
+    limit = np.sort(truth, axis=1)[:, 9:10]
     for backend in ("exact", "hnsw", "lsh"):
         made = reindex(engine, backend)
-        assert made.index.measure.metric == "inner"
+        assert made.index.measure.kind == "inner"
         opened = pf.load(made.save(tmp_path / backend))
         for index in (made.index, opened.index):
-            found = index.search(points, 10)
-            assert torch.allclose(found.distances, truth.gather(1, found.ids), rtol=1e-4, atol=1e-3)
-            assert (found.distances <= limit + 1e-3).double().mean() >= 0.95
+            found = index.nearest(points, 10)
+            assert np.allclose(found.distances, np.take_along_axis(truth, found.ids, axis=1), rtol=1e-4, atol=1e-3)
+            assert (found.distances <= limit + 1e-3).mean() >= 0.95
 
 
 def test_its_index_is_shown_and_built_by_the_command(engine: Engine, tmp_path: Path) -> None:
     kept = engine.save(tmp_path / "full")
-    assert command("index", kept).startswith("exact over 40 entities, by the distance of Hermitian beside Sphere\n")
-    assert "hnsw over 40 entities, by the distance of Hermitian beside Sphere" in command("index", kept, "-b", "hnsw")
+    assert command("index", kept).startswith("exact over 40 entities, by the inner product\n")
+    assert "hnsw over 40 entities, by the inner product" in command("index", kept, "-b", "hnsw")
 
 
 def test_it_learns_more_triples_while_it_is_not_rounded(engine: Engine, tmp_path: Path) -> None:
     kept = engine.save(tmp_path / "full")
     more = [("e1", "r0", "new"), ("new", "r1", "e2"), ("e3", "r3", "new")]
     grown = update_engine(kept, KnowledgeGraph.from_triples(more), minutes=0.02, device="cpu", progress=False)
-    model = pf.load(kept).model
+    model = pf.load(kept).encoder.model
     assert isinstance(model, Pair)
     assert (model.entity_count, model.relation_count) == (41, 8)
     assert "new" in {answer.entity for answer in grown.ask("?x : r3(e3, ?x)")}

@@ -107,7 +107,7 @@ def test_without_validation_queries_the_last_weights_are_joined(folder: Path, tm
     assert log[-1]["seconds"] == pytest.approx(log[-2]["seconds"] + theirs[-1]["seconds"])  # the time of both is told
     assert "valid/mrr" not in log[-1]
     assert checkpoint.read_facts(out / PAIR)["valid_mrr"] is None
-    assert engine_of_run(out, asked=0).model.name == "pair"
+    assert engine_of_run(out, asked=0).encoder.name == "pair"
 
 
 def test_best_weights_are_said_to_be_such_where_there_are_any(folder: Path, tmp_path: Path) -> None:
@@ -174,7 +174,7 @@ def test_a_folder_that_was_moved_needs_nothing_of_where_it_was_trained(
     checkpoint.write(run / PAIR, facts, saved.tensors)
     record = record_of(run, run=str(folder / "first.toml"))
     assert (record.minutes, record.seconds_before) == (None, 0.0)
-    assert engine_of_run(run, asked=0).model.name == "pair"
+    assert engine_of_run(run, asked=0).encoder.name == "pair"
 
     monkeypatch.chdir(tmp_path)  # here is another file of that name
     Path("second.toml").write_text("dataset = 'lines'\nstart = 'complex-nell995'\n")
@@ -188,7 +188,7 @@ def test_weights_of_both_can_go_alone_and_by_another_name(run: Path, tmp_path: P
     parts = [checkpoint.read_facts(place / "best.safetensors")["seconds"] for place in (run, run / BESIDE)]
     engine = engine_of_run(file, asked=0)
     assert engine.about["seconds"] == sum(parts)
-    assert engine.model.name == "pair"
+    assert engine.encoder.name == "pair"
 
 
 def test_the_outcome_names_the_weights_of_both(folder: Path, run: Path) -> None:
@@ -230,7 +230,7 @@ def test_logs_that_are_gone_cost_nothing_but_themselves(folder: Path, run: Path)
 def test_the_first_run_alone_is_not_given_the_figures_or_the_time_of_both(run: Path) -> None:
     log = read_log(run / LOG)
     both, alone = (engine_of_run(run / name, asked=0) for name in (PAIR, "best.safetensors"))
-    assert (both.model.name, alone.model.name) == ("pair", "composed")
+    assert (both.encoder.name, alone.encoder.name) == ("pair", "composed")
     assert (both.about["seconds"], alone.about["seconds"]) == (log[-1]["seconds"], log[-2]["seconds"])
     assert set(both.files) == {"report.md"}
     assert alone.files == {}

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 import torch
+from support.engines import engine_over
 
 import pathformer as pf
 from pathformer.engine.engine import Engine
@@ -15,7 +16,6 @@ from pathformer.engine.storage import EXTRAS
 from pathformer.fitting.card import licence_of, notices_of
 from pathformer.fitting.compare import cost_of, held_out_queries
 from pathformer.fitting.release import add_measured_loss, compress
-from pathformer.index._base import build as build_index
 from pathformer.kg.datasets import datasets, load
 from pathformer.kg.knowledge import KnowledgeGraph
 from pathformer.models._base import build
@@ -24,7 +24,7 @@ from pathformer.query.structures import EFOL_TRAINED, EPFO_TRAINED
 
 def card(engine: Engine, **about: object) -> str:
     """The card of its release in int8, with another header."""
-    made = Engine(engine.kg, engine.model, engine.index, about=about)
+    made = Engine(engine.kg, engine.encoder, engine.index, about=about)
     return compress(made, "int8").files["MODEL_CARD.md"].decode()
 
 
@@ -57,8 +57,7 @@ def test_a_card_says_what_the_model_cannot_do(split_engine: Engine) -> None:
     assert "was not measured" in card(split_engine)
     names = split_engine.kg.vocabulary
     model = build("gqe", {"dim": 8}, entities=names.entity_count, relations=names.relation_count)
-    index = build_index("exact", model.entities.weight.detach(), model.space)
-    assert "It cannot take a negation" in card(Engine(split_engine.kg, model, index))
+    assert "It cannot take a negation" in card(engine_over(split_engine.kg, model))
 
 
 @pytest.mark.parametrize(
@@ -76,8 +75,7 @@ def test_a_release_says_what_its_index_searches_in(
     names = split_engine.kg.vocabulary
     sizes = {"entities": names.entity_count, "relations": names.relation_count}
     model = build("pathformer", {"dim": 16, "layers": 1, "heads": 2, **settings}, **sizes)
-    index = build_index("exact", model.entities.weight.detach(), model.space)
-    small = compress(Engine(split_engine.kg, model, index), "int8")
+    small = compress(engine_over(split_engine.kg, model), "int8")
     assert f"nearest entities are searched in {searched}." in small.files["MODEL_CARD.md"].decode()
 
 
@@ -89,12 +87,12 @@ def split_engine(small_graph_triples: dict[str, list[tuple[str, str, str]]]) -> 
     torch.manual_seed(0)
     settings = {"dim": 16, "layers": 1, "heads": 2}
     model = build("pathformer", settings, entities=names.entity_count, relations=names.relation_count)
-    return Engine(kg, model, build_index("exact", model.entities.weight.detach(), model.space), about={"seed": 3})
+    return engine_over(kg, model, about={"seed": 3})
 
 
 def test_a_release_says_what_it_costs_in_card_report_and_file(split_engine: Engine, tmp_path: Path) -> None:
     full = Engine(
-        split_engine.kg, split_engine.model, split_engine.index, about={"seed": 3}, files={"report.md": b"# x\n"}
+        split_engine.kg, split_engine.encoder, split_engine.index, about={"seed": 3}, files={"report.md": b"# x\n"}
     )
     small = compress(full, "int8")
     held = held_out_queries(full, 12, ["1p", "2p", "2in"])

@@ -301,15 +301,15 @@ def test_an_interrupted_fit_goes_on_to_the_same_engine(
     scale = replace(scale, training=replace(scale.training, save_minutes=0.001))
     resumed = fit(kg, out=out, scale=scale, progress=False)
     assert not begun.exists()
-    for name, tensor in uninterrupted.model.state_dict().items():
-        assert tensor.equal(resumed.model.state_dict()[name]), name
+    for name, tensor in uninterrupted.encoder.model.state_dict().items():
+        assert tensor.equal(resumed.encoder.model.state_dict()[name]), name
     assert uninterrupted.calibration.to_json() == resumed.calibration.to_json()
 
 
 @pytest.mark.gpu
 def test_a_fit_on_a_card_opens_on_a_processor(graph: KnowledgeGraph, tmp_path: Path) -> None:
     made = fit(graph, scale=quick(graph, 20), device="cuda", out=tmp_path / "engine", progress=False)
-    assert made.model.entities.weight.is_cuda
+    assert made.encoder.model.entities.weight.is_cuda
     opened = pathformer.load(tmp_path / "engine", device="cpu")
     tree = STRUCTURES["2p"].tree([1, 0, 2])
     one, other = made.ask(tree, top=5), opened.ask(tree, top=5)

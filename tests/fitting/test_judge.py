@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from support.engines import engine_over
 
 from pathformer.engine.engine import Engine
 from pathformer.fitting.heldout import draw_held_out, hold_out
 from pathformer.fitting.judge import all_but, find_predictions
-from pathformer.index._base import build as build_index
 from pathformer.kg.knowledge import KnowledgeGraph
 from pathformer.models._base import build
 
@@ -22,7 +22,7 @@ def untrained(kg: KnowledgeGraph) -> Engine:
     names = kg.vocabulary
     settings = {"dim": 16, "layers": 1, "heads": 2}
     model = build("pathformer", settings, entities=names.entity_count, relations=names.relation_count)
-    return Engine(kg, model, build_index("exact", model.entities.weight.detach(), model.space))
+    return engine_over(kg, model)
 
 
 @pytest.mark.parametrize(("part", "others"), [("valid", ("train", "test")), ("test", ("train", "valid"))])

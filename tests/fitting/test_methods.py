@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 import pytest
 from support.contract_cases import CASES, make
+from support.engines import engine_over
 
-from pathformer.engine.engine import Engine, load
+from pathformer.engine.engine import load
 from pathformer.errors import UnsupportedQueryError
 from pathformer.fitting.compare import cost_of, held_out_queries
-from pathformer.fitting.reindex import typical_points
-from pathformer.index._base import build as build_index
+from pathformer.fitting.reindex import sample_query_points
 from pathformer.kg.knowledge import KnowledgeGraph
 from pathformer.kg.vocabulary import Vocabulary
 from pathformer.models._contract import ENTITIES, RELATIONS
@@ -37,14 +37,14 @@ def kg() -> KnowledgeGraph:
 @pytest.mark.parametrize(("name", "variant"), TESTED, ids=str)
 def test_a_method_answers(name: str, variant: dict[str, Any], kg: KnowledgeGraph, tmp_path: Path) -> None:
     model = make(name, variant)
-    engine = Engine(kg, model, build_index("exact", model.entities.weight.detach(), model.space))
+    engine = engine_over(kg, model)
     taken = [structure for structure in (STRUCTURES[shown] for shown in SHOWN) if model.takes(structure)]
     rows = [np.random.default_rng(n).integers(0, RELATIONS, len(s.columns)).tolist() for n, s in enumerate(taken)]
     trees = [structure.tree(row) for structure, row in zip(taken, rows, strict=True)]
     assert trees
     for tree, found in zip(trees, engine.candidates(trees, top=5), strict=True):
         points = engine.encoder.points([tree]).rows
-        everyone = model.space.distance_to_all(points, model.entities.weight.detach()).amin(dim=0).detach().numpy()
+        everyone = engine.encoder.distances(points).min(axis=0)
         assert found.distances == pytest.approx(everyone[found.entities], rel=1e-4, abs=1e-4)
         open_ = np.delete(everyone, np.union1d(found.entities[found.known], impossible_answers(tree, kg.graph())))
         assert found.distances[found.predicted] == pytest.approx(np.sort(open_)[:5], rel=1e-4, abs=1e-4)
@@ -59,7 +59,7 @@ def test_a_method_answers(name: str, variant: dict[str, Any], kg: KnowledgeGraph
 
 def test_a_negation_that_a_method_cannot_take_is_refused_by_name(kg: KnowledgeGraph) -> None:
     model = make("gqe", {})
-    engine = Engine(kg, model, build_index("exact", model.entities.weight.detach(), model.space))
+    engine = engine_over(kg, model)
     with pytest.raises(UnsupportedQueryError, match=r"gqe cannot take a negation .*methods that can: .*pathformer"):
         engine.ask("?x : r0(e0, ?x) & !r1(e1, ?x)")
 
@@ -71,8 +71,8 @@ def test_an_index_and_a_release_are_measured_by_what_a_method_takes(
     name: str, negation: bool, paths: bool, kg: KnowledgeGraph
 ) -> None:
     model, parts = make(name, {}), kg.split(0.1, 0.1)
-    engine = Engine(parts, model, build_index("exact", model.entities.weight.detach(), model.space))
-    assert len(typical_points(parts, engine.encoder, count=3)) == 3 * (1 + 4 * paths + negation)
+    engine = engine_over(parts, model)
+    assert len(sample_query_points(parts, engine.encoder, count=3)) == 3 * (1 + 4 * paths + negation)
     held = held_out_queries(engine, 5)
     assert {"1p": "1p" in held, "2p": "2p" in held, "2in": "2in" in held} == {"1p": True, "2p": paths, "2in": negation}
     assert set(cost_of(engine, engine, held).full) == set(held)

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from support.engines import engine_over
 
 import pathformer as pf
 from pathformer.engine.answer.read import Question
@@ -15,7 +16,7 @@ from pathformer.engine.engine import Engine
 from pathformer.errors import EngineError, InputError
 from pathformer.fitting.reindex import reindex
 from pathformer.fitting.release import compress
-from pathformer.index._base import build as build_index
+from pathformer.index._base import over
 from pathformer.kg import knowledge
 from pathformer.kg.datasets import load
 from pathformer.kg.knowledge import KnowledgeGraph
@@ -35,7 +36,7 @@ def wide(small_graph_triples: dict[str, list[tuple[str, str, str]]]) -> Engine:
     model = build("pathformer", settings, entities=names.entity_count, relations=names.relation_count)
     with torch.no_grad():
         model.entities.weight.mul_(torch.logspace(-2, 2, names.entity_count)[:, None])
-    return Engine(kg, model, build_index("exact", model.entities.weight.detach(), model.space), about={"seed": 1})
+    return engine_over(kg, model, about={"seed": 1})
 
 
 def questions(engine: Engine) -> list[Question]:
@@ -47,12 +48,12 @@ def questions(engine: Engine) -> list[Question]:
 def test_what_is_opened_is_what_was_released(wide: Engine, form: str, tmp_path: Path) -> None:
     before = compress(wide, form)
     opened = pf.load(compress(wide, form).save(tmp_path / form))
-    assert opened.form == before.form == form
+    assert opened.encoder.form == before.encoder.form == form
     for one, other in zip(opened.ask(questions(wide)), before.ask(questions(wide)), strict=True):
         assert one == other
-    assert {p.dtype for p in opened.model.parameters()} == {torch.float32}
-    assert not any(p.requires_grad for p in opened.model.parameters())
-    assert wide.form == "full"
+    assert {p.dtype for p in opened.encoder.model.parameters()} == {torch.float32}
+    assert not any(p.requires_grad for p in opened.encoder.model.parameters())
+    assert wide.encoder.form == "full"
     assert opened.about == wide.about
 
 
@@ -60,7 +61,7 @@ def test_a_release_of_the_bundled_graph_holds_its_notices(tmp_path: Path) -> Non
     kg = load("world")
     names = kg.vocabulary
     model = build("complex", {"rank": 2}, entities=names.entity_count, relations=names.relation_count)
-    engine = Engine(kg, model, build_index("exact", model.entities.weight.detach(), model.space))
+    engine = engine_over(kg, model)
     folder = compress(engine, "int8").save(tmp_path / "small")
     assert (folder / "LICENSES.md").read_bytes() == (
         Path(knowledge.__file__).parent / "world" / "LICENSES.md"
@@ -81,7 +82,7 @@ def test_known_answers_are_the_same_and_predictions_nearly(wide: Engine, form: s
         ten, others = ({a.entity for a in answers if not a.known} for answers in (full, less))
         shared.append(len(ten & others) / max(1, len(ten)))
     assert np.mean(shared) >= 0.95  # of the ten best predictions; near ties may change places at the end of the ten
-    exact, rounded = (engine.model.entities.weight.detach() for engine in (wide, small))
+    exact, rounded = (engine.encoder.model.entities.weight.detach() for engine in (wide, small))
     assert not torch.equal(exact, rounded)
     torch.testing.assert_close(rounded, exact, rtol=0.0, atol=float(exact.abs().max()) / 250)
 
@@ -108,17 +109,17 @@ def test_a_release_that_is_saved_again_keeps_its_bits(wide: Engine, form: str, t
 
 def test_another_index_comes_along_and_holds_the_rounded_rows(wide: Engine, tmp_path: Path) -> None:
     opened = pf.load(compress(reindex(wide, "lsh", ["rerank=40"]), "int8").save(tmp_path / "lsh"))
-    assert (opened.index.name, opened.form) == ("lsh", "int8")
+    assert (opened.index.name, opened.encoder.form) == ("lsh", "int8")
     assert np.load(tmp_path / "lsh" / "index" / "rows.npy").dtype == np.uint16  # bf16
     plain = reindex(opened, "exact")
-    assert plain.form == "int8"
+    assert plain.encoder.form == "int8"
     assert not (plain.save(tmp_path / "exact") / "index").exists()
 
 
 def test_what_was_removed_stays_so(wide: Engine, tmp_path: Path) -> None:
-    index = build_index("exact", wide.model.entities.weight.detach(), wide.model.space)
+    index = over(wide.encoder)
     index.remove([3, 7])
-    opened = pf.load(compress(Engine(wide.kg, wide.model, index), "int8").save(tmp_path / "fewer"))
+    opened = pf.load(compress(Engine(wide.kg, wide.encoder, index), "int8").save(tmp_path / "fewer"))
     assert opened.index.removed.tolist() == [3, 7]
 
 

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 import torch
 from support.contract_cases import CASES, make
+from support.engines import engine_over
 
-from pathformer.engine.engine import Engine, load
+from pathformer.engine.engine import load
 from pathformer.fitting.release import compress
-from pathformer.index._base import build as build_index
 from pathformer.kg.knowledge import KnowledgeGraph
 from pathformer.kg.vocabulary import Vocabulary
 from pathformer.models._contract import ENTITIES, RELATIONS
@@ -33,7 +33,7 @@ def kg() -> KnowledgeGraph:
 @pytest.mark.parametrize(("name", "variant"), TESTED, ids=str)
 def test_a_method_is_released(name: str, variant: dict[str, Any], kg: KnowledgeGraph, tmp_path: Path) -> None:
     model = make(name, variant)
-    engine = Engine(kg, model, build_index("exact", model.entities.weight.detach(), model.space))
+    engine = engine_over(kg, model)
     trees = [
         structure.tree(np.random.default_rng(n).integers(0, RELATIONS, len(structure.columns)).tolist())
         for n, structure in enumerate(STRUCTURES[shown] for shown in SHOWN)
@@ -42,7 +42,7 @@ def test_a_method_is_released(name: str, variant: dict[str, Any], kg: KnowledgeG
     small = compress(engine, "int8")
     opened = load(small.save(tmp_path / "small"))
     state = model.state_dict()
-    for weight, tensor in opened.model.state_dict().items():
+    for weight, tensor in opened.encoder.model.state_dict().items():
         step = state[weight].abs().amax() / 127 if state[weight].ndim > 1 else torch.tensor(1e-12)
         assert bool(((tensor - state[weight]).abs() <= step).all()), weight
     for one, other in zip(small.candidates(trees, top=4), opened.candidates(trees, top=4), strict=True):

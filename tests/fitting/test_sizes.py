@@ -126,7 +126,7 @@ def test_what_a_card_would_be_told_trains_on_a_processor(graph: KnowledgeGraph) 
     engine = fit(
         graph, scale=replace(card, training=training, links=links, drawn=50, asked=10), device="cpu", progress=False
     )
-    assert engine.model.config.dim == 2 * card.links.model["rank"]
+    assert engine.encoder.model.config.dim == 2 * card.links.model["rank"]
     assert engine.about["steps"] == 3
 
 

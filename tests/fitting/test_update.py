@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from support.engines import engine_over
 from typer.testing import CliRunner
 
 import pathformer
@@ -27,7 +28,6 @@ from pathformer.fitting.settings import scale_for
 from pathformer.fitting.update import strangers, update_engine
 from pathformer.fitting.update_settings import row_rates, update_scale
 from pathformer.fitting.workspace import workshop
-from pathformer.index._base import build as build_index
 from pathformer.kg.graph import Graph
 from pathformer.kg.grow import Grown, grow
 from pathformer.kg.knowledge import KnowledgeGraph
@@ -95,7 +95,7 @@ def test_an_engine_that_another_command_changed_meanwhile_keeps_that_change(
 
     def slowly(kg: KnowledgeGraph, triples: KnowledgeGraph, seed: int) -> Grown:
         old = Engine.open(folder)
-        Engine(old.kg, old.model, old.index, old.calibration, {**old.about, "note": "first"}).save(folder, force=True)
+        Engine(old.kg, old.encoder, old.index, old.calibration, {**old.about, "note": "first"}).save(folder, force=True)
         return grow(kg, triples, seed=seed)
 
     monkeypatch.setattr("pathformer.fitting.update.grow", slowly)
@@ -191,7 +191,7 @@ def test_an_update_of_links_leaves_alone_what_new_triples_do_not_name(graph: Kno
     old = fit(graph, out=tmp_path / "engine", scale=small, progress=False)
     new = update_engine(tmp_path / "engine", KnowledgeGraph.from_triples(NEW), minutes=0.03, progress=False)
     assert new.about["updates"][0]["steps"] > 0
-    before, after = old.model.state_dict(), new.model.state_dict()
+    before, after = old.encoder.model.state_dict(), new.encoder.model.state_dict()
     tables = {"entities.weight": 50, "operators.weight": 8, "domains.weight": 8}
     assert all(torch.equal(tensor, after[name]) for name, tensor in before.items() if name not in tables)
     changed = {
@@ -247,7 +247,7 @@ def test_an_update_trains_as_the_engine_s_own_model_was(
     methods = (("composed", {}), ("pathformer", {"space": "sphere"}))
     for method, settings in methods:
         model = build(method, {"dim": 16, "heads": 2, "layers": 1, **settings}, entities=50, relations=8)
-        engines.append(Engine(graph, model, build_index("exact", model.entities.weight.detach(), model.space)))
+        engines.append(engine_over(graph, model))
     monkeypatch.setattr(type(grown.kg.vocabulary), "entity_count", entities)
     for old, (method, _), rate in zip(engines, methods, (3e-2, 1e-1), strict=True):
         scale = update_scale(old, grown, 1.0, torch.device("cpu"), 0)
@@ -261,7 +261,7 @@ def an_engine(graph: KnowledgeGraph, method: str = "pathformer", **config: objec
     """Of a model that knows nothing, over a graph of 50 entities and 8 relations."""
     torch.manual_seed(0)
     model = build(method, config, entities=50, relations=8)
-    return Engine(graph, model, build_index("exact", model.entities.weight.detach(), model.space))
+    return engine_over(graph, model)
 
 
 @pytest.mark.parametrize(("memory", "batch"), [(16 << 30, 640), (139 << 30, 2560)])
@@ -308,7 +308,7 @@ def test_an_update_asks_what_the_method_takes(
     [change] = engine.about["updates"]
     assert change["steps"] > 0
     assert change["before"] is not None
-    assert engine.model.name == method
+    assert engine.encoder.model.name == method
     scores = FitReport.from_json(engine.files["report.json"].decode()).scores
     assert scores is not None
     assert set(scores.scores) == asked
@@ -326,7 +326,7 @@ def test_in_other_spaces_all_of_a_model_is_trained_at_a_tenth_of_the_rate(
     scores = FitReport.from_json(new.files["report.json"].decode()).scores
     assert scores is not None
     assert set(scores.scores) == set(STRUCTURES)
-    before, after = old.model.state_dict(), new.model.state_dict()
+    before, after = old.encoder.model.state_dict(), new.encoder.model.state_dict()
     assert not [name for name, tensor in before.items() if torch.equal(tensor, after[name][: len(tensor)])]
     unnamed = graph.vocabulary.entities.find("e20")[0]
     assert not torch.equal(before["entities.weight"][unnamed], after["entities.weight"][unnamed])

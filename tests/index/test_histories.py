@@ -7,17 +7,17 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import torch
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule, run_state_machine_as_test
 
 from pathformer import plugins
 from pathformer.index._base import build, load
+from pathformer.index.kernels.stored import halved, widened
 
 WIDTH = 6
 OPTIONS = {"exact": {}, "lsh": {"bits": 128}, "hnsw": {"links": 8}}
-METRICS = ("l1", "cosine", "inner")
+MEASURES = ("l1", "cosine", "inner")
 SEEDS = st.integers(0, 2**31)
 
 
@@ -30,24 +30,25 @@ class History(RuleBasedStateMachine):
         super().__init__()
         self.found, self.wanted = 0, 0  # of the truly nearest
 
-    @initialize(seed=SEEDS, count=st.integers(1, 200), metric=st.sampled_from(METRICS), half=st.booleans())
-    def start(self, seed: int, count: int, metric: str, half: bool) -> None:
-        self.metric = metric
-        self.dtype = torch.bfloat16 if half else torch.float32
+    @initialize(seed=SEEDS, count=st.integers(1, 200), measure=st.sampled_from(MEASURES), half=st.booleans())
+    def start(self, seed: int, count: int, measure: str, half: bool) -> None:
+        self.measure = measure
+        self.half = half
         self.rows = self.drawn(seed, count)
         self.alive = np.ones(count, np.bool_)
-        self.index = build(self.backend, self.rows, metric, **OPTIONS[self.backend])
+        self.index = build(self.backend, self.rows, measure, **OPTIONS[self.backend])
 
-    def drawn(self, seed: int, count: int) -> torch.Tensor:
+    def drawn(self, seed: int, count: int) -> np.ndarray:
         """Rows in few places, so that some are equal."""
         rng = np.random.default_rng(seed)
-        return torch.from_numpy(rng.integers(-9, 10, (count, WIDTH)).astype(np.float32)).to(self.dtype)
+        rows = rng.integers(-9, 10, (count, WIDTH)).astype(np.float32)
+        return halved(rows) if self.half else rows
 
     @rule(seed=SEEDS, count=st.integers(1, 150))
     def add(self, seed: int, count: int) -> None:
         new, before = self.drawn(seed, count), len(self.rows)
         assert self.index.add(new).tolist() == list(range(before, before + count))
-        self.rows = torch.cat([self.rows, new])
+        self.rows = np.concatenate([self.rows, new])
         self.alive = np.concatenate([self.alive, np.ones(count, np.bool_)])
 
     @precondition(lambda self: self.alive.any())
@@ -66,39 +67,40 @@ class History(RuleBasedStateMachine):
     @rule(seed=SEEDS, k=st.integers(1, 30), share=st.sampled_from([None, 0.02, 0.5]))
     def search(self, seed: int, k: int, share: float | None) -> None:
         rng = np.random.default_rng(seed)
-        points = torch.from_numpy(rng.normal(0, 5, (3, WIDTH)).astype(np.float32))
+        points = rng.normal(0, 5, (3, WIDTH)).astype(np.float32)
         allowed = None if share is None else rng.random(len(self.alive)) < share
         keep = self.alive if allowed is None else self.alive & allowed
-        ids, distances = self.index.search(points, k, allowed)
-        truth = self.distances(points).masked_fill(~torch.from_numpy(keep), torch.inf)
-        assert tuple(ids.shape) == tuple(distances.shape) == (3, k)
+        ids, distances = self.index.nearest(points, k, allowed)
+        truth = np.where(keep, self.distances(points), np.inf)
+        assert ids.shape == distances.shape == (3, k)
         for row in range(3):
             self.check(ids[row], distances[row], truth[row], keep, k)
 
-    def check(self, ids: torch.Tensor, distances: torch.Tensor, truth: torch.Tensor, keep: np.ndarray, k: int) -> None:
+    def check(self, ids: np.ndarray, distances: np.ndarray, truth: np.ndarray, keep: np.ndarray, k: int) -> None:
         """One point's answer: kept ids once each, by true distances in order, then -1 and inf; how many of the best."""
         count = int((ids >= 0).sum())
-        there, best = ids[:count], truth.sort().values[: min(k, int(keep.sum()))]
-        assert ids[count:].eq(-1).all()
-        assert distances[count:].isinf().all()
-        assert keep[there.numpy()].all()
+        there, best = ids[:count], np.sort(truth)[: min(k, int(keep.sum()))]
+        assert (ids[count:] == -1).all()
+        assert np.isinf(distances[count:]).all()
+        assert keep[there].all()
         assert len(set(there.tolist())) == count
-        assert torch.allclose(distances[:count].double(), truth[there], atol=1e-4)
-        assert bool((distances[:count].diff() >= 0).all())
+        assert np.allclose(distances[:count], truth[there], atol=1e-4)
+        assert (np.diff(distances[:count]) >= 0).all()
         if self.backend != "hnsw":  # whose walks may end early
             assert count == len(best)
         if self.backend == "exact":
-            assert torch.allclose(distances[:count].double(), best, atol=1e-4)
+            assert np.allclose(distances[:count], best, atol=1e-4)
         self.wanted += len(best)
         self.found += int((truth[there] <= best[-1] + 1e-4).sum()) if len(best) else 0
 
-    def distances(self, points: torch.Tensor) -> torch.Tensor:
-        p, e = points.double()[:, None], self.rows.double()
-        if self.metric == "l1":
-            return (p - e).abs().sum(-1)
-        if self.metric == "inner":
-            return -(p * e).sum(-1)
-        return 1.0 - torch.nn.functional.cosine_similarity(p, e, dim=-1, eps=1e-12)
+    def distances(self, points: np.ndarray) -> np.ndarray:
+        p, e = points.astype(np.float64), widened(self.rows).astype(np.float64)
+        if self.measure == "l1":
+            return np.abs(p[:, None] - e).sum(-1)
+        if self.measure == "inner":
+            return -p @ e.T
+        lengths = np.maximum(np.linalg.norm(e, axis=1), 1e-12)
+        return 1.0 - p @ e.T / np.linalg.norm(p, axis=1)[:, None] / lengths
 
     @rule()
     def count(self) -> None:

@@ -7,13 +7,13 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
+from support.twins import l1_distances
 
 from pathformer.compiled import one_thread, share
 from pathformer.index.kernels.hamming import candidates, differences, pack, threshold_codes
 from pathformer.index.kernels.rerank import nearest_of
 from pathformer.index.kernels.scan import lay_out
-from pathformer.index.kernels.stored import as_stored, as_tensor
-from pathformer.spaces.kernels.l1_rank import l1_distances_plain
+from pathformer.index.kernels.stored import halved, widened
 
 
 @given(seed=st.integers(0, 2**31), entities=st.integers(1, 300), points=st.integers(1, 70), words=st.integers(1, 3))
@@ -55,15 +55,16 @@ def test_a_bit_is_a_coordinate_above_a_threshold() -> None:
     assert [int(word) >> b & 1 for word in pack(bits)[3] for b in range(64)] == bits[3].tolist()
 
 
-@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+@pytest.mark.parametrize("half", [False, True])
 @pytest.mark.parametrize("count", [1, 7, 8, 50])
-def test_chosen_entities_are_measured_to_the_bit(dtype: torch.dtype, count: int) -> None:
+def test_chosen_entities_are_measured_to_the_bit(half: bool, count: int) -> None:
     rng = np.random.default_rng(count)
-    table, points = torch.randn(60, 333).to(dtype), torch.randn(9, 333)
+    rows, points = rng.standard_normal((60, 333), np.float32), rng.standard_normal((9, 333), np.float32)
+    stored = halved(rows) if half else rows
     chosen = np.stack([rng.choice(60, count, replace=False) for _ in range(9)])
     chosen[2, 0] = -1
-    ids, distances = nearest_of(points.numpy(), as_stored(table), chosen, 12)
-    truth = l1_distances_plain(points, table).numpy()
+    ids, distances = nearest_of(points, stored, chosen, 12)
+    truth = l1_distances(points, widened(stored))
     for row in range(9):
         there = chosen[row][chosen[row] >= 0]
         order = there[np.lexsort((there, truth[row, there]))][:12]
@@ -74,18 +75,13 @@ def test_chosen_entities_are_measured_to_the_bit(dtype: torch.dtype, count: int)
 
 
 def test_inner_products_take_their_factors() -> None:
-    table, points = torch.randn(20, 30).bfloat16(), torch.randn(3, 30)
+    rng = np.random.default_rng(0)
+    stored, points = halved(rng.standard_normal((20, 30), np.float32)), rng.standard_normal((3, 30), np.float32)
     factors, every = np.linspace(0.5, 2.0, 20, dtype=np.float32), np.tile(np.arange(20), (3, 1))
-    ids, distances = nearest_of(points.numpy(), as_stored(table), every, 20, factors)
-    truth = -(points @ table.float().t()) * torch.from_numpy(factors)
-    assert np.allclose(distances, np.sort(truth.numpy(), axis=1), atol=1e-5)
-    assert np.allclose(np.take_along_axis(truth.numpy(), ids, axis=1), distances, atol=1e-5)
-
-
-def test_a_table_goes_to_an_array_and_back() -> None:
-    for table in (torch.randn(4, 3), torch.randn(4, 3).bfloat16()):
-        assert torch.equal(as_tensor(as_stored(table)), table)
-    assert as_stored(torch.randn(4, 3).half()).dtype == np.float32
+    ids, distances = nearest_of(points, stored, every, 20, factors)
+    truth = -points @ widened(stored).T * factors
+    assert np.allclose(distances, np.sort(truth, axis=1), atol=1e-5)
+    assert np.allclose(np.take_along_axis(truth, ids, axis=1), distances, atol=1e-5)
 
 
 @pytest.mark.parametrize("threads", [1, 2, 3])

@@ -13,9 +13,9 @@ import torch
 from torch import Tensor
 
 from pathformer.errors import ConfigError
-from pathformer.fitting.forms import packed, unpacked
 from pathformer.models._base import Model, build
 from pathformer.models._batch import Batch
+from pathformer.models._forms import packed, unpacked
 from pathformer.models.composed import Composed
 from pathformer.models.pair import Pair
 from pathformer.models.pathformer import Pathformer

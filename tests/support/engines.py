@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import sys
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 import pathformer as pf
+
+if TYPE_CHECKING:
+    from pathformer.models._base import Model
 
 Triples = list[tuple[str, str, str]]
 
@@ -34,6 +37,15 @@ FILMS: Triples = [
     ("West", "stars", "Cardinale"),
     ("Masina", "born_in", "San Giorgio"),
 ]
+
+
+def engine_over(kg: pf.KnowledgeGraph, model: Model, *more: Any, index: str = "exact", **options: Any) -> pf.Engine:
+    """An engine that answers with a model, over a new index."""
+    from pathformer.index._base import over
+    from pathformer.models._encoder import TorchEncoder
+
+    encoder = TorchEncoder(model)
+    return pf.Engine(kg, encoder, over(encoder, index), *more, **options)
 
 
 def random_triples(entities: int = 40, relations: int = 4, drawn: int = 300, seed: int = 3) -> Triples:

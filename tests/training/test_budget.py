@@ -7,14 +7,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from support.engines import engine_over
 
-from pathformer.engine.engine import Engine
 from pathformer.fitting import measure
 from pathformer.fitting.fit import fit
 from pathformer.fitting.heldout import draw_questions, drawn_once, hold_out
 from pathformer.fitting.lesson import new_model
 from pathformer.fitting.settings import scale_for
-from pathformer.index._base import build as build_index
 from pathformer.kg.knowledge import KnowledgeGraph
 from pathformer.nn.device import choose_device
 from pathformer.query.structures import EFOL_TRAINED, STRUCTURES
@@ -114,7 +113,7 @@ def test_fewer_questions_are_some_of_them(questions: QuerySets[Queries]) -> None
 def test_probabilities_rest_on_what_there_is_time_for(graph: KnowledgeGraph, questions: QuerySets[Queries]) -> None:
     scale = scale_for(entities=50, triples=460, minutes=1.0)
     model = new_model(graph, scale, choose_device("cpu"))
-    engine = Engine(graph, model, build_index("exact", model.entities.weight.detach(), model.space))
+    engine = engine_over(graph, model)
     assert measure._in_time(engine, questions, 1e9) is questions
     hasty = measure._in_time(engine, questions, 0.0)
     assert max(len(asked) for asked in hasty["test"].values()) == 20

@@ -109,6 +109,7 @@ def _facts(index: Index) -> list[str]:
 
 
 def _distance(index: Index) -> str:
-    names = {"l1": "the L1 norm", "cosine": "the cosine", "inner": "the inner product"}
-    space = index.measure.spoken
-    return f"the distance of {space}" if space else names[index.measure.metric]
+    """Says how far an entity is from a question."""
+    if index.measure is None:
+        return "the method's own distance"
+    return {"l1": "the L1 norm", "cosine": "the cosine", "inner": "the inner product"}[index.measure.kind]

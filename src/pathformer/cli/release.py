@@ -54,8 +54,8 @@ def command(
 
     from pathformer.engine.storage import HEADER
     from pathformer.files.atomic import check_target
-    from pathformer.fitting.forms import FULL
     from pathformer.fitting.release import add_measured_loss, check_source, compress
+    from pathformer.plan.encoder import FULL
 
     console = Console(highlight=False)
     out = _target(out, out_)
@@ -65,14 +65,14 @@ def command(
         engine = _open(source, data, device)
         status.update(f"rounding to {form}")
         small = compress(engine, form)
-        measured = measure and engine.form == FULL  # what was rounded before cannot be compared with what it was
+        measured = measure and engine.encoder.form == FULL  # a release cannot be compared with what it was
         cost = _cost(engine, small, queries, status) if measured else None
         if cost is not None:
             console.print(cost.sentence(), markup=False, soft_wrap=True)
             small = add_measured_loss(small, cost)
         status.update("writing")
         small.save(out, force=force)
-    if engine.form != FULL:
+    if engine.encoder.form != FULL:
         told = f"{source} is a release in {form} already: what that cost, where it was measured, stands in its card."
         console.print(told, markup=False, soft_wrap=True)
     elif measure and cost is None:

@@ -20,14 +20,11 @@ from pathformer.engine.find.candidates import Candidates
 from pathformer.engine.find.nearest import search
 from pathformer.engine.storage import Parts, open_parts, save_parts
 from pathformer.errors import EngineError
-from pathformer.fitting.forms import FULL
 from pathformer.index._base import Index
 from pathformer.kg.graph import Graph
 from pathformer.kg.knowledge import KnowledgeGraph
 from pathformer.kg.schema import RelationSchema
-from pathformer.models._base import Model
-from pathformer.models._encoder import Encoder
-from pathformer.nn.device import choose_device
+from pathformer.plan.encoder import Encoder
 from pathformer.query.tree import Tree
 
 __all__ = ["Engine", "load"]
@@ -39,26 +36,23 @@ class Engine:
     def __init__(
         self,
         kg: KnowledgeGraph,
-        model: Model,
+        encoder: Encoder,
         index: Index,
         calibration: Calibration | None = None,
         about: Mapping[str, Any] | None = None,
         files: Mapping[str, bytes] | None = None,
-        form: str = FULL,
     ) -> None:
         """Checks that the parts belong together.
 
         about: how the engine was trained, in plain values; files: reports kept in its folder (`storage.EXTRAS`).
-        form: how its weights are kept on disk (`fitting.forms`); in memory they are float32 in any form.
         """
-        if model.entity_count != kg.vocabulary.entity_count:
+        if encoder.entity_count != kg.vocabulary.entity_count:
             raise EngineError(
-                f"the model knows {model.entity_count:,} entities, the graph has {kg.vocabulary.entity_count:,}"
+                f"the model knows {encoder.entity_count:,} entities, the graph has {kg.vocabulary.entity_count:,}"
             )
-        self.kg, self.model, self.index = kg, model.eval(), index
+        self.kg, self.encoder, self.index = kg, encoder, index
         self.calibration = calibration or Calibration.none()
-        self.about, self.files, self.form = dict(about or {}), dict(files or {}), form
-        self.encoder = Encoder(model)
+        self.about, self.files = dict(about or {}), dict(files or {})
 
     @classmethod
     def open(cls, folder: str | Path, device: str = "cpu") -> Engine:
@@ -66,7 +60,7 @@ class Engine:
 
         device: cpu, cuda, cuda:1 for a second card, or auto.
         """
-        return cls.of(open_parts(Path(folder), choose_device(device)))
+        return cls.of(open_parts(Path(folder), device))
 
     def save(self, folder: str | Path, *, force: bool = False) -> Path:
         """Writes everything to a new folder, all or nothing; an existing one is refused, or replaced with `force`."""
@@ -75,12 +69,12 @@ class Engine:
     @property
     def parts(self) -> Parts:
         """What the engine is made of."""
-        return Parts(self.kg, self.model, self.index, self.calibration, self.about, self.files, self.form)
+        return Parts(self.kg, self.encoder, self.index, self.calibration, self.about, self.files)
 
     @classmethod
     def of(cls, parts: Parts) -> Engine:
         """Makes an engine from its parts."""
-        return cls(parts.kg, parts.model, parts.index, parts.calibration, parts.about, parts.files, parts.form)
+        return cls(parts.kg, parts.encoder, parts.index, parts.calibration, parts.about, parts.files)
 
     @overload
     def ask(
@@ -138,7 +132,7 @@ class Engine:
         kg = self.kg
         return (
             f"<Engine {kg.name!r}: {kg.vocabulary.entity_count:,} entities, {kg.triple_count:,} triples,"
-            f" {self.model.name}, {self.index.name} index>"
+            f" {self.encoder.name}, {self.index.name} index>"
         )
 
     @cached_property

@@ -20,9 +20,10 @@ from pathformer.experiments.records import trained_on
 from pathformer.fitting.heldout import draw_questions
 from pathformer.fitting.judge import all_but, find_predictions, fit_calibration, judge_calibration
 from pathformer.fitting.settings import scale_for
-from pathformer.index._base import build as build_index
+from pathformer.index._base import over
 from pathformer.kg.datasets import load
 from pathformer.kg.graph import Graph
+from pathformer.models._encoder import TorchEncoder
 from pathformer.models.pair import Pair
 from pathformer.querysets.queries import Queries
 from pathformer.training import checkpoint
@@ -45,9 +46,10 @@ def engine_of_run(
     kg = load(facts["dataset"], data)
     checkpoint.check_graph(facts, kg.vocabulary.fingerprint(), file, kg.name)
     about = {**_run_facts(file, facts), "evaluated": facts["evaluated"]}
-    bare = Engine(kg, model, build_index("exact", model.entities.weight.detach().cpu(), model.space), about=about)
+    encoder = TorchEncoder(model)
+    bare = Engine(kg, encoder, over(encoder), about=about)
     calibration, error = _probabilities(bare, facts["evaluated"], asked)
-    return Engine(kg, model, bare.index, calibration, {**about, "ece": error}, _report(file))
+    return Engine(kg, encoder, bare.index, calibration, {**about, "ece": error}, _report(file))
 
 
 def _run_facts(file: Path, facts: Mapping[str, Any]) -> dict[str, Any]:

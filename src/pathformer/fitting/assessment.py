@@ -20,8 +20,9 @@ from pathformer.fitting.notes import notes_on
 from pathformer.fitting.report import FitReport
 from pathformer.fitting.settings import Scale
 from pathformer.fitting.stages import Stages
-from pathformer.index._base import build
+from pathformer.index._base import over
 from pathformer.models._base import Model
+from pathformer.models._encoder import TorchEncoder, model_of
 from pathformer.text import counted
 from pathformer.training.machine import commit
 from pathformer.training.settings import Result
@@ -44,7 +45,8 @@ def assess(
     advance, seconds: as in `measure`; old: the header of the engine that this training updates.
     """
     kg, questions, scale = lesson.kg, lesson.questions, lesson.scale
-    bare = Engine(kg, model, build("exact", model.entities.weight.detach().cpu(), model.space))
+    encoder = TorchEncoder(model)
+    bare = Engine(kg, encoder, over(encoder))
     found = measure(bare, questions, advance, seconds)
     report = _report(bare, scale, result, found, stages.seconds)
     shapes = learned_structures(questions["train"], old)
@@ -57,7 +59,7 @@ def assess(
     files = _texts(report)
     if report.calibration is not None:
         files["calibration.svg"] = draw_reliability(report.calibration).encode()
-    return Engine(kg, model, bare.index, found.calibration, {**_about(report, scale), **shapes}, files)
+    return Engine(kg, encoder, bare.index, found.calibration, {**_about(report, scale), **shapes}, files)
 
 
 def with_times(engine: Engine, seconds: Mapping[str, float], first: FirstFit | None = None) -> Engine:
@@ -67,7 +69,7 @@ def with_times(engine: Engine, seconds: Mapping[str, float], first: FirstFit | N
     """
     report = replace(FitReport.from_json(engine.files["report.json"].decode()), seconds=dict(seconds), first=first)
     about, files = {**engine.about, "seconds": sum(seconds.values())}, {**engine.files, **_texts(report)}
-    return Engine(engine.kg, engine.model, engine.index, engine.calibration, about, files, engine.form)
+    return Engine(engine.kg, engine.encoder, engine.index, engine.calibration, about, files)
 
 
 def _report(engine: Engine, scale: Scale, result: Result, found: Measured, seconds: Mapping[str, float]) -> FitReport:
@@ -79,9 +81,9 @@ def _report(engine: Engine, scale: Scale, result: Result, found: Measured, secon
         relations=len(kg.vocabulary.relations),
         triples={part: len(triples) for part, triples in kg.splits.items()},
         model=scale.model,
-        parameters=sum(parameter.numel() for parameter in engine.model.parameters()),
+        parameters=sum(parameter.numel() for parameter in model_of(engine.encoder).parameters()),
         steps=result.step,
-        device=_machine(engine.model.entities.weight.device),
+        device=_machine(model_of(engine.encoder).entities.weight.device),
         scores=found.scores,
         frequency=found.frequency,
         by_relation=found.by_relation,

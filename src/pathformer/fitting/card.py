@@ -14,9 +14,10 @@ from pathformer.engine.history import first_facts, last_update, trained_structur
 from pathformer.engine.storage import NOTICES, Parts
 from pathformer.fitting.cost import Cost
 from pathformer.fitting.demo import example_questions
+from pathformer.fitting.reindex import takes
 from pathformer.kg.datasets import Dataset, datasets
 from pathformer.kg.knowledge import KnowledgeGraph
-from pathformer.query.structures import NEGATION_STRUCTURES
+from pathformer.query.structures import NEGATION_STRUCTURES, STRUCTURES
 from pathformer.text import duration
 
 __all__ = ["Kept", "card_of", "licence_of", "notices_of"]
@@ -38,7 +39,7 @@ def card_of(parts: Parts, kept: Kept) -> str:
     names, run = parts.kg.vocabulary, parts.about.get("card", {})
     title = f"# {run.get('name', parts.kg.name)}"
     what = (
-        f"A {parts.model.name} that answers questions about the graph `{parts.kg.name}`: what it states and what it "
+        f"A {parts.encoder.name} that answers questions about the graph `{parts.kg.name}`: what it states and what it "
         f"lacks. {names.entity_count:,} entities, {len(names.relations):,} relations."
     )
     asked = [f"pathformer ask FOLDER {shlex.quote(question)}" for question in example_questions(parts.kg)]
@@ -113,7 +114,7 @@ def _limits(parts: Parts) -> Iterator[str]:
     yield "What is not in the graph, entity or relation, is unknown to it."
     yield "It learns nothing more: its weights were rounded, and `pathformer fit --update` takes an engine as trained."
     yield "Variables in a cycle, numbers, dates and counts are outside its language."
-    if not parts.model.negation:
+    if not takes(parts.encoder, STRUCTURES["2in"]):
         yield "It cannot take a negation: such questions are refused."
     elif trained and not set(NEGATION_STRUCTURES) & set(trained):
         yield "It never saw a negation while it was trained: do not trust its predictions for questions with *not*."

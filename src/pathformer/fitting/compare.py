@@ -10,6 +10,8 @@ from pathformer.engine.engine import Engine
 from pathformer.evaluation.evaluate import ModelRanker, evaluate
 from pathformer.fitting.cost import TOP, Cost
 from pathformer.fitting.heldout import draw_held_out
+from pathformer.fitting.reindex import takes
+from pathformer.models._encoder import model_of
 from pathformer.query.structures import STRUCTURES
 from pathformer.query.tree import Tree
 from pathformer.querysets.queries import Queries
@@ -27,16 +29,16 @@ def held_out_queries(engine: Engine, count: int, structures: Sequence[str] | Non
     names = tuple(
         name
         for name, structure in STRUCTURES.items()
-        if (structures is None or name in structures) and engine.model.takes(structure)
+        if (structures is None or name in structures) and takes(engine.encoder, structure)
     )
     return draw_held_out(engine.kg, "test", count, int(engine.about.get("seed") or 0), names)
 
 
 def cost_of(full: Engine, less: Engine, queries: Mapping[str, Queries]) -> Cost:
     """Rank the questions by both engines' weights, and compare what both would answer."""
-    before, after = (evaluate(ModelRanker(engine.model), queries) for engine in (full, less))
+    before, after = (evaluate(ModelRanker(model_of(engine.encoder)), queries) for engine in (full, less))
     return Cost(
-        form=less.form,
+        form=less.encoder.form,
         queries={name: scores.queries for name, scores in before.scores.items()},
         full=before.mrr_percent(),
         released=after.mrr_percent(),

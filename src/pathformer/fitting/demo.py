@@ -72,7 +72,7 @@ def learn(world: KnowledgeGraph, seconds: float, progress: bool = True) -> tuple
     scale = replace(usual, drawn=10_000, asked=40, minutes=None, training=training)
     learnt = fit(parts, scale=scale, progress=progress)
     seen = KnowledgeGraph(parts.name, names, {"train": parts.splits["train"], "valid": parts.splits["valid"]})
-    engine = Engine(seen, learnt.model, learnt.index, learnt.calibration, learnt.about)
+    engine = Engine(seen, learnt.encoder, learnt.index, learnt.calibration, learnt.about)
     return engine, FitReport.from_json(learnt.files["report.json"].decode())
 
 

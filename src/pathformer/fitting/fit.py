@@ -15,7 +15,7 @@ from pathlib import Path
 from rich.console import Console
 
 from pathformer.engine.engine import Engine
-from pathformer.engine.storage import HEADER, retell
+from pathformer.engine.storage import HEADER, rewrite_header
 from pathformer.errors import InputError
 from pathformer.files.atomic import check_target
 from pathformer.fitting.assessment import assess, with_times
@@ -101,7 +101,7 @@ def fit(
             with stages.stage("writing"):
                 engine.save(target, force=force)
             engine = with_times(engine, stages.seconds)  # that of writing among them
-            retell(engine.parts, target)
+            rewrite_header(engine.parts, target)
     return engine
 
 

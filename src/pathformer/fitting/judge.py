@@ -19,7 +19,7 @@ from pathformer.index._base import Index
 from pathformer.kg.graph import Graph
 from pathformer.kg.knowledge import KnowledgeGraph
 from pathformer.kg.schema import RelationSchema
-from pathformer.models._encoder import Encoder
+from pathformer.plan.encoder import Encoder
 from pathformer.querysets.queries import Queries
 
 __all__ = ["TOP", "Judged", "all_but", "find_predictions", "fit_calibration", "judge_calibration"]

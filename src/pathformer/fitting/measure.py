@@ -20,6 +20,7 @@ from pathformer.fitting.report import RelationScore
 from pathformer.kg.knowledge import KnowledgeGraph
 from pathformer.links.evidence.counts import Frequency
 from pathformer.models._base import Model
+from pathformer.models._encoder import model_of
 from pathformer.query.tree import Tree
 from pathformer.querysets.queries import Queries
 from pathformer.querysets.query_sets import QuerySets
@@ -87,7 +88,7 @@ def _in_time(engine: Engine, questions: QuerySets[Queries], seconds: float) -> Q
 
 
 def _figures(engine: Engine, asked: QuerySets[Queries]) -> Measured:
-    kg, model = engine.kg, engine.model
+    kg, model = engine.kg, model_of(engine.encoder)
     return Measured(
         scores=evaluate(ModelRanker(model), asked["test"]),
         frequency=evaluate(ScoreRanker(Frequency(kg.graph("train"))), asked["test"]),

@@ -10,21 +10,22 @@ import copy
 import dataclasses
 import json
 
-import torch
+import numpy as np
 from torch import Tensor
 
 from pathformer import __version__
 from pathformer.engine.engine import Engine
-from pathformer.engine.storage import CARD, RELEASE, Parts, searched_rows
+from pathformer.engine.storage import CARD, RELEASE, Parts
 from pathformer.errors import InputError
 from pathformer.fitting.card import Kept, card_of, notices_of
 from pathformer.fitting.cost import Cost
-from pathformer.fitting.forms import FULL, check_form, packed, unpacked
-from pathformer.fitting.reindex import typical_points
-from pathformer.index._base import Index, build
+from pathformer.fitting.reindex import sample_query_points
+from pathformer.index._base import Index, over
 from pathformer.kg.knowledge import KnowledgeGraph
 from pathformer.models._base import Model
-from pathformer.models._encoder import Encoder
+from pathformer.models._encoder import TorchEncoder, model_of
+from pathformer.models._forms import check_form, packed, unpacked
+from pathformer.plan.encoder import FULL, Encoder
 
 __all__ = ["add_measured_loss", "check_source", "compress"]
 
@@ -33,12 +34,12 @@ _REPORT = "report.md"
 
 def compress(engine: Engine, form: str) -> Engine:
     """Returns the engine with its weights in `form`, "bf16" or "int8", and with its model card."""
-    check_source(engine.form, form)
-    if engine.form == form:
+    check_source(engine.encoder.form, form)
+    if engine.encoder.form == form:
         return engine
-    model = _round(engine.model, form)
-    index = _index_like(engine.index, model, form, engine.kg)
-    return _with_card(dataclasses.replace(engine.parts, model=model, index=index, form=form), None)
+    encoder = TorchEncoder(_round(model_of(engine.encoder), form), form)
+    index = _index_like(engine.index, encoder, engine.kg)
+    return _with_card(dataclasses.replace(engine.parts, encoder=encoder, index=index), None)
 
 
 def add_measured_loss(release: Engine, cost: Cost) -> Engine:
@@ -59,12 +60,13 @@ def check_source(now: str, form: str) -> None:
 
 
 def _with_card(release: Parts, cost: Cost | None) -> Engine:
-    state = release.model.state_dict()
+    model, form = model_of(release.encoder), release.encoder.form
+    state = model.state_dict()
     kept = Kept(
-        form=release.form,
+        form=form,
         bytes_before=_size(state),
-        bytes_after=_size(packed(state, release.form, release.model.row_parts)),
-        searched=_number_type(searched_rows(release.model, release.form)),
+        bytes_after=_size(packed(state, form, model.row_parts)),
+        searched=_number_type(release.encoder),
         cost=cost,
     )
     facts = {
@@ -86,8 +88,9 @@ def _size(tensors: dict[str, Tensor]) -> int:
     return sum(tensor.numel() * tensor.element_size() for tensor in tensors.values())
 
 
-def _number_type(rows: Tensor) -> str:
-    return "bf16" if rows.dtype is torch.bfloat16 else "float32"
+def _number_type(encoder: Encoder) -> str:
+    """Returns the kind of number that nearest entities are found by."""
+    return "bf16" if encoder.rows(np.zeros(1, np.int64)).dtype == np.uint16 else "float32"
 
 
 def _round(model: Model, form: str) -> Model:
@@ -102,11 +105,10 @@ def _round(model: Model, form: str) -> Model:
     return twin.eval().requires_grad_(False)
 
 
-def _index_like(index: Index, model: Model, form: str, kg: KnowledgeGraph) -> Index:
+def _index_like(index: Index, encoder: Encoder, kg: KnowledgeGraph) -> Index:
     """Returns the same kind of index over the rounded rows, with the same options and removed entities."""
-    rows, options = searched_rows(model, form), dataclasses.asdict(index.config)
-    points = None if index.name == "exact" else typical_points(kg, Encoder(model))
-    made = build(index.name, rows, model.space, points=points, **options)
+    points = None if index.name == "exact" else sample_query_points(kg, encoder)
+    made = over(encoder, index.name, points=points, **dataclasses.asdict(index.config))
     made.remove(index.removed)
     made.given = index.given
     return made

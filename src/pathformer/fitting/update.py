@@ -24,18 +24,17 @@ from rich.console import Console
 
 from pathformer.engine.engine import Engine
 from pathformer.engine.history import FirstFit, first_facts
-from pathformer.engine.storage import HEADER, read_header, retell
+from pathformer.engine.storage import HEADER, read_header, rewrite_header
 from pathformer.errors import InputError
 from pathformer.evaluation.evaluate import ModelRanker, ScoreRanker, evaluate
 from pathformer.files.atomic import check_target
 from pathformer.fitting.assessment import assess, with_times
 from pathformer.fitting.change import Change
-from pathformer.fitting.forms import FULL
 from pathformer.fitting.heldout import among, asked_again, draw_held_out, draw_questions, drawn_once
 from pathformer.fitting.lesson import Lesson, train_in
 from pathformer.fitting.measure import MEASURES
 from pathformer.fitting.new_entities import grow_model, place_new
-from pathformer.fitting.reindex import reindex
+from pathformer.fitting.reindex import reindex, takes
 from pathformer.fitting.settings import Scale
 from pathformer.fitting.stages import Stages
 from pathformer.fitting.update_settings import focused, has_hops, row_rates, update_scale
@@ -47,7 +46,9 @@ from pathformer.kg.knowledge import KnowledgeGraph
 from pathformer.kg.vocabulary import Vocabulary
 from pathformer.links.evidence.counts import Frequency
 from pathformer.models._base import Model
+from pathformer.models._encoder import model_of
 from pathformer.nn.device import choose_device, free_threads
+from pathformer.plan.encoder import FULL
 from pathformer.query.structures import EFOL_TRAINED, STRUCTURES
 from pathformer.querysets.queries import Queries
 from pathformer.querysets.query_sets import QuerySets, graph_pair
@@ -108,7 +109,7 @@ def update_engine(
             _told(old, learnt, _timed(change, stages, start), stages).save(target, force=True)
         change = _timed(change, stages, start)  # that of writing among it
         renewed = _told(old, learnt, change, stages)
-        retell(renewed.parts, target)
+        rewrite_header(renewed.parts, target)
     stages.say("\n".join(filter(None, (change.sentence(), change.advice()))))
     return renewed
 
@@ -119,14 +120,14 @@ def _state(engine: Path) -> tuple[dict[str, Any], int]:
 
 
 def _refuse_release(old: Engine, folder: str | Path) -> None:
-    if old.form != FULL and "card" in old.about:
+    if old.encoder.form != FULL and "card" in old.about:
         raise InputError(
-            f"{folder} is a release in {old.form} of a run of `pathformer train`, whose weights were rounded: "
+            f"{folder} is a release in {old.encoder.form} of a run of `pathformer train`, whose weights were rounded: "
             "fit the grown graph with `pathformer fit TRIPLES --out DIR`, an engine that can be updated"
         )
-    if old.form != FULL:
+    if old.encoder.form != FULL:
         raise InputError(
-            f"{folder} is a release in {old.form}, whose weights were rounded: "
+            f"{folder} is a release in {old.encoder.form}, whose weights were rounded: "
             "update the engine that it was made from, then release that again"
         )
 
@@ -159,8 +160,9 @@ def _learn(
     """An engine of the larger graph, trained and measured, and what has changed; how long it took is not known yet."""
     questions, held = _questions(old, grown, scale, box, folder, stages)
     lesson = Lesson(grown.kg, questions, scale)
-    before = _mrr(old.model, among(held, old.model.entity_count))
-    model = grow_model(old.model, grown.kg).to(device)
+    learned = model_of(old.encoder)
+    before = _mrr(learned, among(held, old.encoder.entity_count))
+    model = grow_model(learned, grown.kg).to(device)
     place_new(model, grown.kg.graph("train"), old.kg.vocabulary.entity_count)
     with stages.training() as display:
         timed = scale.timed(box.training(scale.training, folder))
@@ -189,7 +191,7 @@ def _questions(
 ) -> tuple[QuerySets[Queries], dict[str, Queries]]:
     """What is learned from and judged by, and the old held-out questions, to tell whether anything was forgotten."""
     seed = scale.training.seed
-    taken = tuple(name for name, structure in STRUCTURES.items() if old.model.takes(structure))
+    taken = tuple(name for name, structure in STRUCTURES.items() if takes(old.encoder, structure))
     learned = tuple(name for name in (("1p",) if has_hops(old) else EFOL_TRAINED) if name in taken)
     stages.say_compiling()
     with stages.stage("drawing questions", len(learned) + 4 * len(taken)) as advance:
@@ -222,7 +224,7 @@ def _new_links(model: Model, grown: Grown) -> tuple[float | None, float | None]:
 def _indexed_as(old: Engine, renewed: Engine) -> Engine:
     """The new engine with an index like the old one's: its options as they were asked for, and what was removed."""
     given = old.index.given
-    if old.index.name != "exact" or given != old.index.config_type():
+    if old.index.name != "exact" or given != type(given)():
         renewed = reindex(renewed, old.index.name, [f"{option}={value}" for option, value in asdict(given).items()])
     renewed.index.remove(old.index.removed)
     return renewed
@@ -238,7 +240,7 @@ def _told(old: Engine, learnt: Engine, change: Change, stages: Stages) -> Engine
     updates = [*old.about.get("updates", []), asdict(change)]
     about = {**learnt.about, **first_facts(old.about), "updates": updates}
     timed = with_times(learnt, stages.seconds, FirstFit.of(about))
-    return Engine(timed.kg, timed.model, timed.index, timed.calibration, about, timed.files)
+    return Engine(timed.kg, timed.encoder, timed.index, timed.calibration, about, timed.files)
 
 
 def strangers(old: Vocabulary, more: Vocabulary) -> str:

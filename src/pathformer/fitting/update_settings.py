@@ -9,7 +9,7 @@ was not tried, those of runs that became engines, all of a model is trained, at 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, replace
+from dataclasses import replace
 
 import numpy as np
 import torch
@@ -19,6 +19,7 @@ from pathformer.engine.engine import Engine
 from pathformer.fitting.settings import Scale, memory_of, scale_for
 from pathformer.kg.grow import Grown
 from pathformer.models._base import Model
+from pathformer.models._encoder import model_of
 from pathformer.nn.table import Table
 from pathformer.querysets.queries import Queries
 from pathformer.querysets.query_sets import QuerySets
@@ -51,14 +52,14 @@ def update_scale(old: Engine, grown: Grown, minutes: float | None, device: torch
         hops=has_hops(old),  # as the model was made, however large the graph has become
     )
     training = usual.training
-    update = replace(training.update, rate=_ROWS.get(type(old.model.space), _RATE * training.update.rate))
+    update = replace(training.update, rate=_ROWS.get(type(model_of(old.encoder).space), _RATE * training.update.rate))
     if has_hops(old):
         softmax = replace(update.softmax, n3=_N3, relation=_RELATION, removed=0)  # links take nothing away
         update = replace(update, softmax=softmax, weighted=False, ema=_AVERAGED)
     return replace(
         usual,
-        method=old.model.name,
-        model=asdict(old.model.config),
+        method=old.encoder.name,
+        model=dict(old.encoder.settings),
         links=None,
         drawn=min(usual.drawn, _DRAWN),
         asked=min(usual.asked, _ASKED),
@@ -68,7 +69,7 @@ def update_scale(old: Engine, grown: Grown, minutes: float | None, device: torch
 
 def has_hops(old: Engine) -> bool:
     """Whether the model started from a link predictor, whose hops its paths are made of."""
-    return isinstance(old.model.space, Hermitian)
+    return isinstance(model_of(old.encoder).space, Hermitian)
 
 
 def row_rates(model: Model, grown: Grown) -> dict[str, Tensor] | None:

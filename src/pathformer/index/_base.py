@@ -1,8 +1,8 @@
-"""What every index gives: the nearest entities of a point, by exact distances, nearest first.
+"""The interface of every index: the nearest entities of a point, by exact distances, nearest first.
 
-b points, k wanted, N entities; e, q numbers of an entity, a point; f of both as they are compared (`Measure`).
+b points, k wanted, N entities; f numbers of a row.
 
-A backend is a file with one class, named by `INDEX = ...`, and a frozen `Config` of its options. It chooses candidates
+An index is a file with one class, named by `INDEX = ...`, and a frozen `Config` of its options. It chooses candidates
 in its own way; the distances that it returns are always the true ones. An entity's id is its row: those added later
 come after the others, and removing one leaves all other ids as they are.
 """
@@ -17,29 +17,27 @@ from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
-import torch
-from torch import Tensor
 
 from pathformer import plugins
 from pathformer.config import from_mapping
 from pathformer.errors import DivergedError, InputError
 from pathformer.files.atomic import new_folder
-from pathformer.index._asked import chosen_points
-from pathformer.index._folder import HEADER, Arrays, Folder, read_header, write_folder
-from pathformer.index._measure import Measure
-from pathformer.spaces._base import Space
+from pathformer.index._files import HEADER, Arrays, Folder, read_header, write_folder
+from pathformer.plan.encoder import Encoder
+from pathformer.plan.measure import Measure
 
-__all__ = ["Found", "Index", "Keep", "build", "find", "load"]
+__all__ = ["Found", "Index", "Keep", "build", "find", "load", "over"]
 
 Keep = npt.NDArray[np.bool_]  # (N,)
-Entities = Tensor | npt.NDArray[Any] | Sequence[int]  # ids, or a bool an entity
+Entities = npt.NDArray[Any] | Sequence[int]  # ids, or a bool an entity
+Array = npt.NDArray[Any]
 
 
 class Found(NamedTuple):
     """The nearest entities of b points, nearest first; -1 and inf where there are fewer than k."""
 
-    ids: Tensor  # (b, k) int64
-    distances: Tensor  # (b, k) float32, ascending
+    ids: npt.NDArray[np.int64]  # (b, k)
+    distances: npt.NDArray[np.float32]  # (b, k) ascending
 
 
 class Index(ABC):
@@ -49,65 +47,25 @@ class Index(ABC):
     config_type: ClassVar[type[Any]]
     chosen: ClassVar[tuple[str, ...]] = ()  # options of an approximate one that 0 leaves to it
 
-    def __init__(self, measure: Measure, config: Any, width: int, alive: Keep) -> None:
+    def __init__(self, measure: Measure | None, config: Any, width: int, alive: Keep) -> None:
+        """measure: None where only an encoder knows the distance; alive: which ids are still there."""
         self.measure, self.config = measure, config
         self.given = config  # the options as they were asked for, before the index chose any
-        self._width, self._alive = width, alive  # f; which ids are still there
-        self._asked: Tensor | None = None  # (some, f), points that were given to tune by
-        self._tuned = len(alive)  # how many entities there were when its settings were chosen
         self.about: dict[str, Any] = {}  # what was chosen and measured when it was built
+        self._width, self._alive = width, alive
+        self._tuned_by: npt.NDArray[np.float32] | None = None  # (S, f) points that were given to tune by
+        self._tuned_at = len(alive)  # how many entities there were when its settings were chosen
 
-    @classmethod
-    def build(
-        cls, vectors: Tensor, metric: str | Space = "l1", *, points: Tensor | None = None, **options: Any
-    ) -> Self:
-        """Index entity rows (N, e), kept in bf16 if they are given so, else in float32.
+    @abstractmethod
+    def nearest(self, points: Array, k: int, allowed: Entities | None = None) -> Found:
+        """Returns the k nearest entities of points (b, f), among `allowed` (ids, or a bool an entity) if given."""
 
-        metric: "l1", "cosine", "inner", or a space: its own distance, with its scale; points (some, q): such as will be
-        asked, for a backend that measures its recall when it is built; options: the backend's `Config`.
-        """
-        config, measure = from_mapping(cls.config_type, options), Measure.of(metric)
-        _check_rows(vectors)
-        _check_width(vectors, measure.entity_width(vectors.shape[1]), "entities", "those of the space")
-        if cls.chosen:
-            measure.check_vector_metric(cls.name)
-        asked = chosen_points(vectors.detach(), measure, points) if cls.chosen else None
-        index = cls._build(measure.rows(vectors.detach()), measure, config, asked)
-        index._asked = asked
-        return index
-
-    def search(self, points: Tensor, k: int, allowed: Entities | None = None) -> Found:
-        """The k nearest entities of points (b, q), among `allowed` (ids, or a bool an entity) if given.
-
-        The answer lies where the points lie.
-        """
-        self._check_points(points, k)
-        keep = self._alive if allowed is None else self._alive & self._mask(allowed)
-        with torch.no_grad():
-            ids, distances = self._search(self.measure.points(points.detach()), k, keep)
-            constants = self.measure.constants(points.detach())
-            if constants is not None:
-                distances = distances + constants.to(distances.device)[:, None]
-            return Found(ids.to(points.device), distances.to(points.device))
-
-    def add(self, vectors: Tensor) -> npt.NDArray[np.int64]:
-        """Add entity rows (m, e); their ids (m,), which follow those that were given before.
-
-        Settings that were chosen for the entities of then are chosen anew whenever their number has doubled; those that
-        were asked for stay.
-        """
-        _check_rows(vectors)
-        _check_width(vectors, self.measure.entity_width(self._width), "new entities", "those of the index")
-        before = self.rows
-        self._add(self.measure.rows(vectors.detach()))
-        self._alive = np.concatenate([self._alive, np.ones(len(vectors), np.bool_)])
-        if self.rows > 2 * self._tuned:
-            self._tune_anew()
-            self._tuned = self.rows
-        return np.arange(before, self.rows)
+    @abstractmethod
+    def add(self, rows: Array) -> npt.NDArray[np.int64]:
+        """Adds entities and returns their ids (m,), which follow those that were given before."""
 
     def remove(self, ids: Entities) -> None:
-        """Never find these entities again; removing one twice changes nothing."""
+        """Never finds these entities again; removing one twice changes nothing."""
         self._alive = self._alive & ~self._mask(ids)
 
     def __len__(self) -> int:
@@ -124,84 +82,41 @@ class Index(ABC):
         return np.flatnonzero(~self._alive)
 
     def save(self, folder: str | Path, *, force: bool = False) -> Path:
-        """Write the index to a new folder, all or nothing; an existing one is refused, or replaced with `force`."""
+        """Writes the index to a new folder, all or nothing; an existing one is refused, or replaced with `force`."""
         with new_folder(Path(folder), HEADER, force=force) as target:
-            asked = {} if self._asked is None else {"asked": self._asked.cpu().numpy()}
+            tuned_by = {} if self._tuned_by is None else {"tuned_by": self._tuned_by}
             header = {
                 "backend": self.name,
                 "rows": self.rows,
-                "tuned": self._tuned,
                 "width": self._width,
-                **self.measure.facts,
+                "measure": None if self.measure is None else self.measure.kind,
+                "scale": 1.0 if self.measure is None else self.measure.scale,
+                "offset": 0.0 if self.measure is None else self.measure.offset,
                 "config": dataclasses.asdict(self.config),
                 "given": dataclasses.asdict(self.given),
+                "tuned_at": self._tuned_at,
                 "about": self.about,
             }
-            write_folder(target, header, {"alive": self._alive, **asked, **self._arrays()})
+            write_folder(target, header, {"alive": self._alive, **tuned_by, **self._arrays()})
         return Path(folder)
-
-    @classmethod
-    def load(cls, folder: str | Path, *, space: Space | None = None, device: torch.device | str = "cpu") -> Self:
-        """Open what `save` wrote; large arrays are mapped, not read.
-
-        space: the model's, for an index that measures by it; device: where an exact index searches.
-        """
-        path = Path(folder)
-        header = read_header(path)
-        if header["backend"] != cls.name:
-            raise InputError(f"{path} holds an index of the backend {header['backend']!r}, not {cls.name!r}")
-        measure = Measure.from_facts(header, space)
-        arrays = Folder(path)
-        index = cls._open(arrays, measure, from_mapping(cls.config_type, header["config"]), torch.device(device))
-        if (index.rows, index._width) != (header["rows"], header["width"]):
-            found, saved = f"{index.rows:,} rows of {index._width:,}", f"{header['rows']:,} of {header['width']:,}"
-            raise InputError(f"{path} is not a whole index: {found} where {saved} were saved")
-        index.about, index._tuned = header["about"], header["tuned"]
-        index._asked = torch.from_numpy(np.array(arrays["asked"])) if "asked" in set(arrays) else None
-        index.given = from_mapping(cls.config_type, header["given"])
-        return index
-
-    # --- what a backend gives -----------------------------------------------------------------------------------------
-
-    @classmethod
-    @abstractmethod
-    def _build(cls, rows: Tensor, measure: Measure, config: Any, asked: Tensor | None) -> Self:
-        """Index finite rows (N, f); asked (some, f): to tune by."""
-
-    @abstractmethod
-    def _search(self, points: Tensor, k: int, keep: Keep) -> tuple[Tensor, Tensor]:
-        """As `search`, for points as `Measure.points` gives them."""
-
-    @abstractmethod
-    def _add(self, rows: Tensor) -> None:
-        """Append rows (m, f)."""
-
-    def _tune_anew(self) -> None:  # noqa: B027 (a backend without settings of that kind has nothing to do)
-        """Choose what depends on the entities for those that are there now."""
 
     @abstractmethod
     def _arrays(self) -> Arrays:
-        """What `_open` needs, `alive` apart."""
+        """Returns what is saved beside `alive`."""
 
-    @classmethod
-    @abstractmethod
-    def _open(cls, arrays: Arrays, measure: Measure, config: Any, device: torch.device) -> Self:
-        """An index from its arrays, `alive` among them."""
-
-    # --- the edges ----------------------------------------------------------------------------------------------------
-
-    def _check_points(self, points: Tensor, k: int) -> None:
-        width = self.measure.width(self._width)
-        if points.ndim != 2 or points.shape[1] != width:
-            raise InputError(f"points have the shape {tuple(points.shape)}, expected (any number, {width})")
+    def _allowed(self, points: Array, k: int, allowed: Entities | None) -> Keep:
+        """Checks what `nearest` was given and returns which entities may be found (N,)."""
+        if points.ndim != 2 or points.shape[1] != self._width:
+            raise InputError(f"points have the shape {tuple(points.shape)}, expected (any number, {self._width})")
         if k < 1:
             raise InputError(f"{k} nearest entities were asked for; ask for at least one")
-        if not bool(torch.isfinite(points).all()):
-            raise DivergedError("a point holds numbers that are not finite: nothing is near it")
+        if not np.isfinite(points).all():
+            raise DivergedError("a point holds numbers that are not finite: the model's weights diverged")
+        return self._alive if allowed is None else self._alive & self._mask(allowed)
 
     def _mask(self, entities: Entities) -> Keep:
-        """A bool an entity, from ids or from such a mask."""
-        given = entities.detach().cpu().numpy() if isinstance(entities, Tensor) else np.asarray(entities)
+        """Returns a bool an entity, from ids or from such a mask."""
+        given = np.asarray(entities)
         if given.dtype == np.bool_:
             if given.shape != (self.rows,):
                 raise InputError(f"a mask of {given.shape} entities, expected ({self.rows},)")
@@ -217,32 +132,162 @@ class Index(ABC):
         return mask
 
 
-def find(name: str) -> type[Index]:
-    """The class of a backend, by its file's name."""
-    backend: type[Index] = plugins.load("indexes", name).INDEX
-    return backend
+class RowIndex(Index):
+    """An index over rows of numbers, compared by a measure: the base of what the folder's files hold."""
+
+    measure: Measure
+
+    @classmethod
+    def build(cls, rows: Array, measure: str | Measure = "l1", *, points: Array | None = None, **options: Any) -> Self:
+        """Indexes the rows of entities (N, f), float32, or bf16 in uint16.
+
+        points (n, f): such as will be asked, for an index that measures its recall when it is built; options: of the
+        index's `Config`.
+        """
+        from pathformer.index._rows import as_stored
+        from pathformer.index._tuning import sample_points
+
+        config, known = from_mapping(cls.config_type, options), Measure.of(measure)
+        stored = as_stored(_checked(rows))
+        sample = sample_points(points, stored.shape[1], known) if cls.chosen else None
+        index = cls._build(stored, known, config, sample)
+        index._tuned_by = sample
+        return index
+
+    @classmethod
+    def load(cls, folder: str | Path) -> Self:
+        """Opens what `save` wrote; large arrays are mapped, not read."""
+        path = Path(folder)
+        header = read_header(path)
+        if header["backend"] != cls.name:
+            raise InputError(f"{path} holds an index of the backend {header['backend']!r}, not {cls.name!r}")
+        if header["measure"] is None:
+            raise InputError(f"{path} holds no distances: only the engine's own encoder can measure them")
+        arrays = Folder(path)
+        measure = Measure(Measure.of(header["measure"]).kind, header["scale"], header["offset"])
+        index = cls._open(arrays, measure, from_mapping(cls.config_type, header["config"]))
+        if (index.rows, index._width) != (header["rows"], header["width"]):
+            found, saved = f"{index.rows:,} rows of {index._width:,}", f"{header['rows']:,} of {header['width']:,}"
+            raise InputError(f"{path} is not a whole index: {found} where {saved} were saved")
+        index.about, index._tuned_at = header["about"], header["tuned_at"]
+        index._tuned_by = np.array(arrays["tuned_by"]) if "tuned_by" in set(arrays) else None
+        index.given = from_mapping(cls.config_type, header["given"])
+        return index
+
+    def nearest(self, points: Array, k: int, allowed: Entities | None = None) -> Found:
+        """As `Index.nearest`."""
+        from pathformer.index._rows import prepared
+
+        keep = self._allowed(points, k, allowed)
+        return Found(*self.nearest_prepared(prepared(points, self.measure), k, keep))
+
+    def add(self, rows: Array) -> npt.NDArray[np.int64]:
+        """As `Index.add`, of rows (m, f).
+
+        Settings that were chosen for the entities of then are chosen anew whenever their number has doubled; those that
+        were asked for stay.
+        """
+        if _checked(rows).shape[1] != self._width:
+            raise InputError(f"new entities have {rows.shape[1]} numbers, those of the index {self._width}")
+        before = self.rows
+        self._add(rows)
+        self._alive = np.concatenate([self._alive, np.ones(len(rows), np.bool_)])
+        if self.rows > 2 * self._tuned_at:
+            self._tune_anew()
+            self._tuned_at = self.rows
+        return np.arange(before, self.rows)
+
+    @classmethod
+    @abstractmethod
+    def _build(cls, rows: Array, measure: Measure, config: Any, sample: Array | None) -> Self:
+        """Indexes finite stored rows (N, f); sample (S, f): to tune by."""
+
+    @abstractmethod
+    def nearest_prepared(self, points: Array, k: int, keep: Keep) -> tuple[Array, Array]:
+        """As `nearest`, for points as `prepared` gives them."""
+
+    @abstractmethod
+    def _add(self, rows: Array) -> None:
+        """Appends rows (m, f)."""
+
+    def _tune_anew(self) -> None:
+        """Chooses what depends on the entities for those that are there now."""
+
+    @classmethod
+    @abstractmethod
+    def _open(cls, arrays: Arrays, measure: Measure, config: Any) -> Self:
+        """Returns an index from its arrays, `alive` among them."""
+
+
+class OwnIndex(Index):
+    """All entities, measured by the encoder itself: by a distance that no measure describes, or on a card."""
+
+    name = "exact"
+
+    def __init__(self, encoder: Encoder, config: Any, alive: Keep | None = None) -> None:
+        everything = np.ones(encoder.entity_count, np.bool_)
+        super().__init__(encoder.measure, config, encoder.width, everything if alive is None else alive)
+        self._encoder = encoder
+
+    def nearest(self, points: Array, k: int, allowed: Entities | None = None) -> Found:
+        """As `Index.nearest`."""
+        return Found(*self._encoder.nearest(points, k, self._allowed(points, k, allowed)))
+
+    def add(self, rows: Array) -> npt.NDArray[np.int64]:
+        """Refused: the encoder's own entities are all there are."""
+        raise InputError("this index has the entities of its encoder, no others: build it again over another encoder")
+
+    def _arrays(self) -> Arrays:
+        """Nothing for a distance of the encoder's own; else the table, for a machine without a card."""
+        if self.measure is None:
+            return {}
+        return find("exact").build(self._encoder.rows(), self.measure)._arrays()
+
+
+def find(name: str) -> type[RowIndex]:
+    """Returns the class of an index, by its file's name."""
+    index: type[RowIndex] = plugins.load("indexes", name).INDEX
+    return index
 
 
 def build(
-    name: str, vectors: Tensor, metric: str | Space = "l1", *, points: Tensor | None = None, **options: Any
-) -> Index:
-    """An index of a backend, by name, over entity rows (N, e): `Index.build`."""
-    return find(name).build(vectors, metric, points=points, **options)
+    name: str, rows: Array, measure: str | Measure = "l1", *, points: Array | None = None, **options: Any
+) -> RowIndex:
+    """Builds an index over rows (N, f), by its name: `RowIndex.build`."""
+    return find(name).build(rows, measure, points=points, **options)
 
 
-def load(folder: str | Path, *, space: Space | None = None, device: torch.device | str = "cpu") -> Index:
-    """Open a saved index of any backend."""
-    return find(read_header(Path(folder))["backend"]).load(folder, space=space, device=device)
+def over(encoder: Encoder, name: str = "exact", *, points: Array | None = None, **options: Any) -> Index:
+    """Builds an index over the entities of an encoder, by its name; points (n, f): to tune it by."""
+    index = find(name)
+    if name == OwnIndex.name and (encoder.measure is None or encoder.on_card):
+        return OwnIndex(encoder, from_mapping(index.config_type, options))
+    if encoder.measure is None:
+        known = "the L1 norm, the cosine and inner products"
+        raise InputError(f"{name} knows {known}; {encoder.name} has its own distance: use exact")
+    return index.build(encoder.rows(), encoder.measure, points=points, **options)
 
 
-def _check_rows(vectors: Tensor) -> None:
-    if vectors.ndim != 2 or not vectors.numel():
-        raise InputError(f"entities have the shape {tuple(vectors.shape)}, expected (at least one, at least one)")
-    ends = torch.stack(torch.aminmax(vectors.detach()))  # no nan gets lost, at a fortieth of the time
-    if not bool(torch.isfinite(ends).all()):
-        raise DivergedError("the entities hold numbers that are not finite: the weights diverged")
+def load(folder: str | Path, encoder: Encoder | None = None) -> Index:
+    """Opens a saved index; encoder: of the engine that it belongs to, which may measure the distances itself."""
+    header = read_header(Path(folder))
+    index = find(header["backend"])
+    if encoder is None or index.name != OwnIndex.name or not (header["measure"] is None or encoder.on_card):
+        return index.load(folder)
+    config, alive = from_mapping(index.config_type, header["config"]), np.array(Folder(Path(folder))["alive"])
+    if len(alive) != encoder.entity_count or header["rows"] != len(alive):
+        raise InputError(f"{folder} is not a whole index: {len(alive):,} entities, {encoder.entity_count:,} expected")
+    return OwnIndex(encoder, config, alive)
 
 
-def _check_width(vectors: Tensor, width: int, which: str, others: str) -> None:
-    if vectors.shape[1] != width:
-        raise InputError(f"{which} have {vectors.shape[1]} numbers, {others} {width}")
+def _checked(rows: Array) -> Array:
+    """Returns rows that are a table of finite numbers; refuses others."""
+    if rows.ndim != 2 or not rows.size:
+        raise InputError(f"entities have the shape {tuple(rows.shape)}, expected (at least one, at least one)")
+    if rows.dtype == np.uint16:
+        finite = bool(((rows & 0x7F80) != 0x7F80).all())
+    else:
+        finite = bool(np.isfinite([rows.min(), rows.max()]).all())  # no nan gets lost
+    if not finite:
+        raise DivergedError("the entities hold numbers that are not finite: the model's weights diverged")
+    return rows

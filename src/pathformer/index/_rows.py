@@ -1,6 +1,6 @@
-"""Entity rows side by side, to measure a few of them: what an approximate index has beside its own structure.
+"""Rows as they are measured: what the measures multiply by, and a table of rows to measure a few entities of.
 
-b points, N entities, d dimensions, C candidates.
+b points, N entities, f numbers of each, C candidates. Stored rows are float32 or bf16 in uint16 (`kernels.stored`).
 """
 
 from __future__ import annotations
@@ -10,68 +10,112 @@ from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
-import torch
-from torch import Tensor
 
-from pathformer.index._folder import Arrays
-from pathformer.index._measure import Measure
+from pathformer.index._files import Arrays
 from pathformer.index.kernels.rerank import nearest_of
-from pathformer.index.kernels.stored import as_stored, as_tensor
+from pathformer.index.kernels.stored import halved, widened
+from pathformer.plan.measure import Measure
 
-__all__ = ["Rows"]
+__all__ = ["Floats", "Ids", "Rows", "Stored", "as_stored", "factors_of", "prepared", "to_distances", "unit"]
 
-Choose = Callable[[Tensor], npt.NDArray[np.int64]]  # points (b, d) -> candidates (b, C), -1 for none
+Ids = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float32]
+Stored = npt.NDArray[Any]
+Choose = Callable[[Floats], Ids]  # points (b, f) -> candidates (b, C), -1 for none
+
+_SHORTEST = np.float32(1e-12)  # length: a shorter row is at right angles to all others
+_BLOCK = 1 << 14  # rows widened at once
+
+
+def as_stored(rows: npt.NDArray[Any], like: Stored | None = None) -> Stored:
+    """Returns rows in the precision of others, and else in their own: bf16 (uint16), or float32."""
+    if like is not None and like.dtype != rows.dtype:
+        return halved(widened(rows)) if like.dtype == np.uint16 else widened(rows)
+    return np.ascontiguousarray(rows if rows.dtype == np.uint16 else widened(rows))
+
+
+def lengths(rows: Stored) -> Floats:
+    """Returns the Euclidean lengths of rows: (N,)."""
+    found = np.empty(len(rows), np.float32)
+    for first in range(0, len(rows), _BLOCK):
+        found[first : first + _BLOCK] = np.linalg.norm(widened(rows[first : first + _BLOCK]), axis=1)
+    return found
+
+
+def unit(rows: Floats) -> Floats:
+    """Returns rows divided by their lengths."""
+    divided: Floats = np.divide(rows, np.maximum(lengths(rows), _SHORTEST)[:, None], dtype=np.float32)
+    return divided
+
+
+def prepared(points: npt.NDArray[Any], measure: Measure) -> Floats:
+    """Returns points as the loops read them: float32, of length one for the cosine."""
+    wide = np.ascontiguousarray(points, np.float32)
+    return unit(wide) if measure.kind == "cosine" else wide
+
+
+def factors_of(rows: Stored, measure: Measure) -> Floats | None:
+    """Returns what products with each row are multiplied by (N,): 1 / |e| makes cosines of them; None for sums."""
+    match measure.kind:
+        case "l1":
+            return None
+        case "inner":
+            return np.ones(len(rows), np.float32)
+        case "cosine":
+            return np.reciprocal(np.maximum(lengths(rows), _SHORTEST), dtype=np.float32)
+
+
+def to_distances(sums: Floats, measure: Measure) -> Floats:
+    """Returns the distances that the loops' sums stand for: L1 norms, or products and cosines times -1."""
+    match measure.kind:
+        case "l1":
+            return sums
+        case "inner":
+            return sums + np.float32(measure.offset)
+        case "cosine":
+            return np.float32(measure.scale) * (np.float32(1.0) + sums)
 
 
 class Rows:
-    """A table (N, d) as it is compared, and what its inner products are multiplied by, where they are distances."""
+    """A table (N, f) beside an approximate index, to measure the candidates that it chose."""
 
-    def __init__(self, stored: npt.NDArray[Any], measure: Measure, factors: npt.NDArray[np.float32] | None) -> None:
-        self._stored, self._measure, self._factors = stored, measure, factors
+    def __init__(self, stored: Stored, measure: Measure, factors: Floats | None) -> None:
+        self.stored, self._measure, self._factors = stored, measure, factors
         self.width: int = stored.shape[1]
 
     @classmethod
-    def of(cls, vectors: Tensor, measure: Measure) -> Self:
-        """Keep rows in bf16 if they are, else in float32."""
-        factors = measure.factors(vectors)
-        return cls(as_stored(vectors), measure, None if factors is None else factors.cpu().numpy())
+    def of(cls, rows: Stored, measure: Measure) -> Self:
+        """Returns a table of its own memory."""
+        return cls(np.array(rows), measure, factors_of(rows, measure))
 
     @classmethod
     def open(cls, arrays: Arrays, measure: Measure) -> Self:
-        """What `arrays` gave."""
-        return cls(arrays["rows"], measure, None if measure.metric == "l1" else arrays["factors"])
+        """Returns the table that `arrays` described."""
+        return cls(arrays["rows"], measure, None if measure.kind == "l1" else arrays["factors"])
 
     def arrays(self) -> Arrays:
-        """What is saved."""
-        return {"rows": self._stored} | ({} if self._factors is None else {"factors": self._factors})
-
-    def vectors(self) -> Tensor:
-        """All of them (N, d), in memory of their own."""
-        return as_tensor(self._stored)
+        """Returns what is saved."""
+        return {"rows": self.stored} | ({} if self._factors is None else {"factors": self._factors})
 
     @property
     def row_bytes(self) -> int:
-        """Of one entity."""
-        return self._stored.itemsize * self.width
+        """The bytes of one entity's row."""
+        return self.stored.itemsize * self.width
 
-    def append(self, vectors: Tensor, measure: Measure) -> None:
-        """More rows, in the precision of those that are there."""
-        new = as_stored(vectors.to(torch.bfloat16) if self._stored.dtype == np.uint16 else vectors)
-        self._stored = np.concatenate([self._stored, new])
+    def append(self, rows: Stored) -> None:
+        """Adds rows, in the precision of those that are there."""
+        new = as_stored(rows, self.stored)
+        self.stored = np.concatenate([self.stored, new])
         if self._factors is not None:
-            factors = measure.factors(as_tensor(new))
-            assert factors is not None
-            self._factors = np.concatenate([self._factors, factors.numpy()])
+            more = factors_of(new, self._measure)
+            assert more is not None
+            self._factors = np.concatenate([self._factors, more])
 
-    def nearest(self, points: Tensor, k: int, choose: Choose, at_once: int = 256) -> tuple[Tensor, Tensor]:
-        """The k nearest of the candidates that `choose` names for each point, by true distances, nearest first."""
-        found = [self._nearest(part, k, choose(part)) for part in points.cpu().split(at_once)]
-        if not len(points):
-            return torch.empty(0, k, dtype=torch.int64), torch.empty(0, k)
-        ids, distances = (torch.from_numpy(np.concatenate(part)) for part in zip(*found, strict=True))
-        return ids, self._measure.from_products(distances)
-
-    def _nearest(
-        self, points: Tensor, k: int, candidates: npt.NDArray[np.int64]
-    ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float32]]:
-        return nearest_of(points.contiguous().numpy(), self._stored, candidates, k, self._factors)
+    def nearest(self, points: Floats, k: int, choose: Choose, at_once: int = 256) -> tuple[Ids, Floats]:
+        """Returns the k nearest of the candidates that `choose` names for each point, by true distances."""
+        ids, sums = np.empty((len(points), k), np.int64), np.empty((len(points), k), np.float32)
+        for first in range(0, len(points), at_once):
+            part = slice(first, first + at_once)
+            candidates = choose(points[part])
+            ids[part], sums[part] = nearest_of(points[part], self.stored, candidates, k, self._factors)
+        return ids, to_distances(sums, self._measure)

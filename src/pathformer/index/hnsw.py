@@ -22,16 +22,15 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
-import torch
-from torch import Tensor
-from torch.nn import functional as F  # noqa: N812 (torch's own name for it)
 
+from pathformer.compiled import thread_count
 from pathformer.errors import MissingExtraError
-from pathformer.index._base import Index, Keep
-from pathformer.index._folder import Arrays
-from pathformer.index._measure import Measure
-from pathformer.index._rows import Rows
+from pathformer.index._base import Keep, RowIndex
+from pathformer.index._files import Arrays
+from pathformer.index._rows import Floats, Ids, Rows, Stored, prepared
 from pathformer.index._tuning import WANTED, Trial, aim, check_recall
+from pathformer.index.kernels.stored import widened
+from pathformer.plan.measure import Measure
 
 __all__ = ["HNSW", "INDEX", "Config"]
 
@@ -59,7 +58,7 @@ class Config:
             raise ValueError(f"links are at most {_MOST_LINKS:,}, construction and breadth {_MOST:,}")
 
 
-class HNSW(Index):
+class HNSW(RowIndex):
     """faiss's graph, and the rows once more as they were given."""
 
     name: ClassVar[str] = "hnsw"
@@ -72,21 +71,19 @@ class HNSW(Index):
         self._mapped: npt.NDArray[np.uint8] | None = None  # what the graph is a view of, where it is one
 
     @classmethod
-    def _build(cls, rows: Tensor, measure: Measure, config: Config, asked: Tensor | None) -> Self:
+    def _build(cls, rows: Stored, measure: Measure, config: Config, sample: Floats | None) -> Self:
         faiss = _faiss()
-        metric = faiss.METRIC_L1 if measure.metric == "l1" else faiss.METRIC_INNER_PRODUCT
+        metric = faiss.METRIC_L1 if measure.kind == "l1" else faiss.METRIC_INNER_PRODUCT
         graph = faiss.IndexHNSWFlat(rows.shape[1], config.links, metric)
         graph.hnsw.efConstruction = config.construction
         index = cls(measure, config, graph, Rows.of(rows, measure), np.ones(len(rows), np.bool_))
         index._insert(rows)
-        index._tune(Trial.of(rows, measure, asked, seed=0))
+        index._tune(Trial.of(rows, measure, sample, seed=0))
         return index
 
-    def _insert(self, rows: Tensor) -> None:
-        wide = rows.float().cpu()
-        inserted = F.normalize(wide, dim=-1) if self.measure.metric == "cosine" else wide
+    def _insert(self, rows: Stored) -> None:
         with _threads():
-            self._graph.add(inserted.contiguous().numpy())
+            self._graph.add(prepared(widened(rows), self.measure))
 
     def _tune(self, trial: Trial) -> None:
         """The smallest breadth that reaches the target on a sample."""
@@ -100,9 +97,10 @@ class HNSW(Index):
     def _tune_anew(self) -> None:
         """As broad walks as the larger graph needs, if no breadth was asked for."""
         self.config = dataclasses.replace(self.config, breadth=self.given.breadth)
-        self._tune(Trial.of(self._rows.vectors(), self.measure, self._asked, seed=0))
+        self._tune(Trial.of(self._rows.stored, self.measure, self._tuned_by, seed=0))
 
-    def _search(self, points: Tensor, k: int, keep: Keep) -> tuple[Tensor, Tensor]:
+    def nearest_prepared(self, points: Floats, k: int, keep: Keep) -> tuple[Ids, Floats]:
+        """As `RowIndex.nearest_prepared`."""
         kept = int(keep.sum())
         if kept <= max(k, _FEW * self.rows):
             every = np.flatnonzero(keep)
@@ -111,26 +109,26 @@ class HNSW(Index):
         chosen = keep if kept < self.rows else None
         return self._rows.nearest(points, k, lambda part: self._walk(part, k, breadth, chosen))
 
-    def _walk(self, points: Tensor, k: int, breadth: int, keep: Keep | None) -> npt.NDArray[np.int64]:
+    def _walk(self, points: Floats, k: int, breadth: int, keep: Keep | None) -> Ids:
         """Ids (b, k) that a walk of this breadth finds, -1 where it finds fewer."""
         faiss = _faiss()
         selector = None if keep is None else faiss.IDSelectorBitmap(np.packbits(keep, bitorder="little"))
         how = faiss.SearchParametersHNSW(efSearch=max(breadth, k), sel=selector)
         with _threads():
-            found: npt.NDArray[np.int64] = self._graph.search(points.contiguous().numpy(), k, params=how)[1]
+            found: Ids = self._graph.search(np.ascontiguousarray(points), k, params=how)[1]
         return found
 
-    def _add(self, rows: Tensor) -> None:
+    def _add(self, rows: Stored) -> None:
         if self._mapped is not None:  # a view cannot grow
             self._graph, self._mapped = _faiss().deserialize_index(np.array(self._mapped)), None
         self._insert(rows)
-        self._rows.append(rows, self.measure)
+        self._rows.append(rows)
 
     def _arrays(self) -> Arrays:
         return {"graph": _faiss().serialize_index(self._graph), **self._rows.arrays()}
 
     @classmethod
-    def _open(cls, arrays: Arrays, measure: Measure, config: Config, device: torch.device) -> Self:
+    def _open(cls, arrays: Arrays, measure: Measure, config: Config) -> Self:
         mapped = arrays["graph"]
         index = cls(measure, config, _view(mapped), Rows.open(arrays, measure), np.array(arrays["alive"]))
         index._mapped = mapped
@@ -153,12 +151,12 @@ def _faiss() -> Any:
 
 
 class _threads:  # noqa: N801 (a block, not a thing)
-    """Inside, faiss uses as many threads as torch does."""
+    """Inside, faiss uses as many threads as other work does."""
 
     def __enter__(self) -> None:
         faiss = _faiss()
         self._before = faiss.omp_get_max_threads()
-        faiss.omp_set_num_threads(torch.get_num_threads())
+        faiss.omp_set_num_threads(thread_count())
 
     def __exit__(self, *_: object) -> None:
         _faiss().omp_set_num_threads(self._before)

@@ -29,22 +29,17 @@ from dataclasses import dataclass
 from typing import ClassVar, Self
 
 import numpy as np
-import numpy.typing as npt
-import torch
-from torch import Tensor
 
-from pathformer.index._base import Index, Keep
-from pathformer.index._folder import Arrays
-from pathformer.index._hashes import Hashes, Lifted, Planes, Thresholds, longest
-from pathformer.index._measure import Measure
-from pathformer.index._rows import Rows
+from pathformer.index._base import Keep, RowIndex
+from pathformer.index._files import Arrays
+from pathformer.index._hashes import Hashes, Lifted, Planes, Thresholds, Words
+from pathformer.index._rows import Floats, Ids, Rows, Stored, lengths
 from pathformer.index._tuning import WANTED, Trial, aim, check_recall
 from pathformer.index.kernels.hamming import candidates, differences
 from pathformer.index.kernels.scan import BLOCK, lay_out
+from pathformer.plan.measure import Measure
 
 __all__ = ["INDEX", "LSH", "Config"]
-
-Words = npt.NDArray[np.uint64]
 
 _LENGTHS = (512, 768, 1024, 1536, 2048, 3072, 4096)  # bits of a code that are tried, in this order
 _LONGEST = 1 << 16  # bits of a code that may be asked for: those of 2,048 numbers
@@ -75,7 +70,7 @@ class Config:
             raise ValueError(f"seed {self.seed} is no whole number from 0, below 2^64")
 
 
-class LSH(Index):
+class LSH(RowIndex):
     """Codes beside the rows themselves."""
 
     name: ClassVar[str] = "lsh"
@@ -87,8 +82,8 @@ class LSH(Index):
         self._hashes, self._codes, self._rows = hashes, codes, rows  # codes in blocks (ceil(N / 128), W, 128)
 
     @classmethod
-    def _build(cls, rows: Tensor, measure: Measure, config: Config, asked: Tensor | None) -> Self:
-        kept, trial = Rows.of(rows, measure), Trial.of(rows, measure, asked, config.seed)
+    def _build(cls, rows: Stored, measure: Measure, config: Config, sample: Floats | None) -> Self:
+        kept, trial = Rows.of(rows, measure), Trial.of(rows, measure, sample, config.seed)
         lengths = (config.bits,) if config.bits else _LENGTHS
         best = _Choice.of(rows, measure, trial, lengths[0], config, kept.row_bytes)
         for bits in lengths[1:]:
@@ -109,36 +104,37 @@ class LSH(Index):
     def _tune_anew(self) -> None:
         """Thresholds over the ranges of now, and as many candidates as they need; codes stay as long as they are."""
         asked = {"rerank": self.given.rerank, "growth": self.given.growth}
-        rows, free = self._rows.vectors(), dataclasses.replace(self.config, **asked)
-        trial = Trial.of(rows, self.measure, self._asked, free.seed)
+        rows, free = self._rows.stored, dataclasses.replace(self.config, **asked)
+        trial = Trial.of(rows, self.measure, self._tuned_by, free.seed)
         self._take(_Choice.of(rows, self.measure, trial, free.bits, free, self._rows.row_bytes))
 
-    def _search(self, points: Tensor, k: int, keep: Keep) -> tuple[Tensor, Tensor]:
+    def nearest_prepared(self, points: Floats, k: int, keep: Keep) -> tuple[Ids, Floats]:
+        """As `RowIndex.nearest_prepared`."""
         more = max(1.0, k / WANTED) ** self.config.growth
         count, kept = max(k, math.ceil(self.config.rerank * more)), int(keep.sum())
         at_once = max(1, min(256, _PAIRS // count))
         return self._rows.nearest(points, k, lambda part: self._candidates(part, keep, count, kept), at_once)
 
-    def _candidates(self, points: Tensor, keep: Keep, count: int, kept: int) -> npt.NDArray[np.int64]:
+    def _candidates(self, points: Floats, keep: Keep, count: int, kept: int) -> Ids:
         """Ids (b, C): those whose codes differ least, or all that may be found where they are not more."""
         if kept <= count:
             return np.broadcast_to(np.flatnonzero(keep), (len(points), kept))
         return candidates(self._hashes.codes_of_points(points), self._codes, keep, count)
 
-    def _add(self, rows: Tensor) -> None:
+    def _add(self, rows: Stored) -> None:
         full = self.rows // BLOCK
         rest = self._codes[full:].transpose(0, 2, 1).reshape(-1, self._codes.shape[1])[: self.rows - full * BLOCK]
         new = lay_out(np.concatenate([rest, self._hashes.codes(rows)]))
         self._codes = np.concatenate([self._codes[:full], new])
-        self._rows.append(rows, self.measure)
-        if isinstance(self._hashes, Lifted) and longest(rows) > self._hashes.length:
+        self._rows.append(rows)
+        if isinstance(self._hashes, Lifted) and float(lengths(rows).max()) > self._hashes.length:
             self._tune_anew()
 
     def _arrays(self) -> Arrays:
         return {"codes": self._codes, **self._rows.arrays(), **self._hashes.arrays()}
 
     @classmethod
-    def _open(cls, arrays: Arrays, measure: Measure, config: Config, device: torch.device) -> Self:
+    def _open(cls, arrays: Arrays, measure: Measure, config: Config) -> Self:
         hashes, rows = _family(measure).open(arrays), Rows.open(arrays, measure)
         return cls(measure, config, hashes, arrays["codes"], rows, np.array(arrays["alive"]))
 
@@ -156,9 +152,9 @@ class _Choice:
     cost: float  # of a search for 10 or 100, in bytes read one after the other
 
     @classmethod
-    def of(cls, rows: Tensor, measure: Measure, trial: Trial, bits: int, config: Config, row_bytes: int) -> Self:
+    def of(cls, rows: Stored, measure: Measure, trial: Trial, bits: int, config: Config, row_bytes: int) -> Self:
         """Hash everything and see where the truly near entities of the sample stand."""
-        hashes = _family(measure).drawn(rows, bits, config.seed)
+        hashes = _family(measure).draw(rows, bits, config.seed)
         codes = lay_out(hashes.codes(rows))
         ranks = _ranks(hashes.codes_of_points(trial.points), codes, len(rows), trial.nearest)
         target, ten = aim(config.recall), ranks[:, :WANTED]
@@ -172,7 +168,7 @@ class _Choice:
 
 
 def _family(measure: Measure) -> type[Thresholds] | type[Planes] | type[Lifted]:
-    match measure.metric:
+    match measure.kind:
         case "l1":
             return Thresholds
         case "cosine":
@@ -181,7 +177,7 @@ def _family(measure: Measure) -> type[Thresholds] | type[Planes] | type[Lifted]:
             return Lifted
 
 
-def _ranks(codes: Words, blocks: Words, count: int, nearest: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+def _ranks(codes: Words, blocks: Words, count: int, nearest: Ids) -> Ids:
     """The place of each truly near entity in the order of differing bits, ties behind it counted: (S, 10)."""
     ranks = np.empty(nearest.shape, np.int64)
     for start in range(0, len(codes), 16):

@@ -22,6 +22,7 @@ from pathformer.errors import PluginError, UnsupportedQueryError
 from pathformer.models._batch import Batch
 from pathformer.nn.table import Reading, Table
 from pathformer.plan.build import build_layout
+from pathformer.plan.encoder import Combine
 from pathformer.plan.layout import Block, Layout, UnionWay
 from pathformer.query.structures import Structure
 from pathformer.spaces._base import Space
@@ -29,7 +30,6 @@ from pathformer.spaces._base import Space
 __all__ = ["Combine", "Model", "ParameterGroup", "build", "find"]
 
 ParameterGroup = Literal["table", "domain", "network"]  # each has its own learning rate; tables do not decay
-Combine = Literal["smallest", "probability"]  # see evaluation.ranks.fold_disjuncts
 
 
 class Model(nn.Module, ABC):

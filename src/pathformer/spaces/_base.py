@@ -21,10 +21,11 @@ from torch import Tensor, nn
 from torch.nn import functional as F  # noqa: N812 (torch's own name for it)
 
 from pathformer import plugins
-from pathformer.errors import PluginError, closest
+from pathformer.errors import PluginError
 from pathformer.nn.expectation import expected_rows
 from pathformer.nn.table import Reading, Table
 from pathformer.plan.measure import Measure
+from pathformer.text import closest
 
 __all__ = ["Space", "build", "find", "unit"]
 

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 import torch
+from support.engines import engine_over
 from torch import Tensor
 
 import pathformer
@@ -19,7 +20,6 @@ from pathformer.fitting.release import compress
 from pathformer.fitting.settings import Scale, scale_for
 from pathformer.fitting.update import update_engine
 from pathformer.fitting.update_settings import row_rates
-from pathformer.index._base import build as build_index
 from pathformer.kg.grow import grow
 from pathformer.kg.knowledge import KnowledgeGraph
 from pathformer.models._base import Model, build
@@ -48,17 +48,17 @@ def test_a_fit_learns_them_and_an_update_keeps_them(graph: KnowledgeGraph, tmp_p
     old = fit(graph, out=tmp_path / "engine", scale=small(domains=True), progress=False)
     new = update_engine(tmp_path / "engine", KnowledgeGraph.from_triples(NEW), minutes=0.03, progress=False)
     assert new.about["updates"][0]["steps"] > 0
-    before, after = table(old.model), table(new.model)
+    before, after = table(old.encoder.model), table(new.encoder.model)
     assert before.abs().amax(dim=1).count_nonzero() == 8  # every relation stands after another in some question
     assert (len(before), len(after)) == (8, 10)
     assert after[:8].equal(before)
     assert not after[8:].any()  # no single link reads them: after an unknown relation every entity will do
-    operators = new.model.state_dict()["operators.weight"]
-    assert not operators[8:10].equal(grow_model(old.model, new.kg).state_dict()["operators.weight"][8:10])
+    operators = new.encoder.model.state_dict()["operators.weight"]
+    assert not operators[8:10].equal(grow_model(old.encoder.model, new.kg).state_dict()["operators.weight"][8:10])
     opened = pathformer.load(tmp_path / "engine")
-    assert table(opened.model).equal(after)
+    assert table(opened.encoder.model).equal(after)
     for structure in STRUCTURES.values():
-        assert opened.model.takes(structure)
+        assert opened.encoder.model.takes(structure)
     assert "e2" in [a.entity for a in opened.ask("?x : r2(e3, ?y) & x(?y, ?x)", top=0)]
 
 
@@ -83,9 +83,13 @@ def test_an_engine_without_any_is_asked_and_updated(graph: KnowledgeGraph, tmp_p
     new = update_engine(folder, KnowledgeGraph.from_triples(NEW), minutes=0.03, progress=False)
     assert new.about["updates"][0]["steps"] > 0
     for one in (old, new, pathformer.load(folder)):
-        assert one.model.config.domains is False
-        assert "domains.weight" not in one.model.state_dict()
-    names = {name for name, tensor in new.model.state_dict().items() if not _same(tensor, old.model.state_dict()[name])}
+        assert one.encoder.model.config.domains is False
+        assert "domains.weight" not in one.encoder.model.state_dict()
+    names = {
+        name
+        for name, tensor in new.encoder.model.state_dict().items()
+        if not _same(tensor, old.encoder.model.state_dict()[name])
+    }
     assert names == {"entities.weight", "operators.weight"}
 
 
@@ -107,7 +111,7 @@ def wide(graph: KnowledgeGraph) -> Engine:
 
 
 def _over(graph: KnowledgeGraph, model: Model) -> Engine:
-    return Engine(graph, model, build_index("exact", model.entities.weight.detach(), model.space))
+    return engine_over(graph, model)
 
 
 def _ten(engine: Engine, asked: Sequence[str]) -> list[set[str]]:
@@ -118,14 +122,14 @@ def _ten(engine: Engine, asked: Sequence[str]) -> list[set[str]]:
 def test_a_release_keeps_them(wide: Engine, form: str, step: float, tmp_path: Path) -> None:
     folder = compress(wide, form).save(tmp_path / form)
     opened = pathformer.load(folder)
-    exact, kept = table(wide.model), table(opened.model)
+    exact, kept = table(wide.encoder.model), table(opened.encoder.model)
     assert not kept.equal(exact)
     largest = exact.abs().amax(dim=1, keepdim=True)
     assert ((kept - exact).abs() <= step * largest).all()  # each row by its own measure
     assert not kept[3].any()
     names = [wide.kg.vocabulary.entity(n) for n in range(40)]
     asked = [f"?x : r{n % 4}({name}, ?y) & r{(n + 2) % 4}(?y, ?x)" for n, name in enumerate(names)]
-    bare = grow_model(wide.model, wide.kg)
+    bare = grow_model(wide.encoder.model, wide.kg)
     torch.nn.init.zeros_(bare.get_parameter("domains.weight"))
     ten = _ten(wide, asked)
     shared = [

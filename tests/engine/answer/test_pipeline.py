@@ -21,7 +21,7 @@ from pathformer.engine.calibrate.curve import Curve
 from pathformer.engine.calibrate.features import FEATURES
 from pathformer.engine.engine import Engine
 from pathformer.errors import EngineError, InputError, UnknownNameError, UnsupportedQueryError
-from pathformer.index._base import build as build_index
+from pathformer.index._base import over
 from pathformer.kg.knowledge import KnowledgeGraph
 from pathformer.kg.schema import RelationSchema
 from pathformer.query.parse import parse
@@ -126,8 +126,8 @@ def test_only_known_only_predicted_and_the_likely(engine: Engine) -> None:
 def test_no_index_loses_a_known_answer(engine: Engine, backend: str) -> None:
     if backend == "hnsw":
         pytest.importorskip("faiss")
-    index = build_index(backend, engine.model.entities.weight.detach(), engine.model.space)
-    other = Engine(engine.kg, engine.model, index)
+    index = over(engine.encoder, backend)
+    other = Engine(engine.kg, engine.encoder, index)
     for question in (FELLINI, "?x : directed(Fellini, ?x)", "?x : stars(La_Strada, ?x) | stars(Leopard, ?x)"):
         found, exact = other.ask(question, top=5, any_kind=True), engine.ask(question, top=5)
         assert names(found.known) == names(exact.known)
@@ -136,7 +136,7 @@ def test_no_index_loses_a_known_answer(engine: Engine, backend: str) -> None:
 
 def test_an_index_that_finds_too_few_is_asked_for_more(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[int] = []
-    search = engine.index.search
+    search = engine.index.nearest
 
     def short_sighted(points, k, allowed=None):
         asked.append(k)
@@ -146,7 +146,7 @@ def test_an_index_that_finds_too_few_is_asked_for_more(engine: Engine, monkeypat
 
     monkeypatch.setattr("pathformer.engine.find.nearest._FIRST", 4)
     whole = engine.ask("?x : directed(Leone, ?x)", top=3, any_kind=True)
-    monkeypatch.setattr(engine.index, "search", short_sighted)
+    monkeypatch.setattr(engine.index, "nearest", short_sighted)
     again = engine.ask("?x : directed(Leone, ?x)", top=3, why=False, any_kind=True)
     assert names(again) == names(whole)
     assert asked == [16, 18]  # four times three that are wanted, and the one that is known; then all
@@ -170,7 +170,7 @@ def test_however_the_index_is_asked_the_answers_are_the_same(
 def test_probabilities_know_how_many_ends_the_last_link_has(engine: Engine) -> None:
     habit = Curve.none()
     weights = np.where(np.array(FEATURES) == "ends", 1.0, habit.weights)
-    told = Engine(engine.kg, engine.model, engine.index, Calibration({"all": replace(habit, weights=weights)}))
+    told = Engine(engine.kg, engine.encoder, engine.index, Calibration({"all": replace(habit, weights=weights)}))
     for question in ("?x : directed(Leone, ?x)", "?x : directed(?x, Amarcord)"):
         asked = read_question(question, engine.kg)
         (found,) = told.candidates([asked.tree])
@@ -248,8 +248,8 @@ def test_candidates_are_a_full_sort_by_distance(engine: Engine) -> None:
     graph = engine.kg.graph()
     for tree, found in zip(trees, engine.candidates(trees, top=4), strict=True):
         points = engine.encoder.points([tree])
-        table = engine.model.entities.weight.detach()
-        distances = np.min([engine.model.space.distance(p, table).numpy() for p in points.rows], axis=0)
+        table = engine.encoder.rows()
+        distances = np.min([np.abs(table - point).sum(axis=1) for point in points.rows], axis=0)
         known, barred = set(answer(tree, graph).tolist()), set(impossible_answers(tree, graph).tolist())
         others = [e for e in np.argsort(distances, kind="stable").tolist() if e not in known | barred][:4]
         assert set(found.entities[found.known].tolist()) == known
@@ -293,4 +293,4 @@ def test_messages(engine: Engine) -> None:
         engine.ask(3.5)
     other = KnowledgeGraph.from_triples([("a", "r", "b")])
     with pytest.raises(EngineError, match="the model knows 18 entities, the graph has 2"):
-        Engine(other, engine.model, engine.index)
+        Engine(other, engine.encoder, engine.index)

@@ -32,7 +32,7 @@ QUESTIONS = (
 @pytest.fixture(scope="module")
 def measured(engine: Engine) -> Engine:
     """The same engine, as if its probabilities had been measured."""
-    return Engine(engine.kg, engine.model, engine.index, Calibration({"all": replace(Curve.none(), predictions=100)}))
+    return Engine(engine.kg, engine.encoder, engine.index, Calibration({"all": replace(Curve.none(), predictions=100)}))
 
 
 def seen(answers: Answers) -> list[tuple[int, str, float, float]]:

@@ -6,11 +6,11 @@ from dataclasses import replace
 
 import pytest
 import torch
+from support.engines import engine_over
 
 from pathformer.engine.calibrate.calibration import Calibration
 from pathformer.engine.calibrate.curve import Curve
 from pathformer.engine.engine import Engine
-from pathformer.index._base import build as build_index
 from pathformer.kg.knowledge import KnowledgeGraph
 from pathformer.models._base import build
 
@@ -30,7 +30,7 @@ def untrained(triples: list[tuple[str, str, str]]) -> Engine:
     counts = {"entities": kg.vocabulary.entity_count, "relations": kg.vocabulary.relation_count}
     model = build("pathformer", {"dim": 8, "layers": 1, "heads": 2}, **counts)
     calibration = Calibration({"all": replace(Curve.none(), predictions=100)})
-    return Engine(kg, model, build_index("exact", model.entities.weight.detach(), model.space), calibration)
+    return engine_over(kg, model, calibration)
 
 
 @pytest.mark.parametrize(
@@ -119,7 +119,7 @@ def test_a_link_that_nothing_like_it_has_is_doubted(world: Engine, question: str
 @pytest.fixture(scope="module")
 def measured(engine: Engine) -> Engine:
     """The same engine, as if its probabilities had been measured."""
-    return Engine(engine.kg, engine.model, engine.index, Calibration({"all": replace(Curve.none(), predictions=100)}))
+    return Engine(engine.kg, engine.encoder, engine.index, Calibration({"all": replace(Curve.none(), predictions=100)}))
 
 
 @pytest.mark.parametrize(

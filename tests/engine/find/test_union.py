@@ -9,13 +9,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from support.engines import engine_over
 
 from pathformer.engine.engine import Engine
 from pathformer.engine.find import union
 from pathformer.engine.find.union import unite
-from pathformer.index._base import build as build_index
+from pathformer.index._base import over
 from pathformer.kg.knowledge import KnowledgeGraph
 from pathformer.models._base import Model, build
+from pathformer.models._encoder import TorchEncoder
 from pathformer.query.structures import STRUCTURES
 from pathformer.symbolic.answer import answer
 from pathformer.symbolic.impossible import impossible_answers
@@ -29,9 +31,9 @@ def likely(distances: np.ndarray) -> list[float]:
 
 @pytest.fixture
 def weighed(engine: Engine) -> Iterator[Engine]:
-    engine.model.combine = "probability"
+    engine.encoder.model.combine = "probability"
     yield engine
-    engine.model.combine = "smallest"
+    engine.encoder.model.combine = "smallest"
 
 
 @pytest.mark.parametrize("whole", [1 << 22, 0])
@@ -39,12 +41,12 @@ def test_what_was_removed_from_the_index_is_found_by_no_union(
     weighed: Engine, whole: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(union, "_WHOLE", whole)
-    index = build_index("exact", weighed.model.entities.weight.detach(), weighed.model.space)
+    index = over(weighed.encoder)
     tree = STRUCTURES["2u"].tree([0, 0, 1, 2])
     points, none = weighed.encoder.points([tree]).rows, np.empty(0, np.int64)
-    first = unite(points, weighed.model, index, none, none, 3).others
+    first = unite(points, weighed.encoder, index, none, none, 3).others
     index.remove(first[:1])
-    found = unite(points, weighed.model, index, none, none, 3).others
+    found = unite(points, weighed.encoder, index, none, none, 3).others
     assert len(found) == 3
     assert found[:2].tolist() == first[1:].tolist()
 
@@ -56,7 +58,7 @@ def test_a_union_is_a_full_sort_by_the_sum_of_probabilities(
     if read != "whole":
         monkeypatch.setattr(union, "_WHOLE", 0)
         monkeypatch.setattr(union, "_DRAWN", 2000)  # of 18 entities: nothing is left to be estimated
-    graph, model = weighed.kg.graph(), weighed.model
+    graph = weighed.kg.graph()
     rng = np.random.default_rng(1)
     changed = 0
     for name in ("2u", "up", "1p", "2i"):
@@ -65,7 +67,7 @@ def test_a_union_is_a_full_sort_by_the_sum_of_probabilities(
         trees = [structure.tree([int(rng.integers(bounds[c])) for c in structure.columns]) for _ in range(12)]
         for tree, found in zip(trees, weighed.candidates(trees, top=4), strict=True):
             points = weighed.encoder.points([tree]).rows
-            apart = model.space.distance_to_all(points, model.entities.weight.detach()).detach().numpy()
+            apart = weighed.encoder.distances(points)
             if len(points) == 1:
                 loop = apart[0]
             else:
@@ -102,17 +104,18 @@ def large() -> Model:
 
 @pytest.mark.parametrize("backend", ["exact", "lsh"])
 def test_a_large_table_is_estimated_closely(large: Model, backend: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    index = build_index(backend, large.entities.weight, large.space)
+    encoder = TorchEncoder(large)
+    index = over(encoder, backend)
     common, read = 0, []
     for seed in range(5):
         drawn = torch.Generator().manual_seed(seed)
-        points = large.entities.weight[torch.randint(30_000, (2,), generator=drawn)] + 0.1
+        points = (large.entities.weight[torch.randint(30_000, (2,), generator=drawn)] + 0.1).numpy()
         barred = np.unique(np.random.default_rng(seed).integers(0, 30_000, 40))
         known = barred[::2]
         monkeypatch.setattr(union, "_WHOLE", 1 << 22)
-        exact = unite(points, large, index, known, barred, 10)
+        exact = unite(points, encoder, index, known, barred, 10)
         monkeypatch.setattr(union, "_WHOLE", 0)
-        near = unite(points, large, index, known, barred, 10)
+        near = unite(points, encoder, index, known, barred, 10)
         common += len(np.intersect1d(exact.others, near.others))
         assert near.near == pytest.approx(exact.near, abs=0.1)
         assert near.distances == pytest.approx(exact.distances, abs=0.1)
@@ -120,7 +123,7 @@ def test_a_large_table_is_estimated_closely(large: Model, backend: str, monkeypa
         assert not np.isin(near.others, barred).any()
         read.append(near)
     assert common >= 45
-    again = unite(points, large, index, known, barred, 10)
+    again = unite(points, encoder, index, known, barred, 10)
     assert all(np.array_equal(one, other) for one, other in zip(again, read[-1], strict=True))
 
 
@@ -129,10 +132,10 @@ def test_an_engine_of_fit_can_weigh_unions(films: KnowledgeGraph, tmp_path: Path
     names = films.vocabulary
     settings = {"dim": 16, "layers": 1, "heads": 2, "space": "sphere", "combine": "probability"}
     model = build("pathformer", settings, entities=names.entity_count, relations=names.relation_count)
-    made = Engine(films, model, build_index("exact", model.entities.weight.detach(), model.space))
+    made = engine_over(films, model)
     question = "?x : stars(La_Strada, ?x) | directed(Fellini, ?x)"
     before = made.ask(question, why=False)
     opened = Engine.open(made.save(tmp_path / "engine")).ask(question, why=False)
     assert [(a.entity, a.score) for a in opened] == [(a.entity, pytest.approx(a.score, rel=1e-5)) for a in before]
-    made.model.combine = "smallest"
+    made.encoder.model.combine = "smallest"
     assert [a.score for a in made.ask(question, why=False)] != [a.score for a in before]

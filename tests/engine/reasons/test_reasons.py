@@ -13,13 +13,12 @@ from pathformer.engine.find.known import ExactSets
 from pathformer.engine.reasons.empty import why_empty
 from pathformer.engine.reasons.guess import Guesser
 from pathformer.engine.reasons.proof import Reason, Step, in_names, prove
-from pathformer.index._base import Index
-from pathformer.index._base import build as build_index
+from pathformer.index._base import Index, over
 from pathformer.kg.graph import Graph
 from pathformer.kg.knowledge import KnowledgeGraph
 from pathformer.kg.vocabulary import Vocabulary
 from pathformer.models._base import build
-from pathformer.models._encoder import Encoder
+from pathformer.models._encoder import TorchEncoder
 from pathformer.query.tree import Anchor, Intersection, Negation, Projection, Tree, Union
 
 
@@ -89,13 +88,12 @@ def test_a_guess_is_the_cheapest_binding(engine: Engine, number: int, monkeypatc
     tree, graph, sets = shapes(engine)[number], engine.kg.graph(), ExactSets(engine.kg.graph())
     known = set(sets.of(tree).tolist())
     wanted = [entity for entity in range(graph.entities) if entity not in known][:5]
-    table = engine.model.entities.weight.detach()
     ranks: dict[tuple[int, int], np.ndarray] = {}
 
     def rank(head: int, relation: int, tail: int) -> int:
         if (tail, relation) not in ranks:
             point = engine.encoder.points([Projection(relation ^ 1, Anchor(tail))]).rows[0]
-            ranks[tail, relation] = engine.model.space.distance(point, table).numpy()
+            ranks[tail, relation] = engine.encoder.distances(point[None])[0]
         near = ranks[tail, relation]
         return 0 if graph.has(head, relation, tail) else 1 + int((near < near[head]).sum())
 
@@ -152,17 +150,18 @@ def test_reasons_read_as_sentences(engine: Engine) -> None:
 
 
 @pytest.fixture(scope="module")
-def guesser_parts() -> tuple[Encoder, Index]:
+def guesser_parts() -> tuple[TorchEncoder, Index]:
     """A model that was never trained, for the small graphs that are drawn."""
     torch.manual_seed(0)
     model = build("pathformer", {"dim": 16, "layers": 1, "heads": 2}, entities=ENTITIES, relations=RELATIONS).eval()
-    return Encoder(model), build_index("exact", model.entities.weight.detach(), model.space)
+    encoder = TorchEncoder(model)
+    return encoder, over(encoder)
 
 
 @given(trees(), graphs())
 @settings(max_examples=100)
 def test_a_guess_says_of_nothing_that_the_graph_has_that_nothing_says_it(
-    guesser_parts: tuple[Encoder, Index], tree: Tree, edges: Edges
+    guesser_parts: tuple[TorchEncoder, Index], tree: Tree, edges: Edges
 ) -> None:
     tree = Intersection((tree, Projection(0, Anchor(0))))  # a negation alone cannot be encoded
     sets = ExactSets(index(edges))
@@ -252,7 +251,7 @@ def test_two_of_one_label_are_told_apart(engine: Engine) -> None:
     """In formulas by their names, which a question finds each by; where a variable stands for one, beside the label."""
     labels = {"Masina": "Giulia", "Quinn": "Giulia", "La_Strada": "The Road", "Ginger": "The Road", "8½": "Eight"}
     relations = {"directed": "made", "won": "has", "stars": "has"}
-    labelled = Engine(engine.kg.with_labels(labels, relations), engine.model, engine.index)
+    labelled = Engine(engine.kg.with_labels(labels, relations), engine.encoder, engine.index)
     asked = labelled.ask("?x : directed(Fellini, ?f) & stars(?f, ?x) & !won(?x, Masina)", top=0)
     told = {answer.entity: str(answer.reason) for answer in asked}
     assert told["Quinn"] == (
@@ -271,7 +270,7 @@ def test_a_relation_of_rdf_is_called_by_the_end_of_its_iri(engine: Engine) -> No
     kg = engine.kg
     iris = [f"http://films.example/{name}" for name in kg.vocabulary.relations]
     spelled = KnowledgeGraph(kg.name, Vocabulary.of(kg.vocabulary.entities, iris), kg.splits)
-    asked = Engine(spelled, engine.model, engine.index).ask("?x : directed(Fellini, ?x) & !won(?x, Oscar)", top=0)
+    asked = Engine(spelled, engine.encoder, engine.index).ask("?x : directed(Fellini, ?x) & !won(?x, Oscar)", top=0)
     told = {answer.entity: answer.reason for answer in asked}["Ginger"]
     assert told is not None
     assert str(told) == "directed(Fellini, Ginger); nothing says won(Ginger, Oscar)"

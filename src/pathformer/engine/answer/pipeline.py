@@ -19,7 +19,7 @@ from pathformer.engine.reasons.explain import explain
 from pathformer.index._base import Index
 from pathformer.kg.knowledge import KnowledgeGraph
 from pathformer.kg.schema import RelationSchema
-from pathformer.models._encoder import Encoder
+from pathformer.plan.encoder import Encoder
 
 __all__ = ["Resources", "ask"]
 

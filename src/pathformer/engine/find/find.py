@@ -11,7 +11,7 @@ from pathformer.engine.find.candidates import Candidates
 from pathformer.engine.find.nearest import search
 from pathformer.index._base import Index
 from pathformer.kg.schema import RelationSchema
-from pathformer.models._encoder import Encoder
+from pathformer.plan.encoder import Encoder
 from pathformer.query.compile.parts import contradicts_itself
 from pathformer.query.tree import Tree
 from pathformer.symbolic.plausible import is_plausible

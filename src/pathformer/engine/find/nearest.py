@@ -14,20 +14,18 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 import numpy.typing as npt
-import torch
-from torch import Tensor
 
 from pathformer.engine.find.candidates import Candidates
 from pathformer.engine.find.known import ExactSets
 from pathformer.engine.find.union import unite
 from pathformer.index._base import Index
 from pathformer.kg.schema import RelationSchema
-from pathformer.models._encoder import Encoder, Points
+from pathformer.plan.encoder import Encoder, Points
 from pathformer.query.tree import Tree
 from pathformer.symbolic.impossible import impossible_answers
 from pathformer.symbolic.plausible import log_mean_tails
 
-__all__ = ["distances_to", "nearest", "search"]
+__all__ = ["distances_to", "search"]
 
 Ids = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float32]
@@ -48,8 +46,8 @@ def search(trees: Sequence[Tree], schema: RelationSchema, encoder: Encoder, inde
     known = [own.of(tree) for own, tree in zip(sets, trees, strict=True)]
     refused = [impossible_answers(tree, graph) for tree in trees]
     barred = [np.union1d(one, other) if len(other) else one for one, other in zip(known, refused, strict=True)]
-    points, model = encoder.points(trees), encoder.model
-    plain = [model.combine == "smallest" or len(points.of(place)) == 1 for place in range(len(trees))]
+    points = encoder.points(trees)
+    plain = [encoder.combine == "smallest" or len(points.of(place)) == 1 for place in range(len(trees))]
     outside = _outside(points, index, barred, top, [place for place, alone in enumerate(plain) if alone])
     result = []
     for place, (tree, certain) in enumerate(zip(trees, known, strict=True)):
@@ -57,28 +55,16 @@ def search(trees: Sequence[Tree], schema: RelationSchema, encoder: Encoder, inde
         if plain[place]:
             near, others, distances = distances_to(encoder, points.of(place), ids), *outside[place]
         else:
-            near, others, distances = unite(points.of(place), model, index, ids, barred[place].astype(np.int64), top)
+            near, others, distances = unite(points.of(place), encoder, index, ids, barred[place].astype(np.int64), top)
         result.append(_merged(tree, ids, near, others, distances, schema, sets[place]))
     return result
 
 
-def distances_to(encoder: Encoder, points: Tensor, entities: npt.NDArray[np.integer]) -> Floats:
-    """The distance of each entity (n,) to the nearest of the points (P, q): (n,)."""
-    table, space = encoder.model.entities.weight, encoder.model.space
-    found = np.empty(len(entities), np.float32)
-    with torch.inference_mode():
-        for first in range(0, len(entities), _ROWS):
-            ids = torch.from_numpy(entities[first : first + _ROWS].astype(np.int64)).to(encoder.device)
-            rows = table.index_select(0, ids).float()
-            near = torch.stack([space.distance(point, rows) for point in points]).amin(dim=0)
-            found[first : first + _ROWS] = near.float().cpu().numpy()
-    return found
-
-
-def nearest(index: Index, points: Tensor, count: int, allowed: Mask | None = None) -> tuple[Ids, Floats]:
-    """The `count` nearest entities of points (P, q), and their distances, both (P, count); -1 stands for none."""
-    found = index.search(points, count, allowed)
-    return found.ids.cpu().numpy(), found.distances.cpu().numpy()
+def distances_to(encoder: Encoder, points: Floats, entities: npt.NDArray[np.integer]) -> Floats:
+    """The distance of each entity (n,) to the nearest of the points (P, f): (n,)."""
+    parts = [entities[first : first + _ROWS] for first in range(0, len(entities), _ROWS)]
+    near = [encoder.distances(points, part).min(axis=0) for part in parts]
+    return np.concatenate([np.empty(0, np.float32), *near])
 
 
 def _outside(
@@ -94,7 +80,7 @@ def _outside(
         again: dict[int, int] = {}
         for group, size in _groups(wanted, points):
             rows = np.concatenate([np.arange(points.ptr[place], points.ptr[place + 1]) for place in group])
-            ids, distances = nearest(index, points.rows[torch.from_numpy(rows).to(points.rows.device)], size)
+            ids, distances = index.nearest(points.rows[rows], size)
             ends = np.cumsum([points.ptr[place + 1] - points.ptr[place] for place in group])
             parts = zip(group, np.split(ids, ends[:-1]), np.split(distances, ends[:-1]), strict=True)
             for place, near, far in parts:
@@ -120,13 +106,13 @@ def _groups(wanted: dict[int, int], points: Points) -> Iterator[tuple[list[int],
         yield places, size
 
 
-def _masked(points: Tensor, index: Index, barred: npt.NDArray[np.integer], top: int) -> tuple[Ids, Floats]:
+def _masked(points: Floats, index: Index, barred: npt.NDArray[np.integer], top: int) -> tuple[Ids, Floats]:
     """The same for one tree with many barred entities: the index is told to leave them out."""
     allowed = np.ones(index.rows, np.bool_)
     allowed[barred] = False
     size, there = _size(top, index.rows), int(allowed.sum())
     while True:
-        found = _best(*nearest(index, points, size, allowed), barred[:0], top)
+        found = _best(*index.nearest(points, size, allowed), barred[:0], top)
         if len(found[0]) >= min(top, there) or size >= index.rows:
             return found
         size = min(4 * size, index.rows)

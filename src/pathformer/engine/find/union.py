@@ -1,4 +1,4 @@
-"""A union whose disjuncts are weighed by probability (`Model.combine`), not by their smallest distance.
+"""A union whose disjuncts are weighed by probability (`Encoder.combine`), not by their smallest distance.
 
 P points, one a disjunct; N entities, C of them looked at, S drawn ones.
 
@@ -16,12 +16,9 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-import torch
-from torch import Tensor
 
-from pathformer.evaluation.ranks import fold_disjuncts
 from pathformer.index._base import Index
-from pathformer.models._base import Model
+from pathformer.plan.encoder import Encoder
 
 __all__ = ["United", "unite"]
 
@@ -41,40 +38,42 @@ class United(NamedTuple):
     distances: Floats
 
 
-def unite(points: Tensor, model: Model, index: Index, known: Ids, barred: Ids, top: int) -> United:
+def unite(points: Floats, encoder: Encoder, index: Index, known: Ids, barred: Ids, top: int) -> United:
     """The distances of the known answers and the `top` nearest entities outside `barred`, which holds the known."""
-    if model.entities.weight.numel() <= _WHOLE:
-        listed, stands = np.arange(model.entity_count), None
+    if encoder.entity_count * encoder.width <= _WHOLE:
+        listed, stands = np.arange(encoder.entity_count), None
         found = np.delete(listed, np.union1d(barred, index.removed))
     else:
         found = np.setdiff1d(_found(points, index, barred, top), barred)
-        listed, stands = _with_drawn(np.union1d(found, barred), model.entity_count)
-    far = _distances(points, model, listed, stands)
+        listed, stands = _with_drawn(np.union1d(found, barred), encoder.entity_count)
+    far = _distances(points, encoder, listed, stands)
     near = far[np.searchsorted(listed, found)]
     order = np.argsort(near, kind="stable")[:top]
     return United(far[np.searchsorted(listed, known)], found[order], near[order])
 
 
-def _distances(points: Tensor, model: Model, listed: Ids, stands: Floats | None) -> Floats:
+def _distances(points: Floats, encoder: Encoder, listed: Ids, stands: Floats | None) -> Floats:
     """Dist of the entities listed (C,), each of which stands for so many: (C,)."""
-    table: Tensor = model.entities.weight
-    with torch.inference_mode():
-        if len(listed) < len(table):
-            table = table.index_select(0, torch.from_numpy(listed).to(table.device))
-        counts = None if stands is None else torch.from_numpy(stands).to(table.device)
-        apart = model.space.distance_to_all(points, table.float()).float()  # (P, C)
-        folded = fold_disjuncts(apart, np.array([len(points)]), model.combine, counts)
-    distances: Floats = folded[0].cpu().numpy()
-    return distances
+    apart = encoder.distances(points, listed if len(listed) < encoder.entity_count else None)  # (P, C)
+    counts = np.zeros(1, np.float32) if stands is None else np.log(stands)
+    shares = -apart - _log_sum(counts - apart, axis=1)[:, None]  # log p_i(e)
+    return -_log_sum(shares, axis=0)
 
 
-def _found(points: Tensor, index: Index, barred: Ids, top: int) -> Ids:
+def _log_sum(logs: Floats, axis: int) -> Floats:
+    """log sum exp along an axis."""
+    largest = logs.max(axis=axis, keepdims=True)
+    summed: Floats = np.log(np.exp(logs - largest).sum(axis=axis)) + largest.squeeze(axis)
+    return summed
+
+
+def _found(points: Floats, index: Index, barred: Ids, top: int) -> Ids:
     """Entities outside the barred ones that are among the nearest of a disjunct; none where none is wanted."""
     if not top:
         return np.empty(0, np.int64)
     allowed = np.ones(index.rows, np.bool_)
     allowed[barred] = False
-    ids = index.search(points, min(max(_NEAR, 2 * top), index.rows), allowed).ids.cpu().numpy()
+    ids = index.nearest(points, min(max(_NEAR, 2 * top), index.rows), allowed).ids
     return np.unique(ids[ids >= 0])
 
 

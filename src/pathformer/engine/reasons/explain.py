@@ -11,7 +11,7 @@ from pathformer.engine.reasons.why import Why
 from pathformer.index._base import Index
 from pathformer.kg.schema import RelationSchema
 from pathformer.kg.vocabulary import Vocabulary
-from pathformer.models._encoder import Encoder
+from pathformer.plan.encoder import Encoder
 
 __all__ = ["explain"]
 

@@ -21,14 +21,13 @@ from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
-import torch
 
 from pathformer.compiled import one_thread
 from pathformer.engine.find.known import ExactSets
 from pathformer.engine.reasons.proof import Reason, Step
 from pathformer.index._base import Index
 from pathformer.kg.schema import RelationSchema
-from pathformer.models._encoder import Encoder
+from pathformer.plan.encoder import Encoder
 from pathformer.query.tree import Anchor, Intersection, Negation, NodeId, Projection, Tree, Union
 
 __all__ = ["Guesser"]
@@ -64,7 +63,7 @@ class Guesser:
         self.schema = schema or RelationSchema(sets.graph)
         self.entities = sets.graph.entities
         self._hops: dict[Hop, Floats] = {}  # distances to the reference entities, ascending
-        self._rows: dict[Hop, torch.Tensor] = {}
+        self._rows: dict[Hop, npt.NDArray[np.float32]] = {}
 
     def explain(self, tree: Tree, entities: npt.NDArray[np.integer]) -> list[Reason]:
         """The reason of each entity (U,) as an answer of the tree."""
@@ -135,12 +134,9 @@ class Guesser:
             ranks[np.isin(heads, self.sets.graph.tails_of(end, back)), column] = 0
         return ranks
 
-    def _distances(self, points: Sequence[torch.Tensor], at: Ids) -> Floats:
+    def _distances(self, points: Sequence[npt.NDArray[np.float32]], at: Ids) -> Floats:
         """The distance of every entity to the nearest point of each group of points: (groups, U)."""
-        model = self.encoder.model
-        with torch.inference_mode():
-            rows = model.entities.weight.index_select(0, torch.from_numpy(at).to(self.encoder.device)).float()
-            near = model.space.distance_to_all(torch.cat(list(points)), rows).cpu().numpy()
+        near = self.encoder.distances(np.concatenate(points), at)
         starts = np.cumsum([0, *map(len, points)])[:-1]
         return np.minimum.reduceat(near, starts, axis=0).astype(np.float64)
 
@@ -198,8 +194,7 @@ class Guesser:
         """The nearest entities of each tree."""
         points = self.encoder.points(trees)
         size = min(4 * _NEAR, self.entities)
-        near = self.index.search(points.rows, size)
-        ids, distances = near.ids.cpu().numpy(), near.distances.cpu().numpy()
+        ids, distances = self.index.nearest(points.rows, size)
         found = []
         for number in range(len(trees)):
             rows = slice(points.ptr[number], points.ptr[number + 1])

@@ -12,11 +12,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import torch
 from numba import types
 from numba.extending import intrinsic
 
-from pathformer.compiled import compiled, share
+from pathformer.compiled import compiled, share, thread_count
 
 __all__ = ["candidates", "differences", "pack", "threshold_codes"]
 
@@ -31,7 +30,7 @@ def pack(bits: np.ndarray) -> np.ndarray:
 def threshold_codes(rows: np.ndarray, dimensions: np.ndarray, thresholds: np.ndarray) -> np.ndarray:
     """Bit b of a row is [row[dimensions[b]] > thresholds[b]]: rows (N, D) float32 -> (N, W), with 64 W thresholds."""
     codes = np.zeros((len(rows), len(thresholds) // 64), np.uint64)
-    threads = min(torch.get_num_threads(), max(1, len(rows)))
+    threads = min(thread_count(), max(1, len(rows)))
     share(lambda _, first, last: _encode(rows, dimensions, thresholds, first, last, codes), len(rows), threads)
     return codes
 
@@ -39,7 +38,7 @@ def threshold_codes(rows: np.ndarray, dimensions: np.ndarray, thresholds: np.nda
 def differences(codes: np.ndarray, blocks: np.ndarray, count: int) -> np.ndarray:
     """How many bits differ: codes (R, W), blocks (ceil(N / 128), W, 128) -> (R, N) uint16."""
     counts = np.empty((len(codes), count), np.uint16)
-    threads = min(torch.get_num_threads(), len(blocks))
+    threads = min(thread_count(), len(blocks))
     share(lambda _, first, last: _count(codes, blocks, first, last, counts), len(blocks), threads)
     return counts
 
@@ -58,7 +57,7 @@ def candidates(codes: np.ndarray, blocks: np.ndarray, keep: np.ndarray, count: i
 
 
 def _choose_all(counts: np.ndarray, keep: np.ndarray, bits: int, chosen: np.ndarray) -> None:
-    threads = min(torch.get_num_threads(), len(counts))
+    threads = min(thread_count(), len(counts))
     share(lambda _, first, last: _choose(counts, keep, bits, first, last, chosen), len(counts), threads)
 
 

@@ -10,9 +10,8 @@ numbers in bf16 in 0.2 ms, three times as fast as adding term by term.
 from __future__ import annotations
 
 import numpy as np
-import torch
 
-from pathformer.compiled import compiled, share
+from pathformer.compiled import compiled, share, thread_count
 from pathformer.index.kernels.scan import merged
 from pathformer.index.kernels.stored import wide
 
@@ -27,7 +26,7 @@ def nearest_of(
     factors = np.empty(0, np.float32) if factors is None else factors
     distances = np.empty(candidates.shape, np.float32)
     total = candidates.size
-    threads = min(torch.get_num_threads(), max(1, total))
+    threads = min(thread_count(), max(1, total))
     share(lambda _, a, b: _measure(points, rows, candidates, dot, factors, a, b, distances), total, threads)
     ids, found = merged(candidates, distances, k)
     if ids.shape[1] == k:

@@ -1,4 +1,4 @@
-"""Tables as plain arrays for compiled loops: bf16 stays in two bytes, as the upper half of a float32's bits.
+"""Rows of numbers as indexes keep them: float32, or bf16 as the upper half of a float32's bits (uint16).
 
 N rows, D columns.
 """
@@ -8,32 +8,25 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import torch
+import numpy.typing as npt
 from numba import types
 from numba.extending import intrinsic
-from torch import Tensor
 
-__all__ = ["as_stored", "as_tensor", "wide", "widened"]
-
-
-def as_stored(table: Tensor) -> np.ndarray:
-    """A table (N, D) as plain numbers: bf16 as the upper halves of float32 (uint16), everything else as float32."""
-    if table.dtype is torch.bfloat16:
-        return table.detach().cpu().contiguous().view(torch.uint16).numpy()
-    return table.detach().float().cpu().contiguous().numpy()
+__all__ = ["halved", "wide", "widened"]
 
 
-def widened(stored: np.ndarray) -> np.ndarray:
-    """What `as_stored` gave, as float32."""
+def widened(stored: npt.NDArray[Any]) -> npt.NDArray[np.float32]:
+    """Returns stored rows as float32."""
     if stored.dtype == np.uint16:
         return (stored.astype(np.uint32) << 16).view(np.float32)
-    return stored
+    return np.asarray(stored, np.float32)
 
 
-def as_tensor(stored: np.ndarray) -> Tensor:
-    """What `as_stored` made an array of, in memory of its own."""
-    tensor = torch.from_numpy(np.array(stored))
-    return tensor.view(torch.bfloat16) if tensor.dtype is torch.uint16 else tensor
+def halved(rows: npt.NDArray[np.float32]) -> npt.NDArray[np.uint16]:
+    """Returns finite rows in bf16, rounded to the nearest, ties to even."""
+    bits = np.ascontiguousarray(rows, np.float32).view(np.uint32)
+    rounded: npt.NDArray[np.uint16] = ((bits + 0x7FFF + ((bits >> 16) & 1)) >> 16).astype(np.uint16)
+    return rounded
 
 
 def _widening(typing, number):

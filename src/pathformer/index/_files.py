@@ -18,17 +18,17 @@ __all__ = ["HEADER", "Arrays", "Folder", "read_header", "write_folder"]
 Arrays = Mapping[str, npt.NDArray[Any]]
 
 HEADER = "index.json"
-_FORMAT, _VERSION = "pathformer index", 2
+_FORMAT, _VERSION = "pathformer index", 3
 _FIELDS = {
     "backend": "text",
     "rows": "a count",
     "width": "a count",
-    "metric": "text",
+    "measure": "text or null",
     "scale": "a number",
-    "space": "text or null",
+    "offset": "a number",
     "config": "an object",
     "given": "an object",
-    "tuned": "a count",
+    "tuned_at": "a count",
     "about": "an object",
 }
 
