@@ -14,9 +14,9 @@ import pathformer as pf
 from pathformer.engine.engine import Engine
 from pathformer.engine.storage import rewrite_header
 from pathformer.errors import CheckpointError, EngineError, InputError
+from pathformer.files.tensors import read, write
 from pathformer.kg.knowledge import KnowledgeGraph
 from pathformer.models._base import build
-from pathformer.training.checkpoint import read, write
 
 FELLINI = "?x : directed(Fellini, ?f) & !won(?f, Oscar) & stars(?f, ?x)"
 

@@ -24,9 +24,10 @@ from pathlib import Path
 from typing import Any
 
 from pathformer.engine.calibrate.calibration import Calibration
-from pathformer.errors import CheckpointError, EngineError
+from pathformer.errors import EngineError
 from pathformer.files.atomic import new_folder
 from pathformer.files.manifest import wrong_field
+from pathformer.files.tensors import check_graph
 from pathformer.index._base import Index, load, over
 from pathformer.kg.knowledge import KnowledgeGraph
 from pathformer.plan.encoder import FULL, Encoder
@@ -100,7 +101,7 @@ def open_parts(folder: Path, device: str = "cpu") -> Parts:
     """Opens what `save_parts` wrote; device: where questions are encoded."""
     header = read_header(folder)
     kg = KnowledgeGraph.open(folder / _GRAPH).held()  # an update may replace the folder while the engine answers
-    _check_graph(header, kg, folder)
+    check_graph(header, kg.vocabulary.fingerprint(), folder, kg.name)
     encoder = find_encoder(header["encoder"]).open(folder, header, device)
     return Parts(
         kg=kg,
@@ -110,16 +111,6 @@ def open_parts(folder: Path, device: str = "cpu") -> Parts:
         about=header["trained"],
         files={name: (folder / name).read_bytes() for name in EXTRAS if (folder / name).is_file()},
     )
-
-
-def _check_graph(header: Mapping[str, Any], kg: KnowledgeGraph, folder: Path) -> None:
-    """Refuses a graph whose ids mean other entities and relations than those that the engine has learned."""
-    if header["fingerprint"] != kg.vocabulary.fingerprint():
-        raise CheckpointError(
-            f"{folder} was trained on another graph than the one in {folder / _GRAPH}: its vocabulary is "
-            f"{header['fingerprint']} ({header['dataset']}), that of {kg.name} is {kg.vocabulary.fingerprint()}; "
-            "ids would mean other things"
-        )
 
 
 def _open_index(folder: Path, encoder: Encoder) -> Index:

@@ -23,6 +23,7 @@ from torch.overrides import TorchFunctionMode
 from pathformer.compiled import one_thread, share, thread_count
 from pathformer.errors import DivergedError, EngineError
 from pathformer.files.manifest import wrong_field
+from pathformer.files.tensors import check_graph, read, write
 from pathformer.models._base import Model, build
 from pathformer.models._batch import Batch
 from pathformer.models._forms import FORMS, packed, unpacked
@@ -34,7 +35,6 @@ from pathformer.plan.layout import Block, UnionWay
 from pathformer.plan.measure import Measure
 from pathformer.query.structures import structure_of
 from pathformer.query.tree import Tree
-from pathformer.training.checkpoint import check_graph, read, write
 
 __all__ = ["ENCODER", "TorchEncoder", "model_of"]
 

@@ -15,23 +15,23 @@ from safetensors import SafetensorError
 from safetensors.torch import save_file
 
 from pathformer.errors import CheckpointError
-from pathformer.training import checkpoint
+from pathformer.files import tensors
 
 
 def test_facts_and_tensors_come_back(tmp_path: Path) -> None:
-    tensors = {
+    given = {
         "model.a": torch.randn(3, 4),
         "model.b": torch.arange(5),
         "rng": torch.get_rng_state(),
         "model.c": torch.randn(4, 4).bfloat16().t(),  # not contiguous
     }
-    checkpoint.write(tmp_path / "x" / "last.safetensors", {"step": 7, "settings": {"a": [1, None]}}, tensors)
-    found = checkpoint.read(tmp_path / "x" / "last.safetensors")
+    tensors.write(tmp_path / "x" / "last.safetensors", {"step": 7, "settings": {"a": [1, None]}}, given)
+    found = tensors.read(tmp_path / "x" / "last.safetensors")
     assert (found.facts["step"], found.facts["settings"]) == (7, {"a": [1, None]})
-    assert set(found.tensors) == set(tensors)
-    assert all(torch.equal(found.tensors[name], tensors[name]) for name in tensors)
+    assert set(found.tensors) == set(given)
+    assert all(torch.equal(found.tensors[name], given[name]) for name in given)
     assert set(found.part("model")) == {"a", "b", "c"}
-    assert checkpoint.read_facts(tmp_path / "x" / "last.safetensors")["step"] == 7
+    assert tensors.read_facts(tmp_path / "x" / "last.safetensors")["step"] == 7
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="no such modes there")
@@ -40,7 +40,7 @@ def test_a_checkpoint_obeys_the_umask(tmp_path: Path, mask: int, mode: int) -> N
     before = os.umask(mask)
     try:
         for step in (1, 2):  # a new one, and one in its place
-            checkpoint.write(tmp_path / "last.safetensors", {"step": step}, {"a": torch.zeros(3)})
+            tensors.write(tmp_path / "last.safetensors", {"step": step}, {"a": torch.zeros(3)})
             assert (tmp_path / "last.safetensors").stat().st_mode & 0o777 == mode
     finally:
         os.umask(before)
@@ -48,26 +48,26 @@ def test_a_checkpoint_obeys_the_umask(tmp_path: Path, mask: int, mode: int) -> N
 
 def test_a_failed_write_leaves_the_last_good_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "last.safetensors"
-    checkpoint.write(path, {"step": 1}, {"a": torch.zeros(3)})
+    tensors.write(path, {"step": 1}, {"a": torch.zeros(3)})
 
     def broken(*_: object) -> None:
         raise OSError("no space left on device")
 
     monkeypatch.setattr(os, "fsync", broken)
     with pytest.raises(CheckpointError, match=r"last\.safetensors cannot be written \(no space left"):
-        checkpoint.write(path, {"step": 2}, {"a": torch.ones(3)})
-    assert checkpoint.read(path).facts["step"] == 1
+        tensors.write(path, {"step": 2}, {"a": torch.ones(3)})
+    assert tensors.read(path).facts["step"] == 1
     assert [p.name for p in tmp_path.iterdir()] == ["last.safetensors"]
 
 
 WRITER = """
 import sys, torch
 from pathlib import Path
-from pathformer.training import checkpoint
+from pathformer.files import tensors
 step = 0
 while True:
     step += 1
-    checkpoint.write(Path(sys.argv[1]), {"step": step}, {"a": torch.full((200_000,), step)})
+    tensors.write(Path(sys.argv[1]), {"step": step}, {"a": torch.full((200_000,), step)})
     print(step, flush=True)
 """
 
@@ -81,7 +81,7 @@ def test_a_kill_at_any_moment_leaves_a_whole_file(tmp_path: Path) -> None:
     writer.kill()
     writer.wait()
     writer.stdout.close()
-    found = checkpoint.read(path)
+    found = tensors.read(path)
     assert found.facts["step"] >= 20
     assert torch.equal(found.tensors["a"], torch.full((200_000,), found.facts["step"]))
 
@@ -89,11 +89,11 @@ def test_a_kill_at_any_moment_leaves_a_whole_file(tmp_path: Path) -> None:
 KILLED = """
 import os, signal, sys, torch
 from pathlib import Path
-from pathformer.training import checkpoint
+from pathformer.files import tensors
 path = Path(sys.argv[1])
-checkpoint.write(path, {"step": 1}, {"a": torch.zeros(50_000)})
+tensors.write(path, {"step": 1}, {"a": torch.zeros(50_000)})
 os.fsync = lambda _: os.kill(os.getpid(), signal.SIGKILL)  # when all of it is written and nothing is in its place
-checkpoint.write(path, {"step": 2}, {"a": torch.ones(50_000)})
+tensors.write(path, {"step": 2}, {"a": torch.ones(50_000)})
 """
 
 
@@ -101,18 +101,18 @@ def test_what_a_kill_leaves_is_swept_by_the_next_write(tmp_path: Path) -> None:
     path = tmp_path / "last.safetensors"
     killed = subprocess.run([sys.executable, "-c", KILLED, str(path)], check=False)
     assert killed.returncode == -signal.SIGKILL
-    assert checkpoint.read(path).facts["step"] == 1
+    assert tensors.read(path).facts["step"] == 1
     left = [p for p in tmp_path.rglob("*") if p.is_file() and p != path]
     assert sum(p.stat().st_size for p in left) > 200_000
-    checkpoint.write(path, {"step": 2}, {"a": torch.ones(50_000)})
-    assert checkpoint.read(path).facts["step"] == 2
+    tensors.write(path, {"step": 2}, {"a": torch.ones(50_000)})
+    assert tensors.read(path).facts["step"] == 2
     assert [p.name for p in tmp_path.iterdir()] == ["last.safetensors"]
 
 
 def test_what_was_left_half_written_is_swept_and_what_is_not_ours_stays(tmp_path: Path) -> None:
     for name in (".last.safetensors.part", ".best.safetensors.x.part", ".last.safetensors.mine"):
         (tmp_path / name).mkdir()
-    checkpoint.write(tmp_path / "last.safetensors", {}, {"a": torch.zeros(2)})
+    tensors.write(tmp_path / "last.safetensors", {}, {"a": torch.zeros(2)})
     left = {".best.safetensors.x.part", ".last.safetensors.mine", "last.safetensors"}
     assert {p.name for p in tmp_path.iterdir()} == left
 
@@ -123,13 +123,13 @@ def test_two_that_write_at_once_never_mix(tmp_path: Path, monkeypatch: pytest.Mo
     def slow(*arguments: Any) -> None:
         """The other one begins and ends in the middle of it."""
         while others:
-            checkpoint.write(path, {"step": others.pop()}, {"a": torch.ones(1000)})
+            tensors.write(path, {"step": others.pop()}, {"a": torch.ones(1000)})
         save_file(*arguments)
 
-    monkeypatch.setattr(checkpoint, "save_file", slow)
+    monkeypatch.setattr("safetensors.torch.save_file", slow)
     with pytest.raises(CheckpointError, match=r"last\.safetensors cannot be written \("):
-        checkpoint.write(path, {"step": 1}, {"a": torch.zeros(1000)})
-    found = checkpoint.read(path)
+        tensors.write(path, {"step": 1}, {"a": torch.zeros(1000)})
+    found = tensors.read(path)
     assert found.facts["step"] == 2
     assert bool((found.tensors["a"] == 1).all())
     assert [p.name for p in tmp_path.iterdir()] == ["last.safetensors"]
@@ -137,25 +137,25 @@ def test_two_that_write_at_once_never_mix(tmp_path: Path, monkeypatch: pytest.Mo
 
 def test_what_is_no_checkpoint_is_refused(tmp_path: Path) -> None:
     with pytest.raises(CheckpointError, match=r"gone\.safetensors: no such checkpoint"):
-        checkpoint.read(tmp_path / "gone.safetensors")
+        tensors.read(tmp_path / "gone.safetensors")
     cut = tmp_path / "cut.safetensors"
-    checkpoint.write(cut, {}, {"a": torch.zeros(1000)})
+    tensors.write(cut, {}, {"a": torch.zeros(1000)})
     cut.write_bytes(cut.read_bytes()[:500])
     with pytest.raises(CheckpointError, match="not a whole safetensors file"):
-        checkpoint.read(cut)
+        tensors.read(cut)
     save_file({"a": torch.zeros(2)}, tmp_path / "other.safetensors")
     with pytest.raises(CheckpointError, match="not one of `pathformer train`"):
-        checkpoint.read(tmp_path / "other.safetensors")
-    checkpoint.write(tmp_path / "new.safetensors", {"format": 1}, {"a": torch.zeros(2)})
+        tensors.read(tmp_path / "other.safetensors")
+    tensors.write(tmp_path / "new.safetensors", {"format": 1}, {"a": torch.zeros(2)})
     with pytest.raises(CheckpointError, match="format 1, this reads 2"):
-        checkpoint.read(tmp_path / "new.safetensors")
+        tensors.read(tmp_path / "new.safetensors")
 
 
 def test_another_graph_is_refused_with_both_fingerprints(tmp_path: Path) -> None:
     facts = {"fingerprint": "aaaa", "dataset": "umls"}
-    checkpoint.check_graph(facts, "aaaa", tmp_path, "umls")
+    tensors.check_graph(facts, "aaaa", tmp_path, "umls")
     with pytest.raises(CheckpointError, match=r"vocabulary is aaaa \(umls\), that of nations is bbbb"):
-        checkpoint.check_graph(facts, "bbbb", tmp_path, "nations")
+        tensors.check_graph(facts, "bbbb", tmp_path, "nations")
 
 
 @pytest.mark.parametrize(
@@ -165,10 +165,10 @@ def test_a_full_disk_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, er
     def full(*_: object) -> None:
         raise error
 
-    monkeypatch.setattr(checkpoint, "save_file", full)
+    monkeypatch.setattr("safetensors.torch.save_file", full)
     with pytest.raises(CheckpointError, match=r"x\.safetensors cannot be written \(.*No space left on device\)$"):
-        checkpoint.write(tmp_path / "x.safetensors", {}, {"a": torch.zeros(2)})
+        tensors.write(tmp_path / "x.safetensors", {}, {"a": torch.zeros(2)})
     assert not list(tmp_path.iterdir())
     (tmp_path / "file").touch()
     with pytest.raises(CheckpointError, match=r"cannot be written \(.*\)$"):
-        checkpoint.write(tmp_path / "file" / "x.safetensors", {}, {"a": torch.zeros(2)})
+        tensors.write(tmp_path / "file" / "x.safetensors", {}, {"a": torch.zeros(2)})
