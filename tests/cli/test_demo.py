@@ -103,8 +103,7 @@ def test_a_question_without_answers() -> None:
     done = CliRunner().invoke(app, ["demo", "?c : capital_of(Japan, ?c)"], env={"COLUMNS": "200"})
     assert done.exit_code == 0
     assert "0 answers" in done.output
-    assert "Japan is the subject of no capital_of, " in done.output
-    assert ", but the object of 1: ask capital_of(?c, Japan)" in done.output
+    assert "capital_of(?c, Japan)" in done.output  # what to ask instead
 
 
 def test_an_unknown_name_is_answered_with_the_closest() -> None:

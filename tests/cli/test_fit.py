@@ -8,10 +8,11 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+import typer
 from typer.testing import CliRunner
 
-from pathformer.cli import fit
 from pathformer.cli._main import app
+from pathformer.cli.fit import print_result
 from pathformer.errors import EngineError, GraphFileError, InputError
 from pathformer.kg.knowledge import KnowledgeGraph
 
@@ -23,10 +24,15 @@ def fitted(monkeypatch: pytest.MonkeyPatch) -> list[KnowledgeGraph]:
 
     def learn(graph: KnowledgeGraph, *_: Any, **__: Any) -> None:
         graphs.append(graph)
+        raise typer.Exit
 
     monkeypatch.setattr("pathformer.fitting.fit.fit", learn)
-    monkeypatch.setattr(fit, "_tell", lambda engine, folder: None)
     return graphs
+
+
+def forbid_reading(monkeypatch: pytest.MonkeyPatch) -> None:
+    for reader in ("pathformer.kg.knowledge.KnowledgeGraph.read", "pathformer.kg.datasets.load"):
+        monkeypatch.setattr(reader, lambda *_, **__: pytest.fail("the graph was read"))
 
 
 def run(*arguments: object) -> str:
@@ -79,22 +85,6 @@ def test_a_bad_line_names_the_way_on(tmp_path: Path, fitted: list[KnowledgeGraph
 
 
 @pytest.mark.parametrize(
-    ("arguments", "example"),
-    [
-        (["--update", "films"], "--update films new.tsv"),
-        (["--out", "facts"], "films.tsv --out facts"),
-        ([], "films.tsv --out films"),
-    ],
-)
-def test_without_triples_it_says_so_with_an_example(arguments: list[str], example: str) -> None:
-    with pytest.raises(InputError) as caught:
-        run(*arguments)
-    assert str(caught.value) == (
-        f"no triples to learn are named: a file, a folder or a known graph, as in `pathformer fit {example}`"
-    )
-
-
-@pytest.mark.parametrize(
     ("option", "message"),
     [
         (("--minutes", "0"), "minutes is a time above 0, got 0"),
@@ -106,10 +96,7 @@ def test_without_triples_it_says_so_with_an_example(arguments: list[str], exampl
 def test_what_cannot_be_is_refused_before_the_graph_is_read(
     option: tuple[str, str], message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def read(*_: Any) -> None:
-        pytest.fail("the graph was read")
-
-    monkeypatch.setattr(fit, "_read", read)
+    forbid_reading(monkeypatch)
     with pytest.raises(InputError) as caught:
         run("world", "--out", tmp_path / "engine", *option)
     assert str(caught.value).startswith(message)
@@ -118,7 +105,7 @@ def test_what_cannot_be_is_refused_before_the_graph_is_read(
 def test_an_engine_that_is_none_is_refused_before_the_graph_is_read(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(fit, "_read", lambda *_: pytest.fail("the graph was read"))
+    forbid_reading(monkeypatch)
     with pytest.raises(EngineError, match="none does not exist: make one with `pathformer fit TRIPLES --out"):
         run("new.tsv", "--update", tmp_path / "none")
     with pytest.raises(EngineError, match="holds no engine: make one with"):
@@ -136,18 +123,14 @@ def test_a_file_that_is_not_there_is_said_to_be_none(tmp_path: Path) -> None:
 def test_a_known_graph_takes_no_option_of_reading(tmp_path: Path, fitted: list[KnowledgeGraph]) -> None:
     with pytest.raises(InputError) as caught:
         run("codex-s", "--format", "tsv", "--skip-bad", "--out", tmp_path / "engine")
-    assert str(caught.value) == (
-        "codex-s is a known graph, which is read as it is stored: leave out --format, --skip-bad; "
-        "a file or folder of that name is meant by ./codex-s"
-    )
+    for word in ("codex-s", "leave out --format, --skip-bad", "./codex-s"):
+        assert word in str(caught.value)
     assert not fitted
 
 
 def test_a_known_graph_is_fitted_alone(tmp_path: Path, fitted: list[KnowledgeGraph]) -> None:
     (tmp_path / "more.tsv").write_text("Zed\tknows\tDora\n")
-    with pytest.raises(
-        InputError, match=r"^world is a known graph.*: fit it alone, then add files with --update ENGINE; "
-    ):
+    with pytest.raises(InputError, match=r"^world .* --update ENGINE"):
         run("world", tmp_path / "more.tsv", "--out", tmp_path / "engine")
     assert not fitted
 
@@ -178,7 +161,7 @@ def test_a_place_and_a_seed_are_refused_before_the_graph_is_read(
     for folder, file in (("there", "letter.txt"), ("engine", "engine.json")):
         Path(folder).mkdir()
         (Path(folder) / file).touch()
-    monkeypatch.setattr(fit, "_read", lambda *_: pytest.fail("it was read"))
+    forbid_reading(monkeypatch)
     done = CliRunner().invoke(app, ["fit", "triples.tsv", *options])
     assert isinstance(done.exception, InputError)
     assert str(done.exception).startswith(message)
@@ -190,7 +173,7 @@ def test_what_to_type_next_can_be_typed(monkeypatch: pytest.MonkeyPatch, capsys:
     long = "x" * 5000
     triples = [(long, "likes", "b"), ("Zoë O'Hara", "likes", "wine\x1b[31m"), ("Zed", "likes", "Zed")]
     engine = SimpleNamespace(kg=KnowledgeGraph.from_triples(triples), files={"report.json": b""})
-    fit._tell(engine, Path("my very long folder of the engines that I made of my films", "and others"))
+    print_result(engine, Path("my very long folder of the engines that I made of my films", "and others"))
     first, *questions = capsys.readouterr().out.splitlines()
     assert first.endswith("and others/report.md). Ask it:")
     typed = [shlex.split(question) for question in questions]
@@ -202,7 +185,7 @@ def test_what_to_type_next_can_be_typed(monkeypatch: pytest.MonkeyPatch, capsys:
         '?x : likes(?x, "wine\\u001B[31m")',
     ]
     alone = SimpleNamespace(kg=KnowledgeGraph.from_triples(triples[:1]), files={"report.json": b""})
-    fit._tell(alone, Path("films"))
+    print_result(alone, Path("films"))
     assert f"likes({long}, ?x)" in capsys.readouterr().out
 
 

@@ -55,16 +55,16 @@ def test_what_lies_beside_the_triples_of_a_folder_is_told(tmp_path: Path) -> Non
     (folder / "names.txt").write_text("Fellini\tFederico Fellini\n")
     (folder / "README.md").write_text("about")
     (folder / "more").mkdir()
-    told = "  not read: names.txt. If these are labels, give them with --names or --relation-names\n"
+    told = "  not read: names.txt. "
     assert told in run(folder, "--out", tmp_path / "told")
     assert "not read" not in run(folder, "--names", folder / "names.txt", "--out", tmp_path / "named")
     assert "not read" not in run(tmp_path / "told", "--out", tmp_path / "saved")  # a saved graph is read whole
     (folder / "a\x1b[31m.txt").touch()
-    assert r"  not read: a\x1b[31m.txt, names.txt. If" in run(folder, "--out", tmp_path / "steering")
+    assert r"  not read: a\x1b[31m.txt, names.txt. " in run(folder, "--out", tmp_path / "steering")
     (folder / "a\x1b[31m.txt").unlink()
     for number in range(6):
         (folder / f"notes{number}.txt").touch()
-    assert "  not read: names.txt, notes0.txt, notes1.txt, notes2.txt, notes3.txt, ...; where" in run(
+    assert "  not read: names.txt, notes0.txt, notes1.txt, notes2.txt, notes3.txt, ...." in run(
         folder, "--out", tmp_path / "many"
     )
 
@@ -92,8 +92,8 @@ def test_splits_and_what_was_dropped(tmp_path: Path) -> None:
         (tmp_path / f"{split}.txt").write_text(content)
     output = run(*(tmp_path / f"{split}.txt" for split in ("train", "valid", "test")), "-o", tmp_path / "g")
     assert "2 triples (train 1, valid 1, test 0)\n" in output
-    assert "  1 triple of a later split that an earlier one has, dropped\n" in output
-    assert "  1 triple with a name that train lacks, dropped\n" in output
+    assert "  1 triple of a later split is in an earlier split, dropped\n" in output
+    assert "  1 triple has a name that train lacks, dropped\n" in output
 
 
 def test_rdf_literals(tmp_path: Path) -> None:

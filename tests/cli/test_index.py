@@ -42,7 +42,7 @@ def run(*arguments: str | Path) -> str:
 def test_backends_are_listed_with_their_options() -> None:
     listed = run()
     assert re.findall(r"^(\w+) ", listed, re.MULTILINE) == ["exact", "hnsw", "lsh"]
-    assert "options: recall=0.98, bits=0" in listed
+    assert "recall=0.98, bits=0" in listed
 
 
 def test_an_index_is_shown(folder: Path) -> None:
@@ -83,15 +83,11 @@ def test_what_is_wrong_is_said(folder: Path) -> None:
         (UnknownPluginError, "no index 'lhs'; closest: 'lsh'", (folder, "--backend", "lhs")),
         (ConfigError, "no setting 'bit'; closest: 'bits'", (folder, "--backend", "lsh", "bit=64")),
         (ConfigError, "bits 100 is not a multiple of 64", (folder, "--backend", "lsh", "bits=100")),
-        (InputError, "'bits=64' is an option of a backend: name one", (folder, "bits=64")),
-        (InputError, f"by an option: pathformer index {folder} --backend lsh bits=64$", (folder, "lsh", "bits=64")),
-        (InputError, "by an option: pathformer index 'my films' --backend exact$", ("my films", "exact")),
-        (
-            InputError,
-            r"'lsch' is no backend, nor an option of one \(key=value\); name one of exact, ",
-            (folder, "lsch"),
-        ),
-        (InputError, "which engine", ("--backend", "lsh")),
+        (InputError, "'bits=64' .* --backend", (folder, "bits=64")),
+        (InputError, f"`pathformer index {folder} --backend lsh bits=64`", (folder, "lsh", "bits=64")),
+        (InputError, "`pathformer index 'my films' --backend exact`", ("my films", "exact")),
+        (InputError, "'lsch' .* exact, hnsw, lsh with --backend", (folder, "lsch")),
+        (InputError, "`pathformer index ENGINE --backend lsh`", ("--backend", "lsh")),
     ):
         with pytest.raises(kind, match=message):
             run(*arguments)

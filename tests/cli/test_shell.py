@@ -98,7 +98,7 @@ def test_a_shell_is_not_told_python(monkeypatch: pytest.MonkeyPatch, capsys: pyt
 def test_an_interruption_is_quiet(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     with_command(monkeypatch, KeyboardInterrupt())
     assert run(monkeypatch, "break") == 130
-    assert capsys.readouterr().err == "stopped: the same command does again what was not finished\n"
+    assert capsys.readouterr().err == "stopped: run the same command again to finish\n"
 
 
 def test_an_interruption_that_says_what_follows_is_repeated(

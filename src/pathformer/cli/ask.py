@@ -25,29 +25,37 @@ def command(
     file: Annotated[
         Path | None,
         typer.Option(
-            "--file", "-f", help="A file of questions, one a line, or one SPARQL query in all; - for the input."
+            "--file", "-f", help="A file with one question on each line, or with one SPARQL query; - reads the input."
         ),
     ] = None,
-    top: Annotated[int, typer.Option(help="How many predicted answers; known ones are all shown.")] = 10,
-    known: Annotated[bool, typer.Option("--known", help="Only what the graph proves.")] = False,
-    predicted: Annotated[bool, typer.Option("--predicted", help="Only what it does not.")] = False,
+    top: Annotated[int, typer.Option(help="How many predicted answers to show; known answers are all shown.")] = 10,
+    known: Annotated[bool, typer.Option("--known", help="Show only answers that the graph proves.")] = False,
+    predicted: Annotated[
+        bool, typer.Option("--predicted", help="Show only answers that the graph does not prove.")
+    ] = False,
     min_probability: Annotated[
-        float | None, typer.Option(help="Leave out what is less likely, 0 to 1.", show_default=False)
+        float | None, typer.Option(help="Leave out answers that are less likely than this, 0 to 1.", show_default=False)
     ] = None,
     precision: Annotated[
         float | None,
-        typer.Option(help="Cut so that this share of the predicted answers should be right.", show_default=False),
+        typer.Option(
+            help="Show so many predictions that this share of them should be right, 0 to 1.", show_default=False
+        ),
     ] = None,
     any_kind: Annotated[
         bool,
-        typer.Option("--any-kind", help="Predict also what is unlike all that stands in that place in the graph."),
+        typer.Option(
+            "--any-kind", help="Also show predictions of a kind that never stands in that position in the graph."
+        ),
     ] = False,
     why: Annotated[bool, typer.Option(help="Show the reason of each answer.")] = True,
-    explain: Annotated[bool, typer.Option("--explain", help="Show first how the question is read.")] = False,
-    json: Annotated[bool, typer.Option("--json", help="Print JSON; of several questions, an object a line.")] = False,
+    explain: Annotated[bool, typer.Option("--explain", help="First show how the question is read.")] = False,
+    json: Annotated[
+        bool, typer.Option("--json", help="Print JSON; with several questions, one object on each line.")
+    ] = False,
     csv: Annotated[bool, typer.Option("--csv", help="Print CSV.")] = False,
 ) -> None:
-    """Answer questions: what the graph proves, then what is likely although the graph lacks it.
+    """Answer questions: first what the graph proves, then what is likely although the graph lacks it.
 
     A known answer (green) follows from edges of the graph; a predicted one (yellow) comes with its probability, and its
     reason says which edges it assumes.
@@ -66,13 +74,13 @@ def command(
     if known and predicted:
         raise InputError("--known and --predicted exclude each other: leave both out to see all answers")
     if json and csv:
-        raise InputError("--json and --csv exclude each other")
+        raise InputError("--json and --csv exclude each other: leave one out")
     if explain and (json or csv):
-        raise InputError("--explain goes with the table of answers: leave --json and --csv out, or ask twice")
+        raise InputError("--explain goes with the table of answers: leave out --json and --csv")
     asked = {f"question {number}": text for number, text in enumerate(questions or (), 1)}
     asked |= read_questions(file) if file is not None else {}
     if not asked:
-        raise InputError("no question: write one after the engine, in quotes, or name a --file of them")
+        raise InputError("there is no question: write one after the engine, in quotes, or name a file with --file")
     opened = load(engine)
     _check(asked, opened)
     wanted = True if known else False if predicted else None
@@ -90,10 +98,10 @@ def command(
 
 
 def read_questions(file: Path) -> dict[str, str]:
-    """The questions of a file, or of the input, by place: one a line, or all of it where it is one SPARQL query.
+    """Returns the questions of a file by their position: one on each line, or the whole file as one SPARQL query.
 
-    That is told by its ending (.rq, .sparql), or by a first line that begins a query and does not end it. Empty lines
-    and those that start with # are left out.
+    The file is one query if it ends in .rq or .sparql, or if its first line begins a query and does not end it. Empty
+    lines and lines that start with # are left out.
     """
     from pathformer.errors import InputError
 
@@ -102,25 +110,25 @@ def read_questions(file: Path) -> dict[str, str]:
     except OSError as error:
         raise InputError(f"{file} cannot be read: {error.strerror}") from error
     except UnicodeDecodeError as error:
-        raise InputError(f"{file} is not UTF-8 text") from error
+        raise InputError(f"{file} is not UTF-8 text: save it as UTF-8") from error
     text = text.removeprefix("\ufeff")  # of the input, too
     numbered = {f"{file}:{number}": line.strip() for number, line in enumerate(text.splitlines(), 1)}
     lines = {place: line for place, line in numbered.items() if line and not line.startswith("#")}
     if not lines:
-        raise InputError(f"{'the input' if str(file) == '-' else file} holds no question: write one a line")
+        raise InputError(f"{'the input' if str(file) == '-' else file} holds no question: write one on each line")
     if file.suffix.lower() in (".rq", ".sparql") or _begins_a_query(next(iter(lines.values()))):
         return {str(file): text}
     return lines
 
 
 def _begins_a_query(line: str) -> bool:
-    """Whether a line is the first of several of a SPARQL query."""
+    """Whether a line is the first of several lines of a SPARQL query."""
     whole = line.count("{") == line.count("}") > 0
     return not whole and re.match(r"(select|prefix|base)\b", line, re.IGNORECASE) is not None
 
 
 def _check(asked: dict[str, str], engine: Engine) -> None:
-    """Say which of several questions cannot be asked, before any is answered."""
+    """Fails, before any question is answered, if one of several cannot be read."""
     from pathformer.engine.answer.read import read_question
     from pathformer.errors import InputError, QueryError
 
@@ -139,7 +147,7 @@ def _print_json(found: list[Answers]) -> None:
 
 
 def _print_csv(found: list[Answers]) -> None:
-    """The table, and on stderr what a table says below it, so that the file stays one."""
+    """Prints a table of all answers, and its notes on stderr, so that the output stays one CSV file."""
     from pathformer.engine.answer.answer import to_csv
     from pathformer.engine.answer.show import notes
 
@@ -166,7 +174,7 @@ def _print_tables(found: list[Answers], engine: Engine, *, why: bool, explain: b
 
 
 def _cut(answers: Answers, precision: float) -> Answers:
-    """The answers cut at a precision, with a note of what there was where no prediction stays."""
+    """Returns the answers cut at a precision, with a note if no prediction is left."""
     from dataclasses import replace
 
     cut = answers.at_precision(precision)

@@ -14,13 +14,13 @@ CONTEXT = {"ignore_unknown_options": True}  # they are the benchmark's own
 
 
 def command(
-    case: Annotated[str | None, typer.Argument(help="Which benchmark; without one, they are listed.")] = None,
+    case: Annotated[str | None, typer.Argument(help="The benchmark to run; without it, all are listed.")] = None,
     arguments: Annotated[
-        list[str] | None, typer.Argument(help="Handed to the benchmark, its options too.", show_default=False)
+        list[str] | None, typer.Argument(help="Arguments and options of the benchmark.", show_default=False)
     ] = None,
-    folder: Annotated[Path, typer.Option(help="Where the benchmarks lie.")] = Path("benchmarks"),
+    folder: Annotated[Path, typer.Option(help="The folder of benchmarks.")] = Path("benchmarks"),
 ) -> None:
-    """Run a benchmark of a checkout, or list them; figures go to its `results` folder.
+    """Run a benchmark of a checkout, or list all; figures go to its `results` folder.
 
     Benchmarks are files beside the package, not in it: run this from the root of a checkout.
 
@@ -43,7 +43,9 @@ def command(
     cases = {path.stem: path for path in sorted(folder.glob("[a-z]*.py"))}
     measuring = {name: path for name, path in cases.items() if _measures(path)}
     if not measuring:
-        raise InputError(f"no benchmarks in {folder.resolve()}; run this from the root of a checkout, or give --folder")
+        raise InputError(
+            f"there are no benchmarks in {folder.resolve()}: run this from the root of a checkout, or give --folder"
+        )
     if case is None:
         width = max(map(len, measuring))
         for name, path in measuring.items():

@@ -1,11 +1,12 @@
-"""`pathformer datasets`: the graphs that are known by name."""
+"""`pathformer datasets`: lists the graphs that are known by name."""
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import typer
+
+from pathformer.cli._options import Data
 
 if TYPE_CHECKING:
     from pathformer.kg.datasets import Dataset
@@ -14,15 +15,12 @@ __all__ = ["command"]
 
 
 def command(
-    data: Annotated[
-        Path | None,
-        typer.Option(help="The folder that holds datasets; otherwise $PATHFORMER_DATA.", show_default=False),
-    ] = None,
+    data: Data = None,
 ) -> None:
-    """List the graphs that are known by name: how large they are, and which are there.
+    """List the graphs that are known by name: how large they are, and which ones are on this machine.
 
-    A name stands for a graph wherever a command wants a DATASET; so does the path of a saved graph, a folder or a
-    file; `explain`, `sample` and `verify` also take an engine, for the graph that it holds.
+    A DATASET in other commands is one of these names, or the path of a saved graph, a folder or a file; `explain`,
+    `sample` and `verify` also take an engine and use its graph.
 
     Examples:
 
@@ -50,18 +48,20 @@ def command(
             absent[name] = dataset.home
         elif not dataset.bundled:
             there[name] = str(found)
-        where = "bundled" if dataset.bundled else "there" if found else "not there"
+        where = "bundled" if dataset.bundled else "here" if found else "not here"
         table.add_row(name, *_sizes(name, dataset), dataset.title, where)
     Console().print(table)
-    _places("there", there)
-    _places("not there; get them from", absent)
-    _places("licences of the data, as far as they are stated", {name: d.licence for name, d in datasets().items()})
-    looked = f"looked under {folder}" + ("" if folder.is_dir() else ", which is no folder") if folder else ""
-    typer.echo(f"\n{looked or 'no data folder: set $PATHFORMER_DATA, or give --data'}")
+    _print_places("on this machine", there)
+    _print_places("not on this machine; get them from", absent)
+    _print_places(
+        "licences of the data, as far as they are stated", {name: d.licence for name, d in datasets().items()}
+    )
+    looked = f"looked under {folder}" + ("" if folder.is_dir() else ", which does not exist") if folder else ""
+    typer.echo(f"\n{looked or 'no data folder is known: set $PATHFORMER_DATA, or give --data'}")
 
 
-def _places(title: str, places: dict[str, str]) -> None:
-    """A path or an address a line, whole however narrow the terminal is: they are there to be copied."""
+def _print_places(title: str, places: dict[str, str]) -> None:
+    """Prints one path or address on each line, never shortened, so that it can be copied."""
     if places:
         typer.echo(f"\n{title}:")
         width = max(map(len, places))
@@ -70,7 +70,7 @@ def _places(title: str, places: dict[str, str]) -> None:
 
 
 def _sizes(name: str, dataset: Dataset) -> tuple[str, str, str]:
-    """Entities, relations, triples; the bundled graph is counted."""
+    """Returns the numbers of entities, relations and triples; the bundled graph is counted."""
     if dataset.triples is None:
         graph = dataset.load(name, None)
         counts = graph.vocabulary.entity_count, len(graph.vocabulary.relations), graph.triple_count

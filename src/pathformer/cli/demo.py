@@ -18,7 +18,7 @@ __all__ = ["Answers", "command", "exact_answers"]
 
 @dataclass(frozen=True, slots=True)
 class Answers:
-    """The labels that are shown, sorted; how many there are in all; the seconds that the search itself took."""
+    """The labels to show, sorted; how many answers there are in all; how many seconds it took to find them."""
 
     shown: list[str]
     count: int
@@ -28,15 +28,18 @@ class Answers:
 def command(
     question: Annotated[
         str | None,
-        typer.Argument(help="Your own question, a formula, SPARQL or a tuple of ids: answered exactly, at once."),
+        typer.Argument(
+            help="Your own question as a formula, SPARQL or a tuple of ids; it is answered exactly, at once."
+        ),
     ] = None,
-    seconds: Annotated[float, typer.Option(help="How long the model learns.", min=0.1)] = 40.0,
+    seconds: Annotated[float, typer.Option(help="How many seconds the model learns.", min=0.1)] = 40.0,
 ) -> None:
-    """Learn the bundled graph of the world, part of it hidden, and answer three questions about it; or one of yours.
+    """Learn the bundled graph of the world and answer three questions about it; or answer one of yours.
 
-    Known answers follow from the graph; predicted ones come with a probability and a reason, and are looked up in what
-    was hidden. The graph holds countries, cities, airports, languages, currencies and time zones; its entities read
-    like `Italy`, `New_York_City`, `FCO`, `Swiss_German`, `Euro`, its relations like `borders` and `capital_of`.
+    A part of the graph is hidden while the model learns. Known answers follow from the graph; predicted ones come with
+    a probability and a reason, and are looked up in the hidden part. The graph holds countries, cities, airports,
+    languages, currencies and time zones; its entities read like `Italy`, `New_York_City`, `FCO`, `Swiss_German`,
+    `Euro`, its relations like `borders` and `capital_of`.
 
     Examples:
 
@@ -56,7 +59,7 @@ def command(
 
 
 def _answer(question: str, console: Console) -> None:
-    """One question, exactly."""
+    """Answers one question exactly."""
     from rich.columns import Columns
     from rich.markup import escape
     from rich.padding import Padding
@@ -79,7 +82,7 @@ def _answer(question: str, console: Console) -> None:
 
 
 def _why_none(question: str, knowledge: KnowledgeGraph) -> str:
-    """Which part of a question without an answer is empty."""
+    """Says which part of a question has no answer."""
     from pathformer.engine.answer.read import read_question
     from pathformer.engine.find.known import ExactSets
     from pathformer.engine.reasons.empty import why_empty
@@ -90,7 +93,7 @@ def _why_none(question: str, knowledge: KnowledgeGraph) -> str:
 
 
 def exact_answers(question: str, knowledge: KnowledgeGraph) -> Answers:
-    """The exact answers of a question in any syntax, all or as many as it asks for (SPARQL's LIMIT)."""
+    """Returns the exact answers of a question in any syntax, at most as many as it asks for (SPARQL's LIMIT)."""
     from pathformer.query.compile.bind import bind
     from pathformer.query.compile.to_tree import to_tree
     from pathformer.query.naming import Naming

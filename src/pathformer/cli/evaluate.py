@@ -1,4 +1,4 @@
-"""`pathformer evaluate`: filtered MRR and Hits@k of a trained model, a structure a line."""
+"""`pathformer evaluate`: filtered MRR and Hits@k of a trained model, one structure on each line."""
 
 from __future__ import annotations
 
@@ -16,35 +16,39 @@ def command(
     checkpoint: Annotated[Path, typer.Argument(help="A run's folder, or one of its .safetensors files.")],
     queries: Annotated[
         str | None,
-        typer.Option(help="A folder of queries, or betae, q2b, drawn; those of the run if not given."),
+        typer.Option(help="A folder of queries, or betae, q2b, drawn; by default the queries of the run."),
     ] = None,
     graph: Annotated[
-        str | None, typer.Option(help="The dataset, where the checkpoint's own is not found.", show_default=False)
+        str | None, typer.Option(help="The dataset to use if the checkpoint's own is not found.", show_default=False)
     ] = None,
     split: Annotated[str, typer.Option(help="valid or test.")] = "test",
     structure: Annotated[
         list[str] | None,
-        typer.Option("--structure", "-s", help="A structure (2in); may be repeated. Those of the run by default."),
+        typer.Option(
+            "--structure", "-s", help="A structure (2in); may be repeated. By default the structures of the run."
+        ),
     ] = None,
     answers: Annotated[
-        str, typer.Option(help="hard: those that need a missing edge; easy: those that the smaller graph gives.")
+        str, typer.Option(help="hard: answers that need a missing link; easy: answers that the smaller graph gives.")
     ] = "hard",
-    ties: Annotated[str, typer.Option(help="expected, optimistic, mean or pessimistic.")] = "expected",
+    ties: Annotated[
+        str, typer.Option(help="How equal distances are ranked: expected, optimistic, mean or pessimistic.")
+    ] = "expected",
     strict: Annotated[
         bool, typer.Option("--strict", help="Rank negation against all entities outside the larger graph's answers.")
     ] = False,
     union: Annotated[
         str | None,
-        typer.Option(help="dnf, native or demorgan: how unions are taken; as the method says by default."),
+        typer.Option(help="How unions are answered: dnf, native or demorgan; by default as the method says."),
     ] = None,
     format: Annotated[str, typer.Option(help="table, json or markdown.")] = "table",
     data: Data = None,
     device: Device = "auto",
 ) -> None:
-    """Rank the answers of benchmark queries among all entities, filtered, exactly; print MRR and Hits@1, 3, 10.
+    """Rank the answers of benchmark queries among all entities and print MRR and Hits@1, 3 and 10.
 
-    A folder stands for its best weights on validation, if there are any, else for its last. A checkpoint of another
-    graph is refused. Ties are counted as random order would in the long run, unless another policy is named.
+    Ranks are exact and filtered. In a folder, the weights that were best on validation are taken if there are any, else
+    the last ones. A checkpoint of another graph is refused.
 
     Examples:
 
@@ -59,7 +63,7 @@ def command(
     from pathformer.experiments.evaluate_run import evaluate_run
 
     if format not in ("table", "json", "markdown"):
-        raise typer.BadParameter(f"{format!r} is not table, json or markdown")
+        raise typer.BadParameter(f"--format {format} is not one of table, json, markdown")
 
     with Console(stderr=True).status("reading") as status:
         report = evaluate_run(

@@ -1,4 +1,4 @@
-"""`pathformer explain`: what becomes of a query, stage by stage, as text and as a picture."""
+"""`pathformer explain`: every stage of a query, as text and as a picture."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from pathformer.cli._options import load_graph
+from pathformer.cli._options import Data, load_graph
 
 if TYPE_CHECKING:
     from pathformer.query.naming import Naming
@@ -18,21 +18,19 @@ __all__ = ["command"]
 def command(
     query: Annotated[str, typer.Argument(help="A query: a formula, SPARQL, or (with --graph) a tuple of ids.")],
     graph: Annotated[
-        str | None, typer.Option("--graph", metavar="DATASET", help="The graph whose names and ids are meant.")
+        str | None, typer.Option("--graph", metavar="DATASET", help="The graph that the names and ids belong to.")
     ] = None,
-    data: Annotated[
-        Path | None, typer.Option("--data", help="Where known datasets lie; else $PATHFORMER_DATA.", show_default=False)
-    ] = None,
+    data: Data = None,
     syntax: Annotated[
-        str | None, typer.Option("--syntax", help="formula, sparql or betae; else the text shows which it is.")
+        str | None, typer.Option("--syntax", help="formula, sparql or betae; by default the text decides.")
     ] = None,
     svg: Annotated[Path | None, typer.Option("--svg", metavar="FILE", help="Draw the query into an SVG file.")] = None,
     png: Annotated[Path | None, typer.Option("--png", metavar="FILE", help="Draw the query into a PNG file.")] = None,
 ) -> None:
     """Show every stage of a query: scope, computation tree, normal form, path and fork queries, other syntaxes.
 
-    Without --graph the names of the query itself serve, so any query can be looked at. What cannot be asked is shown up
-    to the stage that refuses it, with the reason.
+    Without --graph every name is accepted. A query that cannot be asked is shown up to the stage that refuses it, with
+    the reason.
 
     Examples:
 

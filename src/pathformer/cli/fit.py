@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from pathformer.engine.engine import Engine
     from pathformer.kg.knowledge import KnowledgeGraph
 
-__all__ = ["command"]
+__all__ = ["command", "print_result"]
 
 
 @takes_read_options
@@ -25,7 +25,8 @@ def command(
     triples: Annotated[
         list[str] | None,
         typer.Argument(
-            help="Files of triples (- for the input), a folder, a saved graph, or a known name.", show_default=False
+            help="Files of triples (- reads the input), a folder, a saved graph, or the name of a dataset.",
+            show_default=False,
         ),
     ] = None,
     out: Annotated[
@@ -34,18 +35,21 @@ def command(
     update: Annotated[
         Path | None,
         typer.Option(
-            help="An engine that learns these triples in addition, without starting over.", show_default=False
+            help="An engine that is to learn these triples in addition, without starting over.", show_default=False
         ),
     ] = None,
     minutes: Annotated[
-        float | None, typer.Option(help="About how long, in all; by the graph's size if not given.", show_default=False)
+        float | None,
+        typer.Option(
+            help="About how long the whole command may take; by default the graph's size decides.", show_default=False
+        ),
     ] = None,
     index: Annotated[str, typer.Option(help="How the nearest entities are found: exact, lsh, hnsw.")] = "exact",
     *,
     read: ReadOptions,
     data: Data = None,
     device: Device = "auto",
-    seed: Annotated[int, typer.Option(help="Of everything that is drawn.")] = 0,
+    seed: Annotated[int, typer.Option(help="The seed of everything that is drawn.")] = 0,
     force: Annotated[bool, typer.Option("--force", help="Replace the engine that is there.")] = False,
     fresh: Annotated[bool, typer.Option("--fresh", help="Forget an unfinished fit and start anew.")] = False,
 ) -> None:
@@ -67,11 +71,11 @@ def command(
 
         $ pathformer fit --update films new.tsv
     """
-    named = _named(triples, out, update)
+    named = _triples(triples, out, update)
     _check_target(out, update, index=index, force=force)
-    _check(minutes, index, device, seed)
+    _check_options(minutes, index, device, seed)
     if out is not None:
-        _check_free(out, force=force)
+        _check_output(out, force=force)
     if update is not None:
         _check_engine(update)
     graph = _read(named, data, read)
@@ -85,35 +89,37 @@ def command(
         from pathformer.fitting.fit import fit
 
         engine = fit(graph, minutes, out=out, index=index, device=device, seed=seed, force=force, fresh=fresh)
-    _tell(engine, update or out)
+    print_result(engine, update or out)
 
 
-def _named(triples: list[str] | None, out: Path | None, update: Path | None) -> list[str]:
-    """The triples, of which there must be some."""
+def _triples(triples: list[str] | None, out: Path | None, update: Path | None) -> list[str]:
+    """Returns the names of the triples; fails if there are none."""
     if triples:
         return triples
     example = f"--update {update} new.tsv" if update is not None else f"films.tsv --out {out or 'films'}"
     raise InputError(
-        f"no triples to learn are named: a file, a folder or a known graph, as in `pathformer fit {example}`"
+        f"there are no triples to learn: name a file, a folder or a dataset, as in `pathformer fit {example}`"
     )
 
 
 def _check_target(out: Path | None, update: Path | None, *, index: str, force: bool) -> None:
-    """An engine is made or updated, one of the two."""
+    """Fails unless an engine is either made or updated."""
     if out is None and update is None:
         raise typer.BadParameter(
-            "say where to: --out FOLDER for a new engine, or --update ENGINE for one that is there"
+            "there is no place for the result: give --out FOLDER for a new engine, or --update ENGINE to extend one"
         )
     if out is not None and update is not None:
-        raise typer.BadParameter("--out and --update exclude each other: an update is written to the engine itself")
+        raise typer.BadParameter(
+            "--out and --update exclude each other: an update changes the engine itself, so leave out --out"
+        )
     if update is not None and (index != "exact" or force):
         raise typer.BadParameter(
             "--index and --force go with --out: an update keeps the engine's index, and `pathformer index` changes it"
         )
 
 
-def _check(minutes: float | None, index: str, device: str, seed: int) -> None:
-    """Refuse what cannot be before a graph is read, which may take minutes."""
+def _check_options(minutes: float | None, index: str, device: str, seed: int) -> None:
+    """Refuses impossible options before the graph is read, which may take minutes."""
     from pathformer.fitting.settings import check_minutes
     from pathformer.index._base import find
     from pathformer.kg.holdout import check_seed
@@ -125,7 +131,7 @@ def _check(minutes: float | None, index: str, device: str, seed: int) -> None:
     choose_device(device)
 
 
-def _check_free(out: Path, *, force: bool) -> None:
+def _check_output(out: Path, *, force: bool) -> None:
     from pathformer.engine.storage import HEADER
     from pathformer.files.atomic import check_target
 
@@ -133,14 +139,14 @@ def _check_free(out: Path, *, force: bool) -> None:
 
 
 def _check_engine(folder: Path) -> None:
-    """That there is an engine; its files are mapped, which takes no time."""
+    """Fails if the folder holds no engine; opening one takes no time."""
     from pathformer.engine.engine import load
 
     load(folder)
 
 
 def _read(triples: list[str], data: Path | None, given: Mapping[str, Any]) -> KnowledgeGraph:
-    """The graph. A known name stands alone, without any option of reading."""
+    """Reads the graph; the name of a dataset stands alone, without options of reading."""
     from pathformer.kg.datasets import load
     from pathformer.kg.knowledge import KnowledgeGraph
 
@@ -152,19 +158,19 @@ def _read(triples: list[str], data: Path | None, given: Mapping[str, Any]) -> Kn
 
 
 def _refuse_known(triples: list[str], given: Mapping[str, Any]) -> None:
-    """A known graph is read as it is stored, alone: no option says how, and no file can be joined to it."""
+    """Refuses the name of a dataset beside other triples or options of reading."""
     for name in triples:
         if is_known_graph(name):
             spelled = ", ".join(f"--{option.replace('_', '-')}" for option in given)
             other = f"leave out {spelled}" if given else "fit it alone, then add files with --update ENGINE"
             raise InputError(
-                f"{name} is a known graph, which is read as it is stored: {other}; "
-                f"a file or folder of that name is meant by ./{name}"
+                f"{name} is the name of a dataset, which is read as it is stored: {other}. "
+                f"For a file or folder of that name write ./{name}"
             )
 
 
-def _tell(engine: Engine, folder: Path | None) -> None:
-    """The report's figures, and what to type next."""
+def print_result(engine: Engine, folder: Path | None) -> None:
+    """Prints the figures of the report, and questions to ask next."""
     from rich.console import Console
 
     from pathformer.fitting.demo import example_questions

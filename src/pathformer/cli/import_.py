@@ -17,18 +17,18 @@ __all__ = ["command"]
 @takes_read_options
 def command(
     files: Annotated[
-        list[Path], typer.Argument(help="Files of triples, or one folder; - for the input.", show_default=False)
+        list[Path], typer.Argument(help="Files of triples, or one folder; - reads the input.", show_default=False)
     ],
     out: Annotated[Path, typer.Option("--out", "-o", help="The folder to make.", show_default=False)],
-    name: Annotated[str | None, typer.Option(help="What the graph is called, if not like its file.")] = None,
+    name: Annotated[str | None, typer.Option(help="The name of the graph; by default the name of its file.")] = None,
     *,
     read: ReadOptions,
     force: Annotated[bool, typer.Option("--force", help="Replace the graph that is there.")] = False,
 ) -> None:
     """Read triples of any format into a saved graph, which opens at once.
 
-    TSV, CSV, Parquet, N-Triples and Turtle, plain or packed with gzip, xz, zstd or bzip2, and BetaE folders. Several
-    files make one graph; files that are called train, valid and test are its splits.
+    Formats are TSV, CSV, Parquet, N-Triples and Turtle, plain or packed with gzip, xz, zstd or bzip2, and BetaE
+    folders. Several files make one graph; files that are called train, valid and test are its splits.
 
     Examples:
 

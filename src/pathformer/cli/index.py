@@ -19,10 +19,10 @@ __all__ = ["command"]
 def command(
     engine: Annotated[
         Path | None,
-        typer.Argument(help="The folder that `pathformer fit` made; without one, the backends are listed."),
+        typer.Argument(help="The folder that `pathformer fit` made; without it, the backends are listed."),
     ] = None,
     settings: Annotated[
-        list[str] | None, typer.Argument(help="Options of the backend, key=value.", show_default=False)
+        list[str] | None, typer.Argument(help="Settings of the backend, key=value.", show_default=False)
     ] = None,
     backend: Annotated[
         str | None, typer.Option("--backend", "-b", help="Build the index anew with this backend.", show_default=False)
@@ -30,9 +30,8 @@ def command(
 ) -> None:
     """List the backends, show the index of an engine, or build it anew with another backend.
 
-    An approximate backend measures its recall when it is built, on questions walked out of the engine's own graph, and
-    takes what reaches its target (recall=...). The engine is replaced in one step: a kill
-    leaves the old one.
+    An approximate backend measures its recall when it is built, on questions drawn from the engine's own graph, and
+    chooses settings that reach its target (recall=...). The engine is replaced in one step: a kill leaves the old one.
 
     Examples:
 
@@ -46,8 +45,8 @@ def command(
 
     if engine is None:
         if backend is not None:
-            raise InputError(f"which engine? pathformer index ENGINE --backend {backend}")
-        _list()
+            raise InputError(f"--backend needs an engine: `pathformer index ENGINE --backend {backend}`")
+        _list_backends()
         return
     if backend is None and settings:
         raise InputError(_without_backend(engine, settings))
@@ -55,19 +54,19 @@ def command(
 
 
 def _without_backend(engine: Path, settings: list[str]) -> str:
-    """What to say of options without a backend, the first of which may be one."""
+    """Returns the message about settings without --backend; the first of them may be the name of a backend."""
     known = plugins.names("indexes")
     if settings[0] in known:
         right = shlex.join(["pathformer", "index", str(engine), "--backend", *settings])
-        return f"a backend is named by an option: {right}"
+        return f"a backend is named by an option: `{right}`"
     if "=" in settings[0]:
-        return f"{settings[0]!r} is an option of a backend: name one with --backend"
-    neither = f"{settings[0]!r} is no backend, nor an option of one (key=value)"
-    return f"{neither}; name one of {', '.join(known)} with --backend"
+        return f"{settings[0]!r} is a setting of a backend: name the backend with --backend"
+    neither = f"{settings[0]!r} is neither a backend nor a setting (key=value)"
+    return f"{neither}: name one of {', '.join(known)} with --backend"
 
 
-def _list() -> None:
-    """Every backend with the first line of its file, and its options."""
+def _list_backends() -> None:
+    """Prints every backend with what it is and its settings."""
     from dataclasses import fields
 
     from pathformer.index._base import find
@@ -75,7 +74,7 @@ def _list() -> None:
     for name in plugins.names("indexes"):
         default = find(name).config_type()
         options = ", ".join(f"{field.name}={getattr(default, field.name)}" for field in fields(default))
-        typer.echo(f"{name:6} {plugins.summary('indexes', name)}\n       options: {options}")
+        typer.echo(f"{name:6} {plugins.summary('indexes', name)}\n       settings: {options}")
 
 
 def _show_or_build(folder: Path, backend: str | None, settings: list[str]) -> None:
@@ -91,12 +90,12 @@ def _show_or_build(folder: Path, backend: str | None, settings: list[str]) -> No
         engine = reindex(engine, backend, settings)
         typer.echo(f"built in {time.perf_counter() - begun:.1f} s")
         engine.save(folder, force=True)
-    for line in _facts(engine.index):
+    for line in _describe(engine.index):
         typer.echo(line)
 
 
-def _facts(index: Index) -> list[str]:
-    """What an index is, a line each."""
+def _describe(index: Index) -> list[str]:
+    """Describes an index, one fact on each line."""
     from dataclasses import asdict
 
     gone = index.rows - len(index)

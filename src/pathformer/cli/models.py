@@ -1,4 +1,4 @@
-"""`pathformer models`: the methods that there are."""
+"""`pathformer models`: lists the methods and checks one."""
 
 from __future__ import annotations
 
@@ -9,22 +9,23 @@ import typer
 
 __all__ = ["command"]
 
-_OR = {"dnf": "a point for each disjunct", "native": "its own", "demorgan": "by way of not"}
+_OR = {"dnf": "one point for each part", "native": "an operator of its own", "demorgan": "by and and not"}
 
 
 def command(
     name: Annotated[
-        str | None, typer.Argument(help="A method, to see its settings; all of them if not given.", show_default=False)
+        str | None,
+        typer.Argument(help="A method whose settings to show; without it, all methods are listed.", show_default=False),
     ] = None,
     settings: Annotated[
         list[str] | None,
-        typer.Argument(help="With --check: settings of a small model, as in `dim=16`.", show_default=False),
+        typer.Argument(help="With --check: settings of the small model, as in `dim=16`.", show_default=False),
     ] = None,
     check: Annotated[
-        bool, typer.Option("--check", help="Run the rules that every method keeps to, on a small graph.")
+        bool, typer.Option("--check", help="Check the rules that every method must keep, on a small graph.")
     ] = False,
 ) -> None:
-    """List the methods: what each makes of a question, of *or* and of *not*; or the settings of one.
+    """List the methods and how each answers *or* and *not*; or show the settings of one; or check one.
 
     Any of them can be trained (`pathformer train RUN method=NAME`) and evaluated by the same protocol.
 
@@ -44,9 +45,9 @@ def command(
     from pathformer.models._base import find
 
     if check and name is None:
-        raise InputError("--check runs the rules on one method: name it, as in `pathformer models gqe --check`")
+        raise InputError("--check needs the name of a method, as in `pathformer models gqe --check`")
     if settings and not check:
-        raise InputError(f"{settings[0]!r} is a setting of a small model to be checked: it goes with --check")
+        raise InputError(f"{settings[0]!r} is a setting of the model to check: add --check")
     console = Console(highlight=False)
     if name is not None:
         _check(name, settings or ()) if check else _settings(name)
@@ -64,7 +65,7 @@ def command(
 
 
 def _check(name: str, settings: Sequence[str]) -> None:
-    """Run the rules; what is broken is an error, rule by rule."""
+    """Checks every rule; the error lists the broken ones."""
     import torch
 
     from pathformer import config

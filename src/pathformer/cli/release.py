@@ -1,4 +1,4 @@
-"""`pathformer release`: a trained engine, or a run of `pathformer train`, in a small form to pass on."""
+"""`pathformer release`: makes a trained engine, or a run of `pathformer train`, small enough to pass on."""
 
 from __future__ import annotations
 
@@ -24,21 +24,28 @@ def command(
         Path, typer.Argument(help="An engine of `pathformer fit`, or the folder or a checkpoint of `pathformer train`.")
     ],
     out: Annotated[Path | None, typer.Argument(help="The folder to make.", show_default=False)] = None,
-    out_: Annotated[Path | None, typer.Option("--out", "-o", help="The same as OUT.", show_default=False)] = None,
+    out_: Annotated[
+        Path | None, typer.Option("--out", "-o", help="The folder to make, as an option.", show_default=False)
+    ] = None,
     form: Annotated[str, typer.Option(help="int8 (a quarter of the size) or bf16 (half of it).")] = "int8",
     measure: Annotated[
-        bool, typer.Option("--measure/--no-measure", help="Whether to rank held-out questions in both forms.")
+        bool,
+        typer.Option(
+            "--measure/--no-measure", help="Whether to rank held-out questions before and after, to measure the loss."
+        ),
     ] = True,
-    queries: Annotated[int, typer.Option(help="Held-out questions of a structure that are ranked.", min=1)] = 200,
+    queries: Annotated[
+        int, typer.Option(help="How many held-out questions of each structure are ranked.", min=1)
+    ] = 200,
     data: Data = None,
-    device: Annotated[str, typer.Option(help="Where to measure: cuda, cuda:1, cpu, or auto.")] = "cpu",
+    device: Annotated[str, typer.Option(help="The device that measures: cuda, cuda:1, cpu, or auto.")] = "cpu",
     force: Annotated[bool, typer.Option("--force", help="Replace the engine that is there.")] = False,
 ) -> None:
     """Make a trained engine small: weights in int8 or bf16, no copy of them in the index, and a model card beside it.
 
-    The folder is an engine like any other: `pathformer ask` opens it. Held-out questions are ranked with the weights as
-    trained and with those of the release, and the difference is shown and kept. A run of `pathformer train` becomes an
-    engine on the way, over its own dataset, with probabilities fitted on validation questions.
+    The folder is an engine like any other: `pathformer ask` opens it. Held-out questions are ranked with the weights
+    before and after, and the difference is shown and saved. A run of `pathformer train` becomes an engine over its own
+    dataset, with probabilities fitted on validation questions.
 
     Examples:
 
@@ -73,16 +80,17 @@ def command(
         status.update("writing")
         small.save(out, force=force)
     if engine.encoder.form != FULL:
-        told = f"{source} is a release in {form} already: what that cost, where it was measured, stands in its card."
+        before = engine.encoder.form
+        told = f"{source} is a release in {before} already: its card says what that cost, if it was measured."
         console.print(told, markup=False, soft_wrap=True)
     elif measure and cost is None:
-        console.print("Nothing of this graph was held out: what the form costs cannot be measured.", soft_wrap=True)
+        console.print("Nothing of this graph was held out, so the loss cannot be measured.", soft_wrap=True)
     console.print(_sizes(source, out))
     console.print(f"The engine is in {out}, with its card ({out}/MODEL_CARD.md).", markup=False, soft_wrap=True)
 
 
 def _target(argument: Path | None, option: Path | None) -> Path:
-    """The folder to make, named in either way."""
+    """Returns the folder to make, which is given as an argument or as an option."""
     from pathformer.errors import InputError
 
     out = argument or option
@@ -92,24 +100,24 @@ def _target(argument: Path | None, option: Path | None) -> Path:
 
 
 def _open(source: Path, data: Path | None, device: str) -> Engine:
-    """An engine, or a run made one."""
+    """Opens an engine, or makes one of a run."""
     from pathformer.engine.engine import load
     from pathformer.engine.storage import is_engine
     from pathformer.nn.device import choose_device
 
-    place = str(choose_device(device))
+    device = str(choose_device(device))
     if is_engine(source) or (source.is_file() and source.suffix != ".safetensors"):
-        return load(source, place)  # which says of a file that it is no engine, and how one is made of it
+        return load(source, device)  # its error says that a file is no engine, and how to make one
     from pathformer.experiments.deploy import engine_of_run
 
-    return engine_of_run(source, data=data, device=place)
+    return engine_of_run(source, data=data, device=device)
 
 
 def _cost(engine: Engine, small: Engine, queries: int, status: Status) -> Cost | None:
-    """What the form costs on so many held-out questions of a structure; none where nothing was held out."""
+    """Measures what the form costs on held-out questions; returns None if nothing was held out."""
     from pathformer.fitting.compare import cost_of, held_out_queries
 
-    judged = engine.about.get("evaluated")  # what a run was judged by; an engine that was fitted, by all structures
+    judged = engine.about.get("evaluated")  # the structures of a run; None, and so all, for a fitted engine
     held = held_out_queries(engine, queries, judged)
     if not held:
         return None
@@ -118,7 +126,7 @@ def _cost(engine: Engine, small: Engine, queries: int, status: Status) -> Cost |
 
 
 def _sizes(source: Path, out: Path) -> Table:
-    """Bytes of both, part by part."""
+    """Compares the sizes of both, part by part."""
     from pathformer.evaluation.report import ruled_table
 
     table = ruled_table(["on disk", str(source), str(out)])
@@ -130,7 +138,7 @@ def _sizes(source: Path, out: Path) -> Table:
 
 
 def _files(folder: Path, part: str) -> list[Path]:
-    """Those of an engine, or of a run; a run's weights are those that are taken."""
+    """Returns the files of one part of an engine or of a run."""
     from pathformer.experiments.evaluate_run import find_checkpoint
 
     own = folder / "model.safetensors"

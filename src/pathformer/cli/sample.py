@@ -23,7 +23,9 @@ __all__ = ["command"]
 
 
 def command(
-    dataset: Annotated[str, typer.Argument(help="A known name, a saved graph, an engine, or a folder of splits.")],
+    dataset: Annotated[
+        str, typer.Argument(help="The name of a dataset, a saved graph, an engine, or a folder of splits.")
+    ],
     out: Annotated[Path, typer.Option("--out", "-o", help="The folder to make.", show_default=False)],
     structure: Annotated[
         list[str] | None,
@@ -32,8 +34,10 @@ def command(
     split: Annotated[
         list[str] | None, typer.Option(help="train, valid or test; may be repeated. All by default.")
     ] = None,
-    count: Annotated[int | None, typer.Option(help="Valid and test queries of a structure, 1p apart.", min=1)] = None,
-    train_count: Annotated[int | None, typer.Option(help="Training queries of a structure.", min=1)] = None,
+    count: Annotated[
+        int | None, typer.Option(help="How many valid and test queries of each structure except 1p.", min=1)
+    ] = None,
+    train_count: Annotated[int | None, typer.Option(help="How many training queries of each structure.", min=1)] = None,
     limit: Annotated[
         int | None,
         typer.Option(help="Most hard (or vanished) answers of a valid or test query; 0 for no limit.", min=0),
@@ -44,15 +48,16 @@ def command(
     backward: Annotated[
         bool, typer.Option("--backward", help="Walk training chains from the answer, not from the anchor.")
     ] = False,
-    seed: Annotated[int, typer.Option(help="Of all draws.")] = 0,
+    seed: Annotated[int, typer.Option(help="The seed of everything that is drawn.")] = 0,
     layout: Annotated[str, typer.Option(help="columns (ours) or betae (pickles for other people's code).")] = "columns",
     data: Data = None,
-    force: Annotated[bool, typer.Option("--force", help="Replace the folder that is there.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Replace an existing folder.")] = False,
 ) -> None:
     """Draw queries of the fourteen structures, or of any shape, with all their answers.
 
-    By the published protocol: random walks backwards from an answer, no duplicates, hard answers up to a limit; 1p is
-    listed whole. The same seed draws the same queries on any number of cores (PATHFORMER_THREADS).
+    The published protocol is followed: random walks backwards from an answer, no duplicates, hard answers up to a
+    limit; all one-hop queries (1p) are taken. The same seed draws the same queries on any number of cores
+    (PATHFORMER_THREADS).
 
     Examples:
 
@@ -105,11 +110,15 @@ def _splits(kg: KnowledgeGraph, chosen: list[str] | None) -> tuple[str, ...]:
     for split in chosen or ():
         if split not in kg.splits:
             raise InputError(
-                f"the graph {kg.name!r} has no {split!r} split, only {', '.join(kg.splits)}; "
-                "`pathformer split` makes them"
+                f"the graph {kg.name!r} has no {split!r} split, only {', '.join(kg.splits)}: "
+                "make more with `pathformer split`"
             )
     if not chosen and tuple(kg.splits) == ("train",):
-        typer.echo("no valid and test splits: training queries only (`pathformer split` makes them)", err=True)
+        typer.echo(
+            "the graph has no valid and test splits, so only training queries are drawn; "
+            "make the splits with `pathformer split`",
+            err=True,
+        )
     return tuple(chosen or kg.splits)
 
 
@@ -162,7 +171,7 @@ def _summary(benchmark: QuerySets[Queries], out: Path) -> None:
     console = Console()
     console.print(table)
     total = sum(len(q) for queries_of in benchmark.splits.values() for q in queries_of.values())
-    console.print(f"\n{total:,} queries of {benchmark.graph} in {out}; answers are means a query", markup=False)
+    console.print(f"\n{total:,} queries of {benchmark.graph} in {out}; answers are means of a query", markup=False)
     wanted = benchmark.origin["drawn"]["evaluated"]
     short = [
         f"{split} {name} ({len(queries):,})"
@@ -171,4 +180,4 @@ def _summary(benchmark: QuerySets[Queries], out: Path) -> None:
         if split != "train" and name != "1p" and wanted and len(queries) < wanted
     ]
     if short:
-        console.print(f"the graph seems to hold no more than this of {', '.join(short)}")
+        console.print(f"the graph seems to hold no more queries of {', '.join(short)}")

@@ -1,4 +1,4 @@
-"""`pathformer split`: train, valid and test for a graph of one's own."""
+"""`pathformer split`: divides a graph into train, valid and test."""
 
 from __future__ import annotations
 
@@ -12,16 +12,20 @@ __all__ = ["command"]
 
 def command(
     folder: Annotated[Path, typer.Argument(help="A saved graph, as `pathformer import` makes it.", show_default=False)],
-    valid: Annotated[float, typer.Option(help="Fraction of the triples for valid.")] = 0.1,
-    test: Annotated[float, typer.Option(help="Fraction of the triples for test.")] = 0.1,
+    valid: Annotated[float, typer.Option(help="The fraction of the triples for valid.")] = 0.1,
+    test: Annotated[float, typer.Option(help="The fraction of the triples for test.")] = 0.1,
     seed: Annotated[int, typer.Option(help="The same seed draws the same triples.")] = 0,
-    out: Annotated[Path | None, typer.Option("--out", "-o", help="A new folder, instead of changing this one.")] = None,
-    force: Annotated[bool, typer.Option("--force", help="Divide a graph that has splits anew; replace --out.")] = False,
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", help="A new folder to write, instead of changing this one.")
+    ] = None,
+    force: Annotated[
+        bool, typer.Option("--force", help="Divide a graph that has splits already; replace an existing --out.")
+    ] = False,
 ) -> None:
     """Divide the triples of a saved graph into train, valid and test.
 
-    Triples are drawn at random, as long as train keeps every entity and every relation; a graph that cannot spare as
-    many as asked for gives fewer, and the summary says so.
+    Triples are drawn at random, but train keeps every entity and every relation; if the graph cannot spare as many
+    triples as you ask for, fewer are taken, and the summary says so.
 
     Examples:
 
@@ -37,7 +41,7 @@ def command(
         check_free(out, force=force)
     graph = KnowledgeGraph.open(folder)
     if len(graph.splits) > 1 and not force:
-        raise InputError(f"{folder} has splits already ({', '.join(graph.splits)}): divide it anew with --force")
+        raise InputError(f"{folder} has splits already ({', '.join(graph.splits)}): add --force to divide it again")
     divided = graph.split(valid, test, seed=seed)
     divided.save(out or folder, force=out is None or force)
     typer.echo(f"{divided.name}: {divided.triple_count:,} triples, seed {seed}")
@@ -50,4 +54,8 @@ def command(
 def _line(split: str, count: int, total: int, wanted: float | None) -> str:
     line = f"  {split:<5} {count:>12,}  {100 * count / total:5.1f} %"
     short = wanted is not None and count < int(wanted * total)
-    return f"{line}  (fewer than asked for: the others hold the only triples of a name)" if short else line
+    return (
+        f"{line}  (fewer than you asked for: train needs the other triples, so that it keeps every name)"
+        if short
+        else line
+    )

@@ -1,4 +1,4 @@
-"""`pathformer tables`: tables of the paper, paper | ours | difference."""
+"""`pathformer tables`: tables of the paper, with columns paper | ours | difference."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ __all__ = ["command"]
 
 
 def _number(text: str) -> int:
-    """The number of a table."""
+    """Reads the number of a table."""
     from pathformer.errors import InputError
     from pathformer.experiments.tables.catalogue import TITLES
 
     if text not in map(str, TITLES):
-        raise InputError(f"no table {text}; there are 1 to {max(TITLES)}")
+        raise InputError(f"there is no table {text}: choose from 1 to {max(TITLES)}")
     return int(text)
 
 
@@ -37,28 +37,33 @@ def command(
     weights: Annotated[str, typer.Option(help="last, as the reference code reports, or best on validation.")] = "last",
     minutes: Annotated[
         float | None,
-        typer.Option(help="Show runs that were trained so long; by default as long as most rows.", show_default=False),
+        typer.Option(
+            help="Show runs that were trained for this long; by default the time of most rows.", show_default=False
+        ),
     ] = None,
-    variant: Annotated[str, typer.Option(help="Runs with other settings that were kept under this word.")] = "",
+    variant: Annotated[
+        str, typer.Option(help="Show runs with other settings, by the word they are recorded under.")
+    ] = "",
     records: Annotated[
         Path | None,
         typer.Option(help="A folder of records of runs; by default benchmarks/records.", show_default=False),
     ] = None,
     dataset: Annotated[
-        list[str] | None, typer.Option("--dataset", "-d", help="9 to 11: fb15k-237 and nell995 by default.")
+        list[str] | None, typer.Option("--dataset", "-d", help="For tables 9 to 11; by default fb15k-237 and nell995.")
     ] = None,
     queries: Annotated[
-        Path | None, typer.Option(help="10, 11: a folder of queries of the one dataset; otherwise they are drawn now.")
+        Path | None,
+        typer.Option(help="For tables 10 and 11: a folder of queries of the dataset; by default they are drawn now."),
     ] = None,
     data: Data = None,
 ) -> None:
     """Print tables of the paper with our figures beside the paper's.
 
-    1 to 8 and 12 to 14 show records of runs: those of a checkout, in `benchmarks/records`, or those of --records. An
-    installed package has the paper's figures alone. Below a table stands how long its rows were trained, which settings
-    were changed, which queries were ranked, and which rows have no run yet. 9 (statistics of the graphs), 10 (numbers
-    of queries) and 11 (answers a query) are counted on the data; 10 and 11 draw the benchmark by its protocol with seed
-    0 unless --queries names a folder. 15 shows what `pathformer bench speed` left among the records.
+    Tables 1 to 8 and 12 to 14 show records of runs, from --records or from `benchmarks/records` of a checkout; an
+    installed package has only the paper's figures. The notes below a table say how long its rows were trained, which
+    settings were changed, which queries were ranked, and which rows have no run yet. Tables 9 (statistics of the
+    graphs), 10 (numbers of queries) and 11 (answers of a query) are counted on the data; 10 and 11 draw the benchmark
+    by its protocol with seed 0 unless --queries names a folder. Table 15 shows the figures of `pathformer bench speed`.
 
     Examples:
 
@@ -77,7 +82,7 @@ def command(
     format = _format(format, json=json, csv=csv)
     _check("weights", weights, ("last", "best"))
     if queries is not None and len(dataset or ()) != 1:
-        raise InputError("--queries belongs to one graph: name it with --dataset")
+        raise InputError("--queries belongs to one dataset: name it with --dataset")
     folder = _folder(records)
     choice = Choice(weights=weights, minutes=minutes, variant=variant)
     sheets: list[Sheet] = []
@@ -93,26 +98,26 @@ def command(
 
 
 def _format(format: str, *, json: bool, csv: bool) -> str:
-    """The one that is meant, refused where two are."""
+    """Returns the chosen format; fails if two are given."""
     from pathformer.errors import InputError
     from pathformer.experiments.tables.render import FORMATS
 
     _check("format", format, FORMATS)
     for short, wanted in (("json", json), ("csv", csv)):
         if wanted and format not in ("text", short):
-            raise InputError(f"--{short} and --format {format} exclude each other")
+            raise InputError(f"--{short} and --format {format} exclude each other: leave one out")
     if json and csv:
-        raise InputError("--json and --csv exclude each other")
+        raise InputError("--json and --csv exclude each other: leave one out")
     return "json" if json else "csv" if csv else format
 
 
 def _folder(records: Path | None) -> Path:
-    """The folder of records to read, refused where one was named that does not exist."""
+    """Returns the folder of records to read; fails if --records names none."""
     from pathformer.errors import InputError
     from pathformer.experiments.records import RECORDS
 
     if records is not None and not records.is_dir():
-        raise InputError(f"--records: there is no folder {records}")
+        raise InputError(f"--records names {records}, which is not a folder")
     return records or RECORDS
 
 
@@ -131,7 +136,7 @@ def _sheets(
     queries: Path | None,
     data: Path | None,
 ) -> Iterator[Sheet]:
-    """The tables in their order."""
+    """Makes the tables in their order."""
     from pathformer.experiments.records import read_records
     from pathformer.experiments.tables.catalogue import COUNTED, MEASURED
     from pathformer.experiments.tables.data import counted_tables

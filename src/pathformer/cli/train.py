@@ -1,4 +1,4 @@
-"""`pathformer train`: a run file to a trained model and its test figures."""
+"""`pathformer train`: trains the model of a run file and ranks the test queries."""
 
 from __future__ import annotations
 
@@ -18,18 +18,19 @@ def command(
         list[str] | None, typer.Argument(help="Settings to change: key=value.", show_default=False)
     ] = None,
     out: Annotated[
-        Path | None, typer.Option("--out", "-o", help="The run's folder; runs/NAME if not given.", show_default=False)
+        Path | None,
+        typer.Option("--out", "-o", help="The folder of the run; by default runs/NAME.", show_default=False),
     ] = None,
     data: Data = None,
     device: Device = "auto",
-    fresh: Annotated[bool, typer.Option("--fresh", help="Forget what the folder holds and start anew.")] = False,
+    fresh: Annotated[bool, typer.Option("--fresh", help="Delete what the folder holds and start over.")] = False,
     test: Annotated[bool, typer.Option(help="Rank the test queries at the end.")] = True,
 ) -> None:
     """Train a model, or continue where it was interrupted; at the end rank the test queries.
 
-    A run file names a dataset, queries, a method and its settings; any of them can be changed with key=value. A run
-    lives in its folder: the same command continues it after Ctrl-C, a kill or a crash, to the same result. A box of
-    time (training.minutes=9) takes the place of a number of steps, and the learning rate follows it.
+    A run file names a dataset, queries, a method and its settings; any of them can be changed with key=value. After
+    Ctrl-C, a kill or a crash the same command continues the run in its folder, to the same result. A time budget
+    (training.minutes=9) takes the place of a number of steps, and the learning rate follows it.
 
     Examples:
 

@@ -21,16 +21,16 @@ __all__ = ["command"]
 def command(
     folder: Annotated[Path, typer.Argument(help="Queries in the BetaE or Query2box layout, or ours.")],
     graph: Annotated[
-        str | None, typer.Option("--graph", "-g", help="The DATASET they belong to, where the folder does not tell.")
+        str | None, typer.Option("--graph", "-g", help="The DATASET they belong to, if the folder does not say.")
     ] = None,
     split: Annotated[
         list[str] | None, typer.Option(help="train, valid or test; may be repeated. All by default.")
     ] = None,
     data: Data = None,
 ) -> None:
-    """Recompute every easy and hard answer of a benchmark folder and report what differs, a structure a line.
+    """Recompute every easy and hard answer of a benchmark folder and report differences, one structure on each line.
 
-    Exit code 0 only when all that the folder holds agrees, 1 when something differs or there is nothing to check.
+    The exit code is 0 only if everything in the folder agrees, and 1 if something differs or nothing can be checked.
 
     Examples:
 
@@ -48,7 +48,7 @@ def command(
     console = Console()
     for name in split or ():
         if name not in SPLITS:
-            raise InputError(f"no split {name!r}; there are {', '.join(SPLITS)}")
+            raise InputError(f"there is no split {name!r}: choose from {', '.join(SPLITS)}")
     found = read_folder(folder, tuple(split) if split else SPLITS)
     if not any(found.splits.values()):
         raise InputError(f"{folder}: holds no queries of {', '.join(split or SPLITS)}")
@@ -70,12 +70,12 @@ def _graph(folder: Path, found: QuerySets[StoredQueries], graph: str | None, dat
         try:
             known = load_graph(found.graph, data)
             found.check_graph(known)
-        except InputError as error:  # the name of a graph that was saved, or is an engine's, tells no place
+        except InputError as error:  # the name of a saved graph or of an engine's graph is no path
             raise InputError(f"{error}; name the graph that the queries were drawn from with --graph") from error
         return known
     if (folder / "train.txt").is_file():
         return load_graph(folder, data)
-    raise InputError(f"{folder}: does not say which graph its queries belong to; name it with --graph")
+    raise InputError(f"{folder}: the folder does not say which graph its queries belong to: name it with --graph")
 
 
 def _line(verdict: Verdict) -> str:
