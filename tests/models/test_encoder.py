@@ -1,22 +1,32 @@
-"""Trees to points: in the order of the trees, whatever their mixture; shapes seen before; threads left as they were."""
+"""The torch side of the joint: points in the order of the trees, and every method's distances, rows and weights."""
 
 from __future__ import annotations
 
 import threading
 from contextlib import nullcontext
+from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
 import torch
+from support.contract_cases import CASES, make
 
 from pathformer.engine.engine import Engine
-from pathformer.errors import DivergedError
+from pathformer.errors import DivergedError, InputError
+from pathformer.index._base import load, over
+from pathformer.index.kernels.stored import widened
 from pathformer.models._base import build
 from pathformer.models._batch import Batch
 from pathformer.models._encoder import TorchEncoder
+from pathformer.models._forms import FORMS
 from pathformer.nn.mlp import _able
+from pathformer.plan.encoder import FULL, find
+from pathformer.plan.layout import Block
 from pathformer.query.structures import STRUCTURES
+
+SPACES = [(name, variant) for name, variant in CASES if not variant or {"space", "regularizer"} & variant.keys()]
 
 
 def mixed(count: int) -> list:
@@ -104,3 +114,62 @@ def test_laid_out_weights_give_the_same_points(dtype: torch.dtype, fork: str, mo
     room = 1e-5 if dtype is torch.float32 else 0.02  # of a point's size; bf16 has eight bits
     for found in (together, np.concatenate(alone)):
         assert (np.abs(found - expected).sum(1) <= room * np.abs(expected).sum(1)).all()
+
+
+@pytest.mark.parametrize(("name", "variant"), SPACES, ids=str)
+def test_every_way_to_measure_gives_the_distances_of_the_space(
+    name: str, variant: dict[str, Any], tmp_path: Path
+) -> None:
+    """The encoder itself, its search, and an exact index over its rows, which is saved and opened."""
+    encoder = TorchEncoder(make(name, variant))
+    model, trees = encoder.model, [STRUCTURES["1p"].tree([n, n % 4]) for n in range(6)]
+    points = encoder.points(trees)
+    with torch.inference_mode():
+        ids = torch.tensor([[n, n % 4] for n in range(6)], dtype=torch.int32).flatten()
+        queries = model.encode(encoder._batch((Block(STRUCTURES["1p"], 6),)), ids).float()
+        truth = model.space.distance(queries[:, None], model.entities.weight.float()).float().numpy()
+    close = {"rtol": 1e-4, "atol": 1e-3}
+    some = np.array([7, 0, 3])
+    assert np.allclose(encoder.distances(points.rows), truth, **close)
+    assert np.allclose(encoder.distances(points.rows, some), truth[:, some], **close)
+    keep = np.arange(encoder.entity_count) % 3 > 0
+    best = np.sort(np.where(keep, truth, np.inf))[:, :5]
+    saved = load(over(encoder).save(tmp_path / "index"), encoder)
+    for ids, distances in (near.nearest(points.rows, 5, keep) for near in (encoder, over(encoder), saved)):
+        assert keep[ids].all()
+        assert np.allclose(distances, best, **close)
+        assert np.allclose(distances, np.take_along_axis(truth, ids, axis=1), **close)
+    assert (encoder.nearest(points.rows, 40, keep)[0][:, keep.sum() :] == -1).all()
+    if encoder.measure is None:
+        with pytest.raises(InputError, match=f"lsh knows the L1 norm, .*; {name} has its own distance: use exact"):
+            over(encoder, "lsh")
+    else:
+        assert widened(encoder.rows(some)).shape == (3, encoder.width) == (3, points.rows.shape[1])
+
+
+@pytest.mark.parametrize("form", [FULL, *FORMS])
+def test_what_is_saved_is_opened_in_any_form(form: str, tmp_path: Path) -> None:
+    encoder = TorchEncoder(make("pathformer", {}), form)
+    facts = {"entities": encoder.entity_count, "relations": encoder.model.relation_count}
+    encoder.save(tmp_path, {**facts, "fingerprint": "same", "dataset": "toy"})
+    opened = find("torch").open(tmp_path, {"fingerprint": "same", "dataset": "toy", "form": form})
+    assert (opened.name, opened.form, dict(opened.settings)) == (encoder.name, form, dict(encoder.settings))
+    assert opened.rows().dtype == (np.float32 if form == FULL else np.uint16)
+    trees = [STRUCTURES["2i"].tree([1, 0, 2, 1])]
+    room = 1e-6 if form == FULL else 0.05
+    assert np.allclose(opened.points(trees).rows, encoder.points(trees).rows, atol=room)
+
+
+def test_an_index_of_a_distance_of_its_own_takes_no_rows_and_needs_its_encoder(tmp_path: Path) -> None:
+    encoder = TorchEncoder(make("q2b", {}))
+    index = over(encoder)
+    index.remove([2])
+    folder = index.save(tmp_path / "index")
+    assert {file.name for file in folder.iterdir()} == {"index.json", "alive.npy"}
+    assert load(folder, encoder).removed.tolist() == [2]
+    with pytest.raises(InputError, match="only the engine's own encoder can measure them"):
+        load(folder)
+    with pytest.raises(InputError, match="the entities of its encoder, no others"):
+        index.add(np.ones((1, 12), np.float32))
+    with pytest.raises(InputError, match="is not a whole index: 25 entities, 7 expected"):
+        load(folder, TorchEncoder(build("q2b", {"dim": 12}, entities=7, relations=4)))

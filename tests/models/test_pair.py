@@ -103,8 +103,9 @@ def test_distances_of_pairs_of_all_and_of_products_are_one() -> None:
     every = space.distance_to_all(queries, table.detach())
     torch.testing.assert_close(space.distance_to_all(queries, table), every)
     torch.testing.assert_close(space.distance(queries[:, None], table), every)
-    factors, constants = space.factors(queries)
-    torch.testing.assert_close(factors @ space.features(table).t() + constants[:, None], every)
+    assert space.measure is not None
+    products = space.measured_queries(queries) @ space.measured_entities(table).t()
+    torch.testing.assert_close(space.measure.offset - products, every)
 
 
 @pytest.mark.parametrize("space", ["point", "box", "beta"])

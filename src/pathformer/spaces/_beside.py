@@ -81,19 +81,6 @@ class Beside(Space):
             return None
         return torch.cat([one[0], self.weight * other[0]], dim=-1), torch.cat([one[1], other[1]], dim=-1)
 
-    def features(self, entities: Tensor) -> Tensor:
-        """What inner products read of entities, as `Derived.features`: (..., e) -> (..., f) float32."""
-        return self._products(entities.new_zeros(0, self.query_width), entities)[1]
-
-    def factors(self, queries: Tensor) -> tuple[Tensor, Tensor]:
-        """g(q) and c(q) of Dist = c(q) + <g(q), features(e)>, as `Bilinear.factors`: (B, q) -> (B, f), (B,) float32.
-
-        c(q) is what the product lacks of any distance, that from a row of zeros say, where both are nearly nothing.
-        """
-        nowhere = queries.new_zeros(1, self.entity_width)
-        left, right = self._products(queries, nowhere)
-        return -left, self.distance_to_all(queries.float(), nowhere.float())[:, 0] + left @ right[0]
-
     def _products(self, queries: Tensor, entities: Tensor) -> tuple[Tensor, Tensor]:
         found = self.products(queries.float(), entities.float())
         assert found is not None  # who asks knows what the two spaces are
