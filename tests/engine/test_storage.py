@@ -64,8 +64,8 @@ def test_the_folder_is_as_described(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("device", "message"),
     [
-        ("gpu", "no device is called 'gpu': there are auto, cpu, cuda, and cuda:1 for a second card"),
-        ("cuda", "device 'cuda' was asked for, and no CUDA device is there: take cpu or auto"),
+        ("gpu", "no device is called 'gpu'; use auto, cpu, cuda, or cuda:1 for a second card"),
+        ("cuda", "device 'cuda': this machine has no CUDA device; use cpu or auto"),
     ],
 )
 def test_a_device_that_is_not_there_is_told(

@@ -14,7 +14,7 @@ from torch import Tensor
 from pathformer.errors import UnsupportedQueryError
 from pathformer.models._base import build
 from pathformer.models._batch import Batch
-from pathformer.models._whole import MARKS, Whole, longest_route
+from pathformer.models._sequences import MARKS, FlatSequences, longest_route
 from pathformer.models.biqe import BIQE, Config
 from pathformer.nn.packing import Packing
 from pathformer.plan.build import Plan, build_plan
@@ -28,19 +28,19 @@ POSITIVE = [shape for shape in STRUCTURES.values() if not shape.negated]
 
 def sequences(plan: Plan) -> list[tuple[list[str], list[int]]]:
     """Tokens as text and their positions, for every disjunct of the layout."""
-    whole = Whole.of(plan.layout, torch.device("cpu"))
-    tokens = [{(1, 0): "M", (0, 1): "S", (0, 0): "?"}[int(mask), int(end)] for mask, end in whole.marks[:, :MARKS]]
-    named = [f"e{plan.ids[source]}" for source in whole.entity_sources]
-    named += [f"r{plan.ids[source]}" for source in whole.relation_sources]
-    for place, name in zip(whole.places, named, strict=True):
+    flat = FlatSequences.of(plan.layout, torch.device("cpu"))
+    tokens = [{(1, 0): "M", (0, 1): "S", (0, 0): "?"}[int(mask), int(end)] for mask, end in flat.marks[:, :MARKS]]
+    named = [f"e{plan.ids[source]}" for source in flat.entity_sources]
+    named += [f"r{plan.ids[source]}" for source in flat.relation_sources]
+    for place, name in zip(flat.places, named, strict=True):
         assert tokens[place] == "?"
         tokens[place] = name
-    assert (whole.marks[:, MARKS:].sum(dim=1) == 1).all()
-    positions = whole.marks[:, MARKS:].argmax(dim=1)
-    bounds = whole.packing.offsets.tolist()
+    assert (flat.marks[:, MARKS:].sum(dim=1) == 1).all()
+    positions = flat.marks[:, MARKS:].argmax(dim=1)
+    bounds = flat.packing.offsets.tolist()
     found = [(tokens[a:b], positions[a:b].tolist()) for a, b in pairwise(bounds)]
-    firsts = whole.targets[: whole.sizes[0]].tolist()
-    return [found[bounds.index(firsts[place])] for place in whole.back]
+    firsts = flat.targets[: flat.sizes[0]].tolist()
+    return [found[bounds.index(firsts[place])] for place in flat.back]
 
 
 @pytest.mark.parametrize(
@@ -184,7 +184,7 @@ def test_what_it_cannot_read_is_refused() -> None:
 def test_the_longest_route_is_that_of_the_sequences() -> None:
     for shape in [*POSITIVE, structure("(((((e,(r,)),(e,(r,r))),(r,r)),(e,(r,))),(r,))")]:
         plan = build_plan([(shape, np.zeros((1, len(shape.columns)), np.int32))])
-        assert longest_route(plan.layout) == Batch.of(plan.layout).whole.longest
+        assert longest_route(plan.layout) == Batch.of(plan.layout).sequences.longest
     assert longest_route(build_plan([]).layout) == 0
 
 

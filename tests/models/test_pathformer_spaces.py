@@ -15,7 +15,7 @@ from pathformer.models._contract import RELATIONS as CONTRACT_RELATIONS
 from pathformer.models._contract import RULES
 from pathformer.models.pathformer import Config, Pathformer
 from pathformer.nn.packing import Packing
-from pathformer.nn.side_by_side import SideBySide
+from pathformer.nn.transformer import SideBySide
 from pathformer.plan.build import build_layout
 from pathformer.plan.layout import Block
 from pathformer.query.compile.paths import Fork, Path, to_paths

@@ -22,17 +22,17 @@ def test_auto_is_a_card_where_there_is_one(monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def test_what_is_not_there_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(InputError, match=r"no device is called 'cud': there are auto, cpu, cuda, and cuda:1"):
+    with pytest.raises(InputError, match=r"no device is called 'cud'; use auto, cpu, cuda, or cuda:1"):
         choose_device("cud")
     for other in ("meta", "mps", ""):  # known to torch, and nothing to train on
-        with pytest.raises(InputError, match=rf"no device is called '{other}': there are auto, cpu, cuda"):
+        with pytest.raises(InputError, match=rf"no device is called '{other}'; use auto, cpu, cuda"):
             choose_device(other)
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
-    with pytest.raises(InputError, match="no CUDA device is there: take cpu or auto"):
+    with pytest.raises(InputError, match="this machine has no CUDA device"):
         choose_device("cuda")
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
     monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
-    with pytest.raises(InputError, match="device 'cuda:2' was asked for, and the last CUDA device is cuda:1"):
+    with pytest.raises(InputError, match="device 'cuda:2': the last CUDA device of this machine is cuda:1"):
         choose_device("cuda:2")
 
 
@@ -46,7 +46,7 @@ class Machine:
         patch.setattr("time.monotonic", lambda: self.clock)
         patch.setattr("time.process_time", lambda: own * self.clock)
         patch.setattr("time.sleep", self.pass_by)
-        patch.setattr(device, "_worked", lambda: 1000.0 + (own + others) * self.clock)
+        patch.setattr(device, "_seconds_worked", lambda: 1000.0 + (own + others) * self.clock)
 
     def pass_by(self, seconds: float) -> None:
         self.clock += seconds
@@ -105,17 +105,17 @@ def test_cores_are_counted_and_not_torch_s_threads(
 
 def test_where_processors_tell_nothing_the_load_decides(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("os.getloadavg", lambda: (1.7, 0.0, 0.0))
-    monkeypatch.setattr(device, "_worked", lambda: None)
+    monkeypatch.setattr(device, "_seconds_worked", lambda: None)
     assert busy_elsewhere() == 1.7
 
 
 def test_what_processors_did_grows_by_what_this_process_does() -> None:
-    before = device._worked()
+    before = device._seconds_worked()
     if before is None:
         pytest.skip("this system has no /proc/stat")
     end = time.process_time() + 0.1
     while time.process_time() < end:
         pass
-    after = device._worked()
+    after = device._seconds_worked()
     assert after is not None
     assert after - before > 0.05

@@ -60,7 +60,7 @@ def same(
 
 def mask(rate: float, seed: Tensor, shape: tuple[int, int]) -> Tensor:
     """The mask, times 1 / (1 - rate), that kernels draw for a tensor (T, d): found by dropping ones."""
-    from pathformer.nn.kernels.enter import enter as kernel
+    from pathformer.nn.kernels.dropout import enter as kernel
 
     ones = torch.ones(shape, device=DEVICE)
     return kernel(ones, None, torch.zeros(len(ones), dtype=torch.int64, device=DEVICE), 1.0, rate, seed)
@@ -70,7 +70,7 @@ def mask(rate: float, seed: Tensor, shape: tuple[int, int]) -> Tensor:
 @pytest.mark.parametrize("width", [48, 100])
 @pytest.mark.parametrize("rate", [0.0, 0.3])
 def test_enter(dtype: torch.dtype, width: int, rate: float) -> None:
-    from pathformer.nn.kernels.enter import enter as kernel
+    from pathformer.nn.kernels.dropout import enter as kernel
 
     packing = Packing.of(LENGTHS, DEVICE)
     table = torch.randn(6, width, device=DEVICE)
@@ -125,7 +125,7 @@ def test_norm_alone(dtype: torch.dtype) -> None:
 @pytest.mark.parametrize("width", [192, 200])
 @pytest.mark.parametrize("rate", [0.0, 0.3])
 def test_relu_dropout(dtype: torch.dtype, width: int, rate: float) -> None:
-    from pathformer.nn.kernels.activation import relu_dropout as kernel
+    from pathformer.nn.kernels.dropout import relu_dropout as kernel
 
     seed = torch.tensor([11], dtype=torch.int32, device=DEVICE) if rate else None
     factor = mask(rate, seed, (37, width)) if seed is not None else 1.0
@@ -222,7 +222,7 @@ def test_masks_are_even_and_differ_by_seed(rate: float) -> None:
 
 @dtypes
 def test_a_table_read_by_rows_and_by_distance_gets_one_gradient(dtype: torch.dtype) -> None:
-    from pathformer.nn.kernels.ledger import Ledger, assemble, l1_distance
+    from pathformer.nn.kernels.table import TableGradient, assemble, l1_distance
 
     ids = torch.tensor([3, 0, 3, 6], dtype=torch.int32, device=DEVICE)
     places = torch.tensor([4, 1, 0, 3], device=DEVICE)
@@ -230,10 +230,10 @@ def test_a_table_read_by_rows_and_by_distance_gets_one_gradient(dtype: torch.dty
     pairs = torch.randint(9, (5, 21), dtype=torch.int32, device=DEVICE)
 
     def kernel(table: Tensor, points: Tensor, values: Tensor) -> tuple[Tensor, Tensor]:
-        ledger = Ledger()
-        opened = ledger.open(table)
-        rows = assemble([(opened, ledger, ids, places)], (values, others), 6)
-        return rows, l1_distance(points, opened, ledger, pairs)
+        gradient = TableGradient()
+        opened = gradient.open(table)
+        rows = assemble([(opened, gradient, ids, places)], (values, others), 6)
+        return rows, l1_distance(points, opened, gradient, pairs)
 
     def plain(table: Tensor, points: Tensor, values: Tensor) -> tuple[Tensor, Tensor]:
         rows = torch.zeros(6, 48, device=DEVICE).index_copy(0, places, table[ids.long()])
@@ -243,15 +243,15 @@ def test_a_table_read_by_rows_and_by_distance_gets_one_gradient(dtype: torch.dty
     same(kernel, plain, [random(9, 48, dtype=dtype), random(5, 48, dtype=dtype), random(2, 48, dtype=dtype)])
 
 
-def test_a_ledger_is_settled_by_every_backward_pass_anew() -> None:
-    from pathformer.nn.kernels.ledger import Ledger, assemble
+def test_a_gradient_is_added_up_by_every_backward_pass_anew() -> None:
+    from pathformer.nn.kernels.table import TableGradient, assemble
 
     table = random(9, 48)
     for _ in range(2):
-        ledger = Ledger()
+        gradient = TableGradient()
         ids = torch.arange(3, device=DEVICE)
-        opened = ledger.open(table)
-        twice = [assemble([(opened, ledger, ids, ids)], None, 3) for _ in range(2)]
+        opened = gradient.open(table)
+        twice = [assemble([(opened, gradient, ids, ids)], None, 3) for _ in range(2)]
         table.grad = None
         (twice[0].sum() + 2 * twice[1].sum()).backward()
         assert table.grad is not None
@@ -309,17 +309,17 @@ def test_adam(low: bool) -> None:
 @dtypes
 @pytest.mark.parametrize("smoothing", [0.0, 0.2])
 def test_cross_entropy_of_products(dtype: torch.dtype, smoothing: float) -> None:
-    from pathformer.nn import cross_entropy
+    from pathformer.nn import softmax
 
     targets = torch.stack([torch.randperm(5000, device=DEVICE)[:3] for _ in range(6)])
     shares = torch.tensor([[1.0, 0.0, 0.0], [0.5, 0.5, 0.0], [0.2, 0.3, 0.5]] * 2, device=DEVICE)
     inputs = [random(6, 8, dtype=dtype), random(5000, 8, dtype=dtype)]
 
     def plain(left: Tensor, right: Tensor) -> tuple[Tensor, ...]:
-        return (cross_entropy.cross_entropy(left @ right.t(), targets, shares, smoothing),)
+        return (softmax.cross_entropy(left @ right.t(), targets, shares, smoothing),)
 
     def kernel(left: Tensor, right: Tensor) -> tuple[Tensor, ...]:
-        return (cross_entropy.product_cross_entropy(left, right, targets, shares, smoothing),)
+        return (softmax.product_cross_entropy(left, right, targets, shares, smoothing),)
 
     with force("kernels"):
         same(kernel, plain, inputs)

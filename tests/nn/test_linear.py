@@ -94,12 +94,12 @@ def test_what_the_processor_cannot_is_left_to_torch(calls: list[Any], monkeypatc
         linear(torch.randn(2, 8).double(), torch.randn(4, 8).double())
     assert calls == [(4, 8)]
     monkeypatch.setattr(torch.backends.mkldnn, "is_available", lambda: False)
-    module._able.cache_clear()
+    module._can_lay_out.cache_clear()
     try:
         with torch.inference_mode(), Laid().used():
             linear(torch.randn(2, 8), torch.randn(5, 8))
     finally:
-        module._able.cache_clear()
+        module._can_lay_out.cache_clear()
     assert calls == [(4, 8), (5, 8)]
 
 

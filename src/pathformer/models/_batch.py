@@ -14,8 +14,8 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
+from pathformer.models._sequences import FlatSequences
 from pathformer.models._walk import Walk
-from pathformer.models._whole import Whole
 from pathformer.nn.packing import Packing
 from pathformer.nn.table import Reading, assemble, take_once
 from pathformer.plan.layout import ForkStep, Layout, PathStep, Token
@@ -136,9 +136,9 @@ class Batch:
         return torch.from_numpy(found[self.layout.owners].astype(np.float32)).to(self.device)
 
     @cached_property
-    def whole(self) -> Whole:
-        """Its queries as one sequence each, for methods that read them whole, which alone pay for it."""
-        return Whole.of(self.layout, self.device)
+    def sequences(self) -> FlatSequences:
+        """One sequence a query, made on first use: for methods that read whole queries."""
+        return FlatSequences.of(self.layout, self.device)
 
     @cached_property
     def lifted(self) -> Batch:

@@ -2,7 +2,7 @@
 
 D disjuncts, T tokens, d embedding size.
 
-    tokens        every route from the target to an anchor, ended by [SEP], one after the other (`_whole`)
+    tokens        every route from the target to an anchor, ended by [SEP], one after the other (`_sequences`)
     x_t           = token + position within its own route, both learnt
     H             = TrmE(x), all tokens attend to all
     v_q           = the mean of H at the [MASK] tokens that stand for the target, one a route
@@ -25,7 +25,7 @@ from torch import Tensor
 
 from pathformer.models._base import Model
 from pathformer.models._batch import Batch
-from pathformer.models._whole import MARKS, Whole, longest_route
+from pathformer.models._sequences import MARKS, FlatSequences, longest_route
 from pathformer.nn.fold import mean_branch
 from pathformer.nn.table import Reading, take_once
 from pathformer.nn.transformer import TransformerEncoder
@@ -85,18 +85,18 @@ class BIQE(Model):
             self._refuse(what, layout, lambda part: longest_route(part) > limit, lambda method: method.any_length)
 
     def embed(self, batch: Batch, ids: Tensor, entities: Reading) -> Tensor:
-        """Read every disjunct whole: (I,) -> (D, d)."""
-        whole = batch.whole
-        hidden = self.encoder(self._tokens(whole, ids, entities), whole.packing)  # H (T, d)
-        at_targets = take_once(hidden, whole.targets).split(whole.sizes)
-        return take_once(mean_branch(at_targets), whole.back)
+        """Reads every disjunct whole: (I,) -> (D, d)."""
+        sequences = batch.sequences
+        hidden = self.encoder(self._tokens(sequences, ids, entities), sequences.packing)  # H (T, d)
+        at_targets = take_once(hidden, sequences.targets).split(sequences.sizes)
+        return take_once(mean_branch(at_targets), sequences.back)
 
-    def _tokens(self, whole: Whole, ids: Tensor, entities: Reading) -> Tensor:
+    def _tokens(self, sequences: FlatSequences, ids: Tensor, entities: Reading) -> Tensor:
         """x (T, d)."""
-        anchors = self.space.anchor(entities.rows(ids.index_select(0, whole.entity_sources)))  # (A, d)
-        relations = self.relations.read().rows(ids.index_select(0, whole.relation_sources))  # (O, d)
-        marks = self.marks.weight[: MARKS + whole.longest]
-        return (whole.marks.to(marks.dtype) @ marks).index_add(0, whole.places, torch.cat([anchors, relations]))
+        anchors = self.space.anchor(entities.rows(ids.index_select(0, sequences.entity_sources)))  # (A, d)
+        relations = self.relations.read().rows(ids.index_select(0, sequences.relation_sources))  # (O, d)
+        marks = self.marks.weight[: MARKS + sequences.longest]
+        return (sequences.marks.to(marks.dtype) @ marks).index_add(0, sequences.places, torch.cat([anchors, relations]))
 
 
 METHOD = BIQE

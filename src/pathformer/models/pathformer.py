@@ -30,9 +30,8 @@ from pathformer.models._batch import Bank, Batch, Forks, Paths
 from pathformer.nn.fold import LeftFold, MeanPair, MLPPair, SetFold
 from pathformer.nn.mixer import Mixer
 from pathformer.nn.packing import mean_pool
-from pathformer.nn.side_by_side import SideBySide
 from pathformer.nn.table import Reading, Table, take_once
-from pathformer.nn.transformer import TransformerEncoder
+from pathformer.nn.transformer import SideBySide, TransformerEncoder
 from pathformer.spaces._base import Space
 from pathformer.spaces._base import build as build_space
 

@@ -1,1 +1,1 @@
-"""BLOCKS: tensors in, tensors out; they know nothing of queries."""
+"""BLOCKS: networks, tables and their kernels: tensors in, tensors out; nothing here knows of queries."""

@@ -18,10 +18,8 @@ from pathformer.nn.positions import RelativePositions
 __all__ = ["SelfAttention"]
 
 _KERNEL_LENGTH = 16  # the kernel holds a sequence in registers; longer ones take the plain lines
-_KERNEL_SIZE = 2**31  # and it counts places in 32 bits
-_FEW = (
-    8  # sequences that one call of torch's own attention takes in half the time on a processor; many it takes in more
-)
+_KERNEL_SIZE = 2**31  # and it counts positions in 32 bits
+_FEW = 8  # sequences: on a processor torch's own attention is faster for so few, and slower for many
 
 
 class SelfAttention(nn.Module):
@@ -46,7 +44,7 @@ class SelfAttention(nn.Module):
                 nn.init.zeros_(layer.bias)
 
     def forward(self, rows: Tensor, packing: Packing, noise: Noise) -> Tensor:
-        """rows (T, d) -> (T, d), the output map's bias not yet added."""
+        """Mixes the rows of each sequence: rows (T, d) -> (T, d), without the output map's bias."""
         if fused(rows) and packing.longest <= _KERNEL_LENGTH and 3 * rows.numel() < _KERNEL_SIZE:
             mixed = self._fused(linear(rows, self.qkv.weight), packing, noise)
         else:
@@ -55,7 +53,7 @@ class SelfAttention(nn.Module):
         return linear(mixed, self.out.weight)
 
     def _plain(self, qkv: Tensor, noise: Noise) -> Tensor:
-        """qkv (P, L, 3d) of sequences of one length -> (P, L, d)."""
+        """Plain lines for sequences of one length: qkv (P, L, 3d) -> (P, L, d)."""
         count, length, _ = qkv.shape
         query, key, value = qkv.view(count, length, 3, self.heads, -1).permute(2, 0, 3, 1, 4).unbind()  # (P, H, L, D)
         if count <= _FEW and self.relative is None and not noise.rate and not torch.is_grad_enabled():
@@ -64,7 +62,7 @@ class SelfAttention(nn.Module):
         scale = query.shape[-1] ** -0.5
         scores = query @ key.transpose(-1, -2)  # (P, H, L, L)
         if self.relative is not None:
-            keys, values = (table[_apart(length, table.device)] for table in self.relative.distances(length))
+            keys, values = (table[_distance_rows(length, table.device)] for table in self.relative.distances(length))
             scores = scores + torch.einsum("phid,ijd->phij", query, keys)
         scores = scores * scale
         if self.causal:
@@ -78,7 +76,7 @@ class SelfAttention(nn.Module):
         return joined
 
     def _fused(self, qkv: Tensor, packing: Packing, noise: Noise) -> Tensor:
-        """qkv (T, 3d) without its bias, which the kernel adds -> (T, d)."""
+        """The kernel, which adds the bias of qkv itself: (T, 3d) -> (T, d)."""
         from pathformer.nn.kernels.attention import attention, relative_attention
 
         bias, offsets, classes, seed = self.qkv.bias, packing.offsets, packing.classes, noise.seed()
@@ -88,7 +86,7 @@ class SelfAttention(nn.Module):
         return relative_attention(qkv, bias, keys, values, offsets, classes, self.heads, self.causal, noise.rate, seed)
 
 
-def _apart(length: int, device: torch.device) -> Tensor:
-    """(L, L) the row of the signed distance j - i in a table that starts at -(L - 1)."""
-    places = torch.arange(length, device=device)
-    return places[None, :] - places[:, None] + length - 1
+def _distance_rows(length: int, device: torch.device) -> Tensor:
+    """Returns the row of each signed distance j - i in a table that starts at -(L - 1): (L, L)."""
+    positions = torch.arange(length, device=device)
+    return positions[None, :] - positions[:, None] + length - 1

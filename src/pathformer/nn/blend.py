@@ -33,13 +33,13 @@ class Blend(nn.Module):
         self.shifts = nn.Parameter(torch.empty(bases, dim))  # v
         with torch.no_grad():
             first = nn.init.orthogonal_(torch.empty(dim, dim))
-            for place in range(bases):
+            for number in range(bases):
                 signs = 1.0 - 2.0 * torch.randint(2, (dim,))
-                self.maps[place] = first[torch.randperm(dim)][:, torch.randperm(dim)] * signs
+                self.maps[number] = first[torch.randperm(dim)][:, torch.randperm(dim)] * signs
         nn.init.xavier_normal_(self.shifts)
 
     def forward(self, rows: Tensor, coefficients: Tensor) -> Tensor:
-        """(n, d), (n, J) -> (n, d)."""
+        """p W + b for every row: (n, d), (n, J) -> (n, d)."""
         moved: Tensor = _Blend.apply(rows, coefficients, self.maps)  # type: ignore[no-untyped-call]
         return torch.addmm(moved, coefficients, self.shifts)
 
@@ -49,14 +49,14 @@ class _Blend(torch.autograd.Function):
     def forward(ctx: Any, rows: Tensor, coefficients: Tensor, maps: Tensor) -> Tensor:
         ctx.save_for_backward(rows, coefficients, maps)
         stacked = maps.flatten(0, 1)  # (J d, d)
-        size = _size(maps)
+        size = _part_rows(maps)
         parts = zip(rows.split(size), coefficients.split(size), strict=True)
         return torch.cat([_spread(row, weight) @ stacked for row, weight in parts])
 
     @staticmethod
     def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         rows, coefficients, maps = ctx.saved_tensors
-        stacked, size = maps.flatten(0, 1), _size(maps)
+        stacked, size = maps.flatten(0, 1), _part_rows(maps)
         of_maps = torch.zeros_like(stacked)
         of_rows, of_coefficients = [], []
         for row, weight, grad in zip(
@@ -74,6 +74,6 @@ def _spread(rows: Tensor, coefficients: Tensor) -> Tensor:
     return (coefficients[:, :, None] * rows[:, None]).flatten(1)
 
 
-def _size(maps: Tensor) -> int:
-    """Rows at a time."""
+def _part_rows(maps: Tensor) -> int:
+    """Returns how many rows fit a part."""
     return max(1, _CHUNK // (maps.shape[0] * maps.shape[1]))

@@ -1,4 +1,4 @@
-"""A member and non-members of sorted sets, drawn without rejection.
+"""Draws a member and non-members of sorted sets, without rejection.
 
 B sets of a CSR, u draws of non-members each, N elements in all.
 """
@@ -16,7 +16,7 @@ __all__ = ["draw_candidates"]
 def draw_candidates(
     chance: Tensor, sets: Tensor, bounds: Tensor, members: Tensor, total: int, filtered: bool
 ) -> tuple[Tensor, Tensor]:
-    """For each set one member, then u elements of 0 .. total - 1 outside it (anywhere, where not `filtered`).
+    """Draws one member of each set, then u elements of 0 .. total - 1 outside it (anywhere if not `filtered`).
 
     chance (B, 1 + u) int64, large random numbers; sets (B,) numbers of sets in the CSR bounds, members (ascending in a
     set). Returns (B, 1 + u) int32, and the size of each set (B,) int64. A set that holds everything has no outside:
@@ -40,8 +40,8 @@ def _outside(chance: Tensor, first: Tensor, sizes: Tensor, members: Tensor, tota
     high = sizes[:, None].expand_as(rank).clone()
     for _ in range(int(sizes.max()).bit_length()):
         middle = (low + high) // 2
-        place = (first[:, None] + middle).clamp(max=len(members) - 1)
-        before = (members[place] - middle <= rank) & (middle < high)
+        at = (first[:, None] + middle).clamp(max=len(members) - 1)
+        before = (members[at] - middle <= rank) & (middle < high)
         low = torch.where(before, middle + 1, low)
         high = torch.where(before, high, middle)
     return (rank + low).clamp(max=total - 1)

@@ -1,17 +1,9 @@
-"""From several vectors to one: pairwise from the left, or all at once in no order.
+"""Networks that turn the several vectors of a fork into one: pairwise from the left, or all at once in no order.
 
-F forks, d embedding size. Branches come as a list of tensors, branch r of every fork that has one: forks of most
-branches first, so each tensor (n_r, d) belongs to the first n_r forks and none is longer than the one before.
-
-Several vectors at once: weights over branches, means and minima over branches.
-
-F forks, b branches of the widest fork. Branches come as in `nn.fold`: branch i of every fork that has one, forks of
-most branches first. They are stacked as (b, F, ...), what is missing filled so that it does not count; shapes depend
-on the batch's layout alone.
-
-What becomes of a branch that is denied, before it meets others.
-
-n rows, d embedding size.
+F forks, d embedding size, b branches of the widest fork. Branches come as a list of tensors, branch r of every fork
+that has one: forks of most branches first, so each tensor (n_r, d) belongs to the first n_r forks and none is longer
+than the one before. Where branches are stacked as (b, F, ...), missing ones are filled so that they do not count;
+shapes depend on the batch's layout alone.
 """
 
 from __future__ import annotations
@@ -43,15 +35,15 @@ __all__ = [
 
 
 def left_fold(branches: Sequence[Tensor], pair: Callable[[Tensor, Tensor], Tensor]) -> Tensor:
-    """pair(pair(x_1, x_2), x_3) ...: (n_1, d), (n_2, d), ... -> (F, d)."""
+    """Joins branches two by two, pair(pair(x_1, x_2), x_3) ...: (n_1, d), (n_2, d), ... -> (F, d)."""
     value = branches[0]
     for branch in branches[1:]:
-        value = _on_first(value, branch, pair)
+        value = _combine_first(value, branch, pair)
     return value
 
 
 def by_arity(branches: Sequence[Tensor]) -> list[Tensor]:
-    """Forks of one arity together, most branches first: (n_1, d), (n_2, d), ... -> (count, m, d) for each arity m."""
+    """Groups forks by arity m, most branches first: (n_1, d), (n_2, d), ... -> (count, m, d) for each m."""
     sizes = [*map(len, branches), 0]
     groups = []
     for arity in range(len(branches), 0, -1):
@@ -99,7 +91,7 @@ class MeanPair(nn.Module):
 
 
 class SetFold(nn.Module):
-    """rho(mean_i phi(x_i) (+) max_i phi(x_i)): the same for every order of the branches, in one go for any number.
+    """rho(mean_i phi(x_i) (+) max_i phi(x_i)): the order of the branches does not matter, and there may be any number.
 
     Ours; phi d > d with ReLU, rho 2d > 2d > d, which makes exactly as many weights as the paper's pairwise fork.
     """
@@ -116,8 +108,8 @@ class SetFold(nn.Module):
         total = largest = seen[0]
         arity = torch.ones(len(total), 1, dtype=total.dtype, device=total.device)
         for part in seen[1:]:
-            total = _on_first(total, part, torch.add)
-            largest = _on_first(largest, part, torch.maximum)
+            total = _combine_first(total, part, torch.add)
+            largest = _combine_first(largest, part, torch.maximum)
             arity[: len(part)] += 1
         folded: Tensor = self.all(torch.cat([total / arity, largest], dim=-1))
         return folded
@@ -126,8 +118,7 @@ class SetFold(nn.Module):
 class WeighedFold(nn.Module):
     """sum_i exp(w(x_i)) x_i: the sum of the branches, each with a weight of its own, about 1 at first.
 
-    Ours. w sees the direction of a branch, not its size: it learns how much to trust what kind of branch, and little by
-    heart.
+    Ours. w sees the direction of a branch, not its size: it learns which kind of branch to trust.
     """
 
     def __init__(self, dim: int) -> None:
@@ -145,11 +136,11 @@ class WeighedFold(nn.Module):
 
 
 class SumFold(nn.Module):
-    """The sum of a `WeighedFold` + g(LN x_1, LN x_2, ...), g a `SetFold` whose last map starts at a tenth of its size.
+    """A `WeighedFold` plus g(LN x_1, LN x_2, ...), where g is a `SetFold` whose last map starts at a tenth of its size.
 
     Ours. Where scores are inner products, adding queries multiplies the probabilities of their answers, up to a
-    constant: what the sum starts from is the product of independent branches. g sees directions, with dropout, so that
-    branches longer than those it was trained on are not strange to it.
+    constant: the sum treats branches as independent. g sees directions, with dropout, so that it also copes with
+    branches longer than those it was trained on.
     """
 
     def __init__(self, dim: int, dropout: float = 0.0) -> None:
@@ -169,14 +160,15 @@ class SumFold(nn.Module):
         return folded
 
 
-def _on_first(value: Tensor, part: Tensor, combine: Callable[[Tensor, Tensor], Tensor]) -> Tensor:
+def _combine_first(value: Tensor, part: Tensor, combine: Callable[[Tensor, Tensor], Tensor]) -> Tensor:
+    """Combines a branch with the first rows of `value`, which have it; the rest stays: (F, d), (n, d) -> (F, d)."""
     count = len(part)
     joined = combine(value[:count], part)
     return joined if count == len(value) else torch.cat([joined, value[count:]])
 
 
 def stack_branches(branches: Sequence[Tensor], fill: float = 0.0) -> Tensor:
-    """(n_1, d), (n_2, d), ... -> (b, F, d), `fill` where a fork has no such branch."""
+    """Stacks branches, with `fill` where a fork has none: (n_1, d), (n_2, d), ... -> (b, F, d)."""
     count = len(branches[0])
     full = [
         branch if len(branch) == count else F.pad(branch, (0, 0, 0, count - len(branch)), value=fill)
@@ -212,7 +204,7 @@ class BranchAttention(nn.Module):
     """
 
     def __init__(self, size: int, hidden: int, out: int) -> None:
-        """Numbers of an x, of the hidden layer, of the weights of one branch."""
+        """size: numbers of an x; hidden: of the hidden layer; out: weights of one branch."""
         super().__init__()
         self.hidden = nn.Linear(size, hidden)  # W_1, b_1
         self.scores = nn.Linear(hidden, out, bias=False)  # W_2
@@ -229,8 +221,8 @@ class BranchAttention(nn.Module):
 class Complement(nn.Module):
     """-c x + f(x): c learned, 1/2 at first; f a network d > d > d whose last map starts at a tenth of its usual size.
 
-    Where scores are inner products and a fork adds its branches up, what a denied branch holds then loses what it would
-    have won by a branch that is not denied.
+    Where scores are inner products and a fork adds up its branches, a denied branch takes from its answers the score
+    that it would give them if it were not denied.
     """
 
     def __init__(self, dim: int) -> None:

@@ -1,4 +1,4 @@
-"""MLP-Mixer of two vectors (Tolstikhin et al. 2021, in the form of the MLP-Mixer baseline).
+"""An MLP-Mixer that turns two vectors into one (Tolstikhin et al. 2021, in the form of the MLP-Mixer baseline).
 
 n pairs, d embedding size, C channels. The two vectors are two channels of a signal of length d; a 1x1 convolution makes
 them C; blocks mix along the signal, then along the channels; the channels' mean goes through a last linear map.
@@ -13,13 +13,13 @@ from torch.nn import functional as F  # noqa: N812 (torch's own name for it)
 __all__ = ["Mixer"]
 
 
-_GROWTH = 6.0  # of the last map's weights, for numbers of size 1 in and out; measured at d = 32 to 800
+_GROWTH = 6.0  # of the last map's weights, for numbers of size 1 in and out
 
 
 class Mixer(nn.Module):
-    """Two (n, d) -> (n, d). Exact GELU; LayerNorm without parameters over both axes.
+    """The whole network, with exact GELU and LayerNorms without parameters over both axes.
 
-    size: the deviation of the numbers that come in, where it is far from 1. The first map then starts as it would for
+    size: the deviation of the numbers that come in, if it is far from 1. The first map then starts as it would for
     numbers of size 1, beside its biases, and the last one so that it gives numbers of that size. None: torch's own
     initial weights.
     """
@@ -45,7 +45,7 @@ class Mixer(nn.Module):
                     parameter.mul_(_GROWTH * size)
 
     def forward(self, left: Tensor, right: Tensor) -> Tensor:
-        """Mix two vectors into one."""
+        """Mixes two vectors into one: two (n, d) -> (n, d)."""
         signal = self.spread(torch.stack([left, right], dim=-1))  # (n, d, C)
         for block in self.blocks:
             signal = block(signal)

@@ -1,13 +1,10 @@
-"""A multi-layer perceptron: linear maps with ReLU between them.
-
-A linear map whose weights may be laid out once, as the processor's own library wants them.
+"""Linear maps with ReLU between them, and weights laid out once as the processor's own library wants them.
 
 T rows, i numbers in, o numbers out.
 
-torch gives weights to oneDNN as they lie, and oneDNN lays them out anew for every product: for the handful of rows of
-one question that costs more than the product. Inside `with laid.used():` each weight is laid out when it is first met;
-from then on a product reads it once, at about the memory's rate. The numbers are the same up to the order of the
-additions, which oneDNN takes in float32 either way.
+torch hands weights to oneDNN as they lie, and oneDNN lays them out anew for every product: for the few rows of one
+question that costs more than the product. Inside `with laid.used():` each weight is laid out once, when it is first
+used. The numbers are the same up to the order of the additions, which oneDNN takes in float32 either way.
 """
 
 from __future__ import annotations
@@ -27,7 +24,7 @@ __all__ = ["MLP", "Laid", "linear"]
 
 
 class MLP(nn.Module):
-    """`MLP(a, b, c)` is Linear a to b, ReLU, Linear b to c; torch's own initial weights, as in the reference code.
+    """A perceptron: `MLP(a, b, c)` is Linear a to b, ReLU, Linear b to c, with torch's own initial weights.
 
     xavier: Xavier-uniform weights beside torch's own biases, as the geometric methods have them.
     """
@@ -43,9 +40,9 @@ class MLP(nn.Module):
     def forward(self, values: Tensor) -> Tensor:
         """(..., a) -> (..., c), in the precision of the weights."""
         values = values.to(next(self.parameters()).dtype)
-        for place, layer in enumerate(self.linears):
+        for number, layer in enumerate(self.linears):
             assert isinstance(layer, nn.Linear)
-            values = linear(values.relu() if place else values, layer.weight, layer.bias)
+            values = linear(values.relu() if number else values, layer.weight, layer.bias)
         return values
 
 
@@ -66,9 +63,9 @@ class _Copy:
 
 
 class Laid:
-    """Laid-out copies of weights, for products without gradients: as much memory again as the weights take.
+    """Laid-out copies of weights, for products without gradients; they take as much memory again as the weights.
 
-    A copy is made anew where its weight has been changed in place or given other memory.
+    A copy is made anew after its weight was changed in place or moved to other memory.
     """
 
     def __init__(self) -> None:
@@ -79,7 +76,7 @@ class Laid:
 
     @contextmanager
     def used(self) -> Iterator[None]:
-        """Inside, `linear` multiplies by the copies; in this thread alone."""
+        """Inside, and in this thread alone, `linear` multiplies by the copies."""
         token = _LAID.set(self)
         try:
             yield
@@ -87,12 +84,12 @@ class Laid:
             _LAID.reset(token)
 
     def of(self, weight: Tensor) -> Tensor | None:
-        """The copy of a weight, or None where torch or the processor cannot use one."""
+        """Returns the copy of a weight; None if torch or the processor cannot use one."""
         state = (weight.data_ptr(), 0 if weight.is_inference() else weight._version)
         kept = self._copies.get(id(weight))
         if kept is not None and kept.state == state:
             return kept.laid
-        if weight.device.type != "cpu" or not _able(weight.dtype):
+        if weight.device.type != "cpu" or not _can_lay_out(weight.dtype):
             return None
         laid: Tensor = torch.ops.mkldnn._reorder_linear_weight(weight.detach())
         self._copies[id(weight)] = _Copy(weight, state, laid)
@@ -103,8 +100,8 @@ _LAID: ContextVar[Laid | None] = ContextVar("laid", default=None)
 
 
 @cache
-def _able(dtype: torch.dtype) -> bool:
-    """Whether oneDNN is there and multiplies this kind of number as fast as it can."""
+def _can_lay_out(dtype: torch.dtype) -> bool:
+    """Whether oneDNN is available and multiplies this kind of number at full speed."""
     if not torch.backends.mkldnn.is_available() or not hasattr(torch.ops.mkldnn, "_linear_pointwise"):
         return False
     return dtype is torch.float32 or (dtype is torch.bfloat16 and bool(torch.ops.mkldnn._is_mkldnn_bf16_supported()))

@@ -1,4 +1,4 @@
-"""Dropout for operations that may be fused: the plain one, or seeds from which a kernel draws its own mask.
+"""Dropout for operations that may be fused: plain dropout, or seeds from which a kernel draws its own mask.
 
 All seeds of a pass are drawn at once from torch's generator, so a run repeats under `torch.manual_seed`, a captured
 step draws anew at every replay, and a kernel's backward pass redraws its mask instead of keeping it.
@@ -16,7 +16,7 @@ __all__ = ["Noise"]
 
 
 class Noise:
-    """The dropouts of one forward pass, `sites` at most."""
+    """The dropouts of one forward pass, at most `sites` of them."""
 
     def __init__(self, rate: float, sites: int, like: Tensor) -> None:
         self.rate = rate
@@ -26,12 +26,12 @@ class Noise:
             self._seeds = torch.randint(2**31 - 1, (sites,), dtype=torch.int32, device=like.device)
 
     def seed(self) -> Tensor | None:
-        """The next site's seed, (1,) int32; None where nothing is dropped."""
+        """Returns the seed of the next site, (1,) int32; None if nothing is dropped."""
         if self._seeds is None:
             return None
         self._used += 1
         return self._seeds[self._used - 1 : self._used]
 
     def drop(self, values: Tensor) -> Tensor:
-        """Plain dropout."""
+        """Drops numbers the plain way."""
         return F.dropout(values, self.rate) if self.rate > 0 else values

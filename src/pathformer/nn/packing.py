@@ -25,31 +25,31 @@ __all__ = ["Group", "Packing", "mean_pool"]
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """Neighbouring sequences of one length: rows first : first + count * length."""
+    """Neighbouring sequences of one length, which are rows first : first + count * length."""
 
     first: int
     count: int
     length: int
 
     def of(self, rows: Tensor) -> Tensor:
-        """The view (count, length, ...) of this group in rows (T, ...)."""
+        """Returns the rows (T, ...) of this group as a view (count, length, ...)."""
         part = rows[self.first : self.first + self.count * self.length]
         return part.view(self.count, self.length, *rows.shape[1:])
 
 
 @dataclass(frozen=True, eq=False)
 class Packing:
-    """Where each of P sequences lies in T rows."""
+    """The layout of P sequences in T rows."""
 
     offsets: Tensor  # (P + 1,) int32; sequence p is rows offsets[p] : offsets[p + 1]
-    positions: Tensor  # (T,) int64; the place of a row within its sequence
+    positions: Tensor  # (T,) int64; the position of a row in its sequence
     groups: tuple[Group, ...]
     classes: tuple[tuple[int, int, int], ...]  # first sequence, number of sequences, tokens up to a power of two
     longest: int
 
     @classmethod
     def of(cls, lengths: Sequence[int] | npt.NDArray[np.integer], device: torch.device | str = "cpu") -> Packing:
-        """Pack sequences of these lengths, in this order; neighbours of equal length share a group."""
+        """Packs sequences of these lengths, in this order; neighbours of equal length share a group."""
         counts = np.asarray(lengths, np.int64)
         offsets = np.concatenate([np.zeros(1, np.int64), np.cumsum(counts)])
         positions = np.arange(offsets[-1]) - np.repeat(offsets[:-1], counts)
@@ -70,7 +70,7 @@ class Packing:
         return len(self.offsets) - 1
 
     def longer(self, length: int) -> Packing:
-        """The packing of the sequences of more than so many tokens, where the longest come first: their rows do too."""
+        """Returns the packing of the sequences longer than so many tokens; the longest, and their rows, come first."""
         groups = tuple(group for group in self.groups if group.length > length)
         count = sum(group.count for group in groups)
         rows = sum(group.count * group.length for group in groups)
@@ -81,7 +81,7 @@ class Packing:
 
 
 def _classes(lengths: npt.NDArray[np.int64]) -> tuple[tuple[int, int, int], ...]:
-    """Neighbours whose lengths round up to the same power of two."""
+    """Groups neighbours whose lengths round up to the same power of two."""
     classes, first = [], 0
     for tokens, run in groupby(1 << (length - 1).bit_length() for length in lengths.tolist()):
         count = len(list(run))

@@ -28,7 +28,7 @@ class SharedAttention(nn.Module):
 
 
 class Rounds(nn.Module):
-    """So many rounds of X = LN(S(X)), X = LN(F(X) + X); S and F are shared by all of them, each LN is its own.
+    """Several rounds of X = LN(S(X)), X = LN(F(X) + X), which share S and F but no LN.
 
     F(X) = Linear, GELU, Linear of size d > d > d, with dropout before both.
     """

@@ -1,4 +1,4 @@
-"""Where a token stands: sinusoidal (absolute) or relative positions.
+"""Positions of tokens: sinusoidal (absolute), or relative to each other.
 
 L tokens, d embedding size, D head size, w window.
 """
@@ -15,11 +15,11 @@ __all__ = ["RelativePositions", "sinusoidal"]
 
 def sinusoidal(length: int, dim: int) -> Tensor:
     """Vaswani et al.: PE(t, 2i) = sin(t / 10000^(2i/d)), PE(t, 2i + 1) = cos of the same angle. (length, dim)."""
-    place = torch.arange(length, dtype=torch.float64)[:, None]
+    position = torch.arange(length, dtype=torch.float64)[:, None]
     rate = torch.exp(torch.arange(0, dim, 2, dtype=torch.float64) * (-math.log(10000.0) / dim))
     table = torch.zeros(length, dim, dtype=torch.float64)
-    table[:, 0::2] = torch.sin(place * rate)
-    table[:, 1::2] = torch.cos(place * rate)[:, : dim // 2]
+    table[:, 0::2] = torch.sin(position * rate)
+    table[:, 1::2] = torch.cos(position * rate)[:, : dim // 2]
     return table.float()
 
 
@@ -39,7 +39,7 @@ class RelativePositions(nn.Module):
         nn.init.xavier_uniform_(self.values)
 
     def distances(self, length: int) -> tuple[Tensor, Tensor]:
-        """a^K and a^V of the signed distances -(length - 1) ... length - 1, each (2 length - 1, D)."""
+        """Returns a^K and a^V of the signed distances -(length - 1) ... length - 1, each (2 length - 1, D)."""
         signed = torch.arange(1 - length, length, device=self.keys.device)
         rows = signed.clamp(-self.window, self.window) + self.window
         return self.keys.index_select(0, rows), self.values.index_select(0, rows)

@@ -1,13 +1,11 @@
-"""Tables of rows that are looked up by id, and a gradient for them that is written once.
+"""Tables of rows that are looked up by id, with a gradient that is written once; rows of values taken by number.
 
 N rows, d columns, n ids.
 
 A table may be read several times in a pass (anchors here, candidate answers there). Plain autograd makes a full (N, d)
-gradient for every reading and adds them. On a CUDA device a `Reading` keeps a ledger instead: each reading's backward
-pass notes what it owes, and when all have, one kernel writes the table's whole gradient, row by row, without atomics:
-deterministic, and several times faster than adding rows into memory.
-
-Rows of values, taken by number.
+gradient for every reading and adds them. On a CUDA device each reading's backward pass notes its share instead, and
+when all have, one kernel writes the table's whole gradient, row by row, without atomics: deterministic, and several
+times faster than adding rows into memory.
 """
 
 from __future__ import annotations
@@ -35,27 +33,27 @@ class Table(nn.Module):
         return len(self.weight)
 
     def read(self) -> Reading:
-        """Open the table for one forward pass; share the reading between all its look-ups."""
+        """Opens the table for one forward pass, whose look-ups must share the reading."""
         return Reading(self.weight)
 
 
 class Reading:
-    """One pass's look-ups of one table."""
+    """The look-ups of one table in one pass."""
 
     def __init__(self, weight: Tensor) -> None:
         self.fused = fused(weight)
         self.weight = weight
         if self.fused:
-            from pathformer.nn.kernels.ledger import Ledger
+            from pathformer.nn.kernels.table import TableGradient
 
-            self.ledger = Ledger()
-            self.weight = self.ledger.open(weight)
+            self.gradient = TableGradient()
+            self.weight = self.gradient.open(weight)
 
     def rows(self, ids: Tensor) -> Tensor:
-        """Rows by id, ids (n,) -> (n, d)."""
+        """Returns rows by id: ids (n,) -> (n, d)."""
         if self.fused:
-            places = torch.arange(len(ids), device=ids.device)
-            return assemble([(self, ids, places)], None, None, len(ids))
+            positions = torch.arange(len(ids), device=ids.device)
+            return assemble([(self, ids, positions)], None, None, len(ids))
         return F.embedding(ids, self.weight)
 
 
@@ -65,16 +63,16 @@ def assemble(
     order: Tensor | None,
     rows: int,
 ) -> Tensor:
-    """Rows of several tables, each at its own places, as one tensor (rows, d).
+    """Puts rows of several tables at their positions in one tensor (rows, d).
 
-    parts: readings with ids (n,) and their places (n,) in the result; others: values (m, d) and their places (m,). The
-    places are all different and cover the result; `order` (rows,) is their inverse, the rank of each row in the places
-    of all parts one after the other (None: they are in order).
+    parts: readings with ids (n,) and their positions (n,) in the result; others: values (m, d) and their positions
+    (m,). The positions are all different and cover the result; `order` (rows,) is their inverse, the rank of each row
+    among the positions of all parts one after the other (None: they are in order).
     """
     if parts[0][0].fused:
-        from pathformer.nn.kernels.ledger import assemble as kernel
+        from pathformer.nn.kernels.table import assemble as kernel
 
-        return kernel([(part.weight, part.ledger, ids, places) for part, ids, places in parts], others, rows)
+        return kernel([(part.weight, part.gradient, ids, positions) for part, ids, positions in parts], others, rows)
     pieces = [part.rows(ids) for part, ids, _ in parts]
     if others is not None:
         pieces.append(others[0])
@@ -83,12 +81,12 @@ def assemble(
 
 
 def take_once(values: Tensor, rows: Tensor) -> Tensor:
-    """values[rows] for rows that are all different. values (V, d), rows (n,) -> (n, d).
+    """Returns values[rows] for rows that are all different: values (V, d), rows (n,) -> (n, d).
 
     Knowing that no row repeats, the backward pass copies rows into place instead of adding them one by one.
     """
     if not torch.is_grad_enabled():
-        return values.index_select(0, rows)  # what a question's few rows cost is the calls
+        return values.index_select(0, rows)  # for the few rows of a question only the number of calls matters
     taken: Tensor = _TakeOnce.apply(values, rows)  # type: ignore[no-untyped-call]
     return taken
 

@@ -2,14 +2,15 @@
 
 P sequences, T rows, L tokens, d embedding size, H heads, d_ffn hidden size, k_1 layers.
 
-The code below is the only one: each of its operations (`enter`, `add_norm`, `relu_dropout`, attention) is plain torch,
-or one fused kernel on a CUDA device. That is why biases and dropout stand where they do, in the calls that can fuse
-them, and not inside `nn.Linear` and `nn.Dropout`.
+Processor and card run the same code: each of its operations (`enter`, `add_norm`, `relu_dropout`, attention) is plain
+torch, or one fused kernel on a CUDA device. So biases and dropout stand in the calls that can fuse them, and not in
+`nn.Linear` and `nn.Dropout`.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Literal
 
 import torch
@@ -22,10 +23,10 @@ from pathformer.nn.noise import Noise
 from pathformer.nn.packing import Packing
 from pathformer.nn.positions import sinusoidal
 
-__all__ = ["TransformerEncoder", "add_norm", "enter", "relu_dropout"]
+__all__ = ["SideBySide", "TransformerEncoder", "add_norm", "enter", "relu_dropout"]
 
 _EPSILON = 1e-6  # of every LayerNorm, as in the sister model
-_TABLE = 64  # sinusoidal rows kept; longer sequences make a longer table
+_TABLE = 64  # sinusoidal rows that are kept; longer sequences make a longer table
 
 
 class TransformerEncoder(nn.Module):
@@ -105,6 +106,20 @@ class TransformerEncoder(nn.Module):
         return self.positions
 
 
+class SideBySide(nn.Module):
+    """Several encoders that share no weights: encoder k reads and writes columns k d .. (k + 1) d."""
+
+    def __init__(self, encoders: Sequence[nn.Module]) -> None:
+        super().__init__()
+        self.encoders = nn.ModuleList(encoders)
+
+    def forward(self, rows: Tensor, packing: Packing) -> Tensor:
+        """rows (T, k d) -> (T, k d)."""
+        columns = rows.chunk(len(self.encoders), dim=-1)
+        parts = [encoder(own.contiguous(), packing) for encoder, own in zip(self.encoders, columns, strict=True)]
+        return torch.cat(parts, dim=-1)
+
+
 class _Layer(nn.Module):
     """The weights of one layer."""
 
@@ -126,9 +141,9 @@ class _Layer(nn.Module):
 
 
 def enter(rows: Tensor, positions: Tensor | None, packing: Packing, scale: float, noise: Noise) -> Tensor:
-    """drop(scale x + PE): what the first layer reads. rows (T, d), positions (at least L, d) -> (T, d)."""
+    """drop(scale x + PE), the first layer's input: rows (T, d), positions (at least L, d) -> (T, d)."""
     if fused(rows):
-        from pathformer.nn.kernels.enter import enter as kernel
+        from pathformer.nn.kernels.dropout import enter as kernel
 
         return kernel(rows, positions, packing.positions, scale, noise.rate, noise.seed())
     if scale != 1.0:
@@ -155,7 +170,7 @@ def add_norm(
 def relu_dropout(values: Tensor, bias: Tensor, noise: Noise) -> Tensor:
     """drop(relu(values + bias)). values (T, d_ffn) -> (T, d_ffn)."""
     if fused(values):
-        from pathformer.nn.kernels.activation import relu_dropout as kernel
+        from pathformer.nn.kernels.dropout import relu_dropout as kernel
 
         return kernel(values, bias, noise.rate, noise.seed())
     return noise.drop(torch.relu(values + bias))

@@ -22,7 +22,7 @@ from torch.nn import functional as F  # noqa: N812 (torch's own name for it)
 
 from pathformer import plugins
 from pathformer.errors import PluginError
-from pathformer.nn.expectation import expected_rows
+from pathformer.nn.softmax import expected_rows
 from pathformer.nn.table import Reading, Table
 from pathformer.plan.measure import Measure
 from pathformer.text import closest

@@ -38,9 +38,9 @@ class Point(Space):
     def distance_to(self, queries: Tensor, entities: Reading, ids: Tensor) -> Tensor:
         """As `Space.distance_to`, without keeping the (B, K, d) rows where a kernel can do without."""
         if entities.fused:
-            from pathformer.nn.kernels.ledger import l1_distance
+            from pathformer.nn.kernels.table import l1_distance
 
-            return l1_distance(queries, entities.weight, entities.ledger, ids)
+            return l1_distance(queries, entities.weight, entities.gradient, ids)
         return super().distance_to(queries, entities, ids)
 
     def distance_to_all(self, queries: Tensor, entities: Tensor, chunk: int = 1 << 26) -> Tensor:

@@ -24,8 +24,7 @@ import triton
 import triton.language as tl
 from torch import Tensor
 
-from pathformer.nn.kernels.chance import keep
-from pathformer.nn.kernels.sums import column_sums
+from pathformer.nn.kernels.common import column_sums, keep
 
 __all__ = ["attention", "relative_attention"]
 

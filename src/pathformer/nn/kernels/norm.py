@@ -14,8 +14,7 @@ import triton
 import triton.language as tl
 from torch import Tensor
 
-from pathformer.nn.kernels.chance import keep_row
-from pathformer.nn.kernels.sums import column_sums
+from pathformer.nn.kernels.common import column_sums, keep_row
 
 __all__ = ["add_norm"]
 

@@ -14,7 +14,7 @@ from torch import Tensor
 from pathformer.errors import ConfigError
 from pathformer.models._base import Model
 from pathformer.models._batch import Batch, Paths
-from pathformer.nn.cross_entropy import product_cross_entropy
+from pathformer.nn.softmax import product_cross_entropy
 from pathformer.nn.table import Reading, Table
 from pathformer.plan.layout import Layout
 from pathformer.query.structures import STRUCTURES

@@ -22,7 +22,7 @@ from torch import Tensor
 
 from pathformer.models._base import Model
 from pathformer.models._batch import Batch
-from pathformer.nn.cross_entropy import cross_entropy, product_cross_entropy
+from pathformer.nn.softmax import cross_entropy, product_cross_entropy
 from pathformer.nn.table import Reading
 from pathformer.training.data import Drawn
 from pathformer.training.objectives._base import Needs, Objective

@@ -26,7 +26,7 @@ from pathformer.plan.build import decompose
 from pathformer.plan.layout import Layout
 from pathformer.query.compile.paths import Fork, Path
 
-__all__ = ["MARKS", "Whole", "longest_route", "routes"]
+__all__ = ["MARKS", "FlatSequences", "longest_route", "routes"]
 
 MARKS = 2  # [MASK] and [SEP], which stand before the positions
 _ENTITY, _RELATION, _MASK, _SEPARATOR = range(4)
@@ -51,8 +51,8 @@ def longest_route(layout: Layout) -> int:
 
 
 @dataclass(frozen=True, eq=False)
-class Whole:
-    """Whole queries as packed sequences, longest first."""
+class FlatSequences:
+    """One packed sequence a query, longest first."""
 
     packing: Packing
     entity_sources: Tensor  # (A,) places in the batch's ids
@@ -65,7 +65,7 @@ class Whole:
     back: Tensor  # (D,) where each disjunct of the layout stands among those
 
     @classmethod
-    def of(cls, layout: Layout, device: torch.device) -> Whole:
+    def of(cls, layout: Layout, device: torch.device) -> FlatSequences:
         """The tensors of a layout without unions and negations."""
         return _Builder(layout).build(device)
 
@@ -97,7 +97,7 @@ class _Builder:
             base, first = base + block.count * width, first + block.count * len(queries)
         self.runs = sorted(runs, key=lambda run: -len(run.tokens))
 
-    def build(self, device: torch.device) -> Whole:
+    def build(self, device: torch.device) -> FlatSequences:
         kinds = self._spread(0)
         sources = np.concatenate([np.empty(0, np.int64), *(run.sources.reshape(-1) for run in self.runs)])
         entities, relations = np.flatnonzero(kinds == _ENTITY), np.flatnonzero(kinds == _RELATION)
@@ -112,7 +112,7 @@ class _Builder:
         def tensor(values: npt.NDArray[Any]) -> Tensor:
             return torch.from_numpy(np.ascontiguousarray(values)).to(device)
 
-        return Whole(
+        return FlatSequences(
             Packing.of(lengths, device),
             tensor(sources[entities]),
             tensor(sources[relations]),

@@ -1,4 +1,4 @@
-"""Cross-entropy against loops, and the product form against autograd of the plain one, kept and recomputed."""
+"""Cross-entropy and expected rows against loops; their products against autograd of the plain lines."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ import torch
 from torch import Tensor
 from torch.utils.flop_counter import FlopCounterMode
 
-from pathformer.nn import cross_entropy as module
-from pathformer.nn.cross_entropy import cross_entropy, product_cross_entropy
+from pathformer.nn import softmax as module
+from pathformer.nn.softmax import cross_entropy, expected_rows, product_cross_entropy
 
 ROWS, COLUMNS, WIDTH, TARGETS = 5, 11, 4, 3
 
@@ -46,7 +46,7 @@ def test_the_product_form_has_the_same_loss_and_gradients(
 ) -> None:
     monkeypatch.setattr(module, "PART", part)
     if padded:
-        monkeypatch.setattr(module, "padded_rows", lambda rows: torch.nn.functional.pad(rows, (0, 0, 0, 5)))
+        monkeypatch.setattr(module, "_pad_rows", lambda rows: torch.nn.functional.pad(rows, (0, 0, 0, 5)))
     upstream = torch.linspace(-1, 2, ROWS)
     found = []
     for form in (False, True):
@@ -124,3 +124,36 @@ def test_large_logits_stay_finite() -> None:
     assert loss.item() == pytest.approx(2e3)
     assert left.grad is not None
     assert left.grad.item() == pytest.approx(2.0)
+
+
+def factors() -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    chance = torch.Generator().manual_seed(0)
+    left, right, rows = (torch.randn(n, k, generator=chance).double() for n, k in ((4, 3), (7, 3), (7, 5)))
+    return left.requires_grad_(), right.requires_grad_(), rows.requires_grad_()
+
+
+def test_they_are_means_of_rows_each_as_often_as_its_product_says() -> None:
+    left, right, rows = (part.detach().float() for part in factors())
+    found = expected_rows(left, right, rows)
+    for query, row in zip(left.tolist(), found, strict=True):
+        sizes = [math.exp(sum(a * b for a, b in zip(query, other, strict=True))) for other in right.tolist()]
+        mean = sum(size * other for size, other in zip(sizes, rows, strict=True)) / sum(sizes)
+        torch.testing.assert_close(row, mean)
+
+
+def test_gradients_are_those_of_the_plain_lines() -> None:
+    parts = factors()
+    weights = torch.randn(4, 5, generator=torch.Generator().manual_seed(1)).double()
+    (expected_rows(*parts) * weights).sum().backward()
+    found = [part.grad.clone() for part in parts if part.grad is not None]
+    for part in parts:
+        part.grad = None
+    left, right, rows = parts
+    ((left @ right.t()).softmax(dim=1) @ rows * weights).sum().backward()
+    for gradient, part in zip(found, parts, strict=True):
+        torch.testing.assert_close(gradient.float(), part.grad.float(), rtol=1e-4, atol=1e-5)  # type: ignore[union-attr]
+
+
+def test_large_products_do_not_overflow() -> None:
+    left, right, rows = torch.tensor([[400.0]]), torch.tensor([[-1.0], [1.0], [0.5]]), torch.eye(3)
+    torch.testing.assert_close(expected_rows(left, right, rows), torch.tensor([[0.0, 1.0, 0.0]]))

@@ -2,10 +2,10 @@
 
 N rows, d columns, R readings of single rows in a pass, B points, K candidates each.
 
-Every reading's backward pass enters in a ledger what it owes to which row: a reading of rows, the rows' gradients; a
+Every reading's backward pass notes its share of the table's gradient: a reading of rows, the gradients of those rows; a
 reading by distance, the points and one coefficient a pair, since row e gets c sign(e - q) from a pair of distance
-|q - e| whose gradient is c. When all are entered, the R ids are sorted, and one program a row sums its part of the
-ledger in registers and writes the row's gradient, zero where nothing is owed. There are no atomics and no (B, K, d)
+|q - e| whose gradient is c. When all are noted, the R ids are sorted, and one program a row sums the shares of its row
+in registers and writes their sum, zero for a row that nobody read. There are no atomics and no (B, K, d)
 tensor, and the same inputs always give the same bits.
 """
 
@@ -19,61 +19,61 @@ import triton
 import triton.language as tl
 from torch import Tensor
 
-__all__ = ["Ledger", "assemble", "l1_distance"]
+__all__ = ["TableGradient", "assemble", "l1_distance"]
 
-_Debt = tuple[Tensor, Tensor, Tensor]
+_Share = tuple[Tensor, Tensor, Tensor]
 
 PAIRS, PAIR_WARPS = 16, 4  # candidates a program of the distance kernels
 TURN, TURN_WARPS = 4, 4  # candidates a loop turn of the kernel for the points' gradient
-DEBTS, DEBT_WARPS = 4, 4  # ledger entries a loop turn of the settling kernel
+SHARES, SHARE_WARPS = 4, 4  # shares a loop turn of the kernel that adds them up
 
 
-class Ledger:
-    """What one pass owes to one table."""
+class TableGradient:
+    """The shares of one table's gradient that one pass has noted so far."""
 
     def __init__(self) -> None:
-        self.rows: list[_Debt] = []  # ids (n,), gradients (m, d), row of each id in them (n,)
-        self.pairs: list[_Debt] = []  # ids (B, K), points (B, d), coefficients (B, K)
+        self.rows: list[_Share] = []  # ids (n,), gradients (m, d), row of each id in them (n,)
+        self.pairs: list[_Share] = []  # ids (B, K), points (B, d), coefficients (B, K)
 
     def open(self, weight: Tensor) -> Tensor:
-        """The table as its readers shall take it: once all their backward passes are done, the debts are settled."""
+        """The table that readers must use: its own backward pass, after all of theirs, adds up the shares."""
         opened: Tensor = _Open.apply(weight, self)
         return opened
 
-    def settle(self, weight: Tensor) -> Tensor | None:
-        """The gradient of the table (N, d), and a clean ledger."""
+    def accumulate(self, weight: Tensor) -> Tensor | None:
+        """Adds up all shares to the gradient of the table (N, d), and forgets them."""
         rows, pairs, self.rows, self.pairs = self.rows, self.pairs, [], []
         grad = None
         for place in range(max(len(rows), len(pairs))):  # one round, unless a table is read in several ways at once
-            part = _settle(weight, rows[place : place + 1], pairs[place : place + 1])
+            part = _accumulate(weight, rows[place : place + 1], pairs[place : place + 1])
             grad = part if grad is None else grad + part
         return grad
 
 
 class _Open(torch.autograd.Function):
     @staticmethod
-    def forward(ctx: Any, weight, ledger):
+    def forward(ctx: Any, weight, gradient):
         ctx.set_materialize_grads(False)
-        ctx.ledger = ledger
+        ctx.gradient = gradient
         ctx.save_for_backward(weight)
         return weight.view_as(weight)
 
     @staticmethod
     def backward(ctx: Any, *grads):
         (weight,) = ctx.saved_tensors
-        grad = ctx.ledger.settle(weight)
+        grad = ctx.gradient.accumulate(weight)
         if grads[0] is not None:  # somebody also used the weight in an ordinary way
             grad = grads[0] if grad is None else grad + grads[0]
         return grad, None
 
 
 def assemble(
-    parts: Sequence[tuple[Tensor, Ledger, Tensor, Tensor]], others: tuple[Tensor, Tensor] | None, rows: int
+    parts: Sequence[tuple[Tensor, TableGradient, Tensor, Tensor]], others: tuple[Tensor, Tensor] | None, rows: int
 ) -> Tensor:
-    """Rows of tables, each at its own places. parts: weight (N, d), ledger, ids (n,), places (n,); -> (rows, d)."""
+    """Rows of tables, each at its own positions. parts: weight (N, d), gradient, ids (n,), places (n,) -> (rows, d)."""
     values, places = others if others is not None else (None, None)
     weights = [weight for weight, _, _, _ in parts]
-    readings = [(ledger, ids, at) for _, ledger, ids, at in parts]
+    readings = [(gradient, ids, at) for _, gradient, ids, at in parts]
     assembled: Tensor = _Assemble.apply(readings, rows, values, places, *weights)
     return assembled
 
@@ -86,7 +86,7 @@ class _Assemble(torch.autograd.Function):
         for (_, ids, at), weight in zip(readings, weights, strict=True):
             if len(ids):
                 block = triton.next_power_of_2(width)
-                _ledger_gather[(len(ids),)](weight, ids, at, out, WIDTH=width, BLOCK=block, num_warps=4)
+                _table_gather[(len(ids),)](weight, ids, at, out, WIDTH=width, BLOCK=block, num_warps=4)
         if values is not None:
             out.index_copy_(0, places, values)
         ctx.readings = readings
@@ -97,39 +97,39 @@ class _Assemble(torch.autograd.Function):
     def backward(ctx: Any, *grads):
         (places,) = ctx.saved_tensors
         grad = grads[0].contiguous()
-        for ledger, ids, at in ctx.readings:
+        for gradient, ids, at in ctx.readings:
             if len(ids):
-                ledger.rows.append((ids, grad, at))
+                gradient.rows.append((ids, grad, at))
         of_values = None if places is None else grad.index_select(0, places)
         return None, None, of_values, None, *(None for _ in ctx.readings)
 
 
-def l1_distance(points: Tensor, weight: Tensor, ledger: Ledger, ids: Tensor) -> Tensor:
+def l1_distance(points: Tensor, weight: Tensor, gradient: TableGradient, ids: Tensor) -> Tensor:
     """|q - e|_1 of each point and its own rows. points (B, d), weight (N, d), ids (B, K) -> (B, K) float32."""
-    distances: Tensor = _Distance.apply(points.contiguous(), weight, ledger, ids.contiguous())
+    distances: Tensor = _Distance.apply(points.contiguous(), weight, gradient, ids.contiguous())
     return distances
 
 
 class _Distance(torch.autograd.Function):
     @staticmethod
-    def forward(ctx: Any, points, weight, ledger, ids):
+    def forward(ctx: Any, points, weight, gradient, ids):
         count, width = ids.shape
         out = torch.empty(count, width, dtype=torch.float32, device=points.device)
-        _ledger_distance[(count, triton.cdiv(width, PAIRS))](
+        _table_distance[(count, triton.cdiv(width, PAIRS))](
             points, weight, ids, out, width, WIDTH=weight.shape[1], BLOCK=128, PAIRS=PAIRS, num_warps=PAIR_WARPS
         )
         ctx.save_for_backward(points, weight, ids)
-        ctx.ledger = ledger
+        ctx.gradient = gradient
         return out
 
     @staticmethod
     def backward(ctx: Any, *grads):
         points, weight, ids = ctx.saved_tensors
         grad = grads[0].contiguous()
-        ctx.ledger.pairs.append((ids, points, grad))
+        ctx.gradient.pairs.append((ids, points, grad))
         out = torch.empty_like(points)
         block = triton.next_power_of_2(points.shape[1])
-        _ledger_points[(len(points),)](
+        _table_points[(len(points),)](
             points,
             weight,
             ids,
@@ -144,7 +144,7 @@ class _Distance(torch.autograd.Function):
         return out, None, None, None
 
 
-def _settle(weight: Tensor, rows: Sequence[_Debt], pairs: Sequence[_Debt]) -> Tensor:
+def _accumulate(weight: Tensor, rows: Sequence[_Share], pairs: Sequence[_Share]) -> Tensor:
     """The gradient of the table (N, d) from at most one reading of rows and at most one of pairs."""
     ids = [part[0].flatten() for part in (*pairs, *rows)]
     keys, order = torch.sort(torch.cat(ids).to(torch.int32))
@@ -152,17 +152,17 @@ def _settle(weight: Tensor, rows: Sequence[_Debt], pairs: Sequence[_Debt]) -> Te
     _, points, coefficients = pairs[0] if pairs else (None, weight, weight)
     _, grads, places = rows[0] if rows else (None, weight, bounds)
     grad = torch.empty_like(weight)
-    _ledger_write[(len(weight),)](
+    _table_write[(len(weight),)](
         weight, order, bounds, points, coefficients, grads, places, grad,
         ids[0].numel() if pairs else 0, coefficients.shape[1],
-        WIDTH=weight.shape[1], BLOCK=triton.next_power_of_2(weight.shape[1]), DEBTS=DEBTS,
-        HAS_PAIRS=bool(pairs), HAS_ROWS=bool(rows), num_warps=DEBT_WARPS,
+        WIDTH=weight.shape[1], BLOCK=triton.next_power_of_2(weight.shape[1]), SHARES=SHARES,
+        HAS_PAIRS=bool(pairs), HAS_ROWS=bool(rows), num_warps=SHARE_WARPS,
     )  # fmt: skip
     return grad
 
 
 @triton.jit
-def _ledger_gather(weight, ids, places, out, WIDTH: tl.constexpr, BLOCK: tl.constexpr):
+def _table_gather(weight, ids, places, out, WIDTH: tl.constexpr, BLOCK: tl.constexpr):
     column = tl.arange(0, BLOCK)
     inside = column < WIDTH
     row = tl.load(ids + tl.program_id(0)).to(tl.int64)
@@ -172,7 +172,7 @@ def _ledger_gather(weight, ids, places, out, WIDTH: tl.constexpr, BLOCK: tl.cons
 
 
 @triton.jit
-def _ledger_distance(points, weight, ids, out, count, WIDTH: tl.constexpr, BLOCK: tl.constexpr, PAIRS: tl.constexpr):
+def _table_distance(points, weight, ids, out, count, WIDTH: tl.constexpr, BLOCK: tl.constexpr, PAIRS: tl.constexpr):
     point = tl.program_id(0)
     pair = tl.program_id(1) * PAIRS + tl.arange(0, PAIRS)
     row = tl.load(ids + point * count + pair, mask=pair < count, other=0).to(tl.int64)
@@ -189,7 +189,7 @@ def _ledger_distance(points, weight, ids, out, count, WIDTH: tl.constexpr, BLOCK
 
 
 @triton.jit
-def _ledger_points(
+def _table_points(
     points, weight, ids, coefficients, out, count, WIDTH: tl.constexpr, BLOCK: tl.constexpr, TURN: tl.constexpr
 ):
     point = tl.program_id(0)
@@ -210,9 +210,9 @@ def _ledger_points(
 
 
 @triton.jit
-def _ledger_write(
+def _table_write(
     weight, order, bounds, points, coefficients, grads, places, out, pairs, candidates,
-    WIDTH: tl.constexpr, BLOCK: tl.constexpr, DEBTS: tl.constexpr, HAS_PAIRS: tl.constexpr, HAS_ROWS: tl.constexpr,
+    WIDTH: tl.constexpr, BLOCK: tl.constexpr, SHARES: tl.constexpr, HAS_PAIRS: tl.constexpr, HAS_ROWS: tl.constexpr,
 ):  # fmt: skip
     row = tl.program_id(0).to(tl.int64)
     column = tl.arange(0, BLOCK)
@@ -222,21 +222,21 @@ def _ledger_write(
     if first < last:
         if HAS_PAIRS:
             entity = tl.load(weight + row * WIDTH + column, mask=inside, other=0.0).to(tl.float32)
-        for start in range(first, last, DEBTS):
-            place = start + tl.arange(0, DEBTS)
-            debt = tl.load(order + place, mask=place < last, other=0)
+        for start in range(first, last, SHARES):
+            place = start + tl.arange(0, SHARES)
+            share = tl.load(order + place, mask=place < last, other=0)
             if HAS_PAIRS:
-                paired = (place < last) & (debt < pairs)
+                paired = (place < last) & (share < pairs)
                 value = tl.load(
-                    points + (debt // candidates)[:, None] * WIDTH + column[None, :],
+                    points + (share // candidates)[:, None] * WIDTH + column[None, :],
                     mask=paired[:, None] & inside[None, :], other=0.0,
                 ).to(tl.float32)  # fmt: skip
-                factor = tl.load(coefficients + debt, mask=paired, other=0.0)[:, None]
+                factor = tl.load(coefficients + share, mask=paired, other=0.0)[:, None]
                 sign = tl.where(entity[None, :] > value, factor, tl.where(entity[None, :] < value, -factor, 0.0))
                 total += tl.sum(sign, axis=0)
             if HAS_ROWS:
-                owed = (place < last) & (debt >= pairs)
-                source = tl.load(places + debt - pairs, mask=owed, other=0)
+                owed = (place < last) & (share >= pairs)
+                source = tl.load(places + share - pairs, mask=owed, other=0)
                 value = tl.load(
                     grads + source[:, None] * WIDTH + column[None, :], mask=owed[:, None] & inside[None, :], other=0.0
                 )

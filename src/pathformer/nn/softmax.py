@@ -1,13 +1,16 @@
-"""Cross-entropy of softmax rows against few targets each, and the same for rows that are inner products.
+"""Softmax over inner products: the cross-entropy of its rows against few targets each, and the rows that it expects.
 
-B rows, N columns (M with padding), k numbers of a factor, K targets a row, R columns that count more.
+B rows, N columns (M with padding), k numbers of a factor, d of a row, K targets a row, R columns that count more.
 
+    l = left right^T,    p_bn = exp l_bn / sum_m exp l_bm
     loss_b = log sum_n exp l_bn - (1 - s) sum_j w_bj l_b,t_bj - s mean_n l_bn,     s the smoothing, sum_j w_bj = 1
+    x_b    = sum_n p_bn rows_n
 
-Some columns of a row may count more often than once in its sum: column m_bi c_bi times more.
+In a loss some columns of a row may count more often than once in its sum: column m_bi c_bi times more.
 
-`product_cross_entropy` takes l = left right^T as its factors. It keeps one (B, N) tensor for the backward pass where it
-fits, else none, and goes through the rows in parts; what autograd would keep of the plain lines is several times that.
+Products are taken in the precision of the factors, their sums and the exponentials in float32. A loss keeps one (B, N)
+tensor for the backward pass where it fits, else none, and goes through the rows in parts; what autograd would keep of
+the plain lines is several times that. Expected rows keep p:  dl_bn = p_bn (<dx_b, rows_n> - <dx_b, x_b>).
 """
 
 from __future__ import annotations
@@ -21,19 +24,19 @@ from torch.nn import functional as F  # noqa: N812 (torch's own name for it)
 
 from pathformer.nn.backend import fused
 
-__all__ = ["cross_entropy", "padded_rows", "product_cross_entropy", "wide_product"]
+__all__ = ["cross_entropy", "expected_rows", "product_cross_entropy"]
 
-PART = 1 << 28  # numbers of l that are there at once; up to so many are kept for the backward pass
+PART = 1 << 28  # numbers of l in memory at once; up to so many are kept for the backward pass
 ALIGNED = 64  # columns of l on a device are a multiple of it
 
 
-More = tuple[Tensor, Tensor]  # (B, R) columns m_bi, (B, R) how often they count more, c_bi >= 0
+More = tuple[Tensor, Tensor]  # (B, R) columns m_bi, and how many times more they count, c_bi >= 0
 
 
 def cross_entropy(
     logits: Tensor, targets: Tensor, shares: Tensor, smoothing: float = 0.0, more: More | None = None
 ) -> Tensor:
-    """logits (B, N) float32, targets (B, K) columns, shares (B, K) -> (B,)."""
+    """The loss of l as it is given: logits (B, N) float32, targets (B, K) columns, shares (B, K) -> (B,)."""
     chosen = (logits.gather(1, targets.long()) * shares).sum(dim=1)
     sums = logits.logsumexp(dim=1)
     if more is not None:
@@ -64,11 +67,11 @@ class _ProductCrossEntropy(torch.autograd.Function):
         times: Tensor | None,
     ) -> Tensor:
         ctx.smoothing, ctx.columns = smoothing, len(right)
-        padded = padded_rows(right)  # (M, k), M >= N
+        padded = _pad_rows(right)  # (M, k), M >= N
         keep = len(left) * len(padded) <= PART
         kept, sums, chosen = None, [], []
         for rows in _parts(len(left), len(padded)):
-            logits = wide_product(left[rows], padded)  # (b, M); what lies beyond N counts for nothing
+            logits = _multiply(left[rows], padded)  # (b, M); what lies beyond N counts for nothing
             kept = logits if keep else None
             sums.append(_log_sum(logits, len(right)))
             if more is not None and times is not None:
@@ -85,7 +88,7 @@ class _ProductCrossEntropy(torch.autograd.Function):
         grad, smoothing, columns = grads[0].contiguous(), ctx.smoothing, ctx.columns
         of_left, of_right = [], None
         for rows in _parts(len(left), len(right)):
-            logits = kept if kept is not None else wide_product(left[rows], right)
+            logits = kept if kept is not None else _multiply(left[rows], right)
             owed = _slope(logits, columns, log_sum[rows], grad[rows], smoothing / columns, left.dtype)  # (b, M)
             debts = (smoothing - 1.0) * grad[rows, None] * shares[rows]
             owed.scatter_add_(1, targets[rows], debts.to(owed.dtype))
@@ -106,18 +109,19 @@ def _with_more(sums: Tensor, logits: Tensor, more: Tensor, times: Tensor) -> Ten
 
 
 def _parts(rows: int, columns: int) -> Iterator[slice]:
+    """Cuts rows into slices that hold at most PART numbers."""
     size = max(1, PART // columns)
     return (slice(first, min(first + size, rows)) for first in range(0, rows, size))
 
 
-def padded_rows(right: Tensor) -> Tensor:
-    """Rows of zeros up to a multiple of ALIGNED: products of odd sizes take kernels without wide loads."""
+def _pad_rows(right: Tensor) -> Tensor:
+    """Adds rows of zeros up to a multiple of ALIGNED: products of odd sizes take slower kernels."""
     more = -len(right) % ALIGNED
     return F.pad(right, (0, 0, 0, more)) if more and fused(right) else right
 
 
-def wide_product(left: Tensor, right: Tensor) -> Tensor:
-    """left right^T in float32: where factors are bf16, 8 bits would be too few for what an exponential is taken of."""
+def _multiply(left: Tensor, right: Tensor) -> Tensor:
+    """left right^T in float32, also for factors in bf16: 8 bits are too few for the argument of an exponential."""
     if left.is_cuda and left.dtype is not torch.float32:
         return torch.mm(left, right.t(), out_dtype=torch.float32)
     return (left @ right.t()).float()
@@ -126,7 +130,7 @@ def wide_product(left: Tensor, right: Tensor) -> Tensor:
 def _log_sum(logits: Tensor, columns: int) -> Tensor:
     """log sum_n exp l_bn over the first N columns. (B, M) -> (B,)."""
     if fused(logits):
-        from pathformer.nn.kernels.cross_entropy import log_sum
+        from pathformer.nn.kernels.softmax import log_sum
 
         return log_sum(logits, columns)
     return logits[:, :columns].logsumexp(dim=1)
@@ -135,9 +139,41 @@ def _log_sum(logits: Tensor, columns: int) -> Tensor:
 def _slope(logits: Tensor, columns: int, log_sum: Tensor, grad: Tensor, less: float, dtype: torch.dtype) -> Tensor:
     """g_b (exp(l_bn - log_sum_b) - less), 0 beyond N, in the precision of the products to come. (B, M) -> (B, M)."""
     if fused(logits):
-        from pathformer.nn.kernels.cross_entropy import slope
+        from pathformer.nn.kernels.softmax import slope
 
         return slope(logits, columns, log_sum, grad, less, dtype)
     found = ((logits - log_sum[:, None]).exp() - less).mul_(grad[:, None])
     found[:, columns:] = 0.0
     return found.to(dtype)
+
+
+def expected_rows(left: Tensor, right: Tensor, rows: Tensor) -> Tensor:
+    """x = p rows: left (B, k), right (N, k), rows (N, d), all in one precision -> (B, d) in that precision."""
+    expected: Tensor = _ExpectedRows.apply(left, right, rows)  # type: ignore[no-untyped-call]
+    return expected
+
+
+class _ExpectedRows(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, left: Tensor, right: Tensor, rows: Tensor) -> Tensor:
+        ctx.columns = len(right)
+        right, rows = _pad_rows(right), _pad_rows(rows)  # (M, .), M >= N
+        logits = _multiply(left, right)  # (B, M)
+        logits[:, ctx.columns :] = -torch.inf
+        shares = logits.softmax(dim=1).to(rows.dtype)  # p
+        expected = shares @ rows
+        ctx.save_for_backward(left, right, rows, shares, expected)
+        return expected
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, Tensor | None, Tensor | None]:
+        left, right, rows, shares, expected = ctx.saved_tensors
+        grad = grads[0].contiguous()
+        mean = (grad.float() * expected.float()).sum(dim=1, keepdim=True)
+        slope = _multiply(grad, rows).sub_(mean).mul_(shares).to(left.dtype)  # dl
+        _, of_right, of_rows = ctx.needs_input_grad
+        return (
+            slope @ right,
+            (slope.t() @ left)[: ctx.columns] if of_right else None,
+            (shares.t() @ grad)[: ctx.columns] if of_rows else None,
+        )
