@@ -26,8 +26,13 @@ from rich.console import Console
 
 from pathformer.engine.engine import Engine
 from pathformer.evaluation.evaluate import ModelRanker, ScoreRanker, evaluate
+from pathformer.fitting.held_out_predictions import (
+    find_predictions,
+    fit_calibration,
+    graph_without,
+    measure_reliability,
+)
 from pathformer.fitting.heldout import draw_questions, hold_out
-from pathformer.fitting.judge import all_but, find_predictions, fit_calibration, judge_calibration
 from pathformer.fitting.lesson import Lesson, new_model, train_in
 from pathformer.fitting.settings import Scale, scale_for
 from pathformer.index._base import over
@@ -122,11 +127,11 @@ def measured(name: str, seconds: float, asked: int, data: Path | None) -> dict[s
     engine = Engine(kg, encoder, over(encoder))
     calibration = fit_calibration(
         *(
-            find_predictions(part, all_but(kg, "valid"), engine.encoder, engine.index)
+            find_predictions(part, graph_without(kg, "valid"), engine.encoder, engine.index)
             for part in (questions["valid"], questions["everyday valid"])
         )
     )
-    judged = judge_calibration(
+    judged = measure_reliability(
         calibration, find_predictions(questions["test"], kg.graph("valid"), engine.encoder, engine.index)
     )
     return {

@@ -36,7 +36,7 @@ ROOMS = (*COMMON, *ASKING, *MAKING, ("cli",))
 # The same inside these rooms, where a file at the room's root counts as a room of its own.
 INSIDE = {
     "query": (("ast",), ("tree",), ("structures",), ("print",), ("compile",), ("syntax",), ("picture",), ("explain",)),
-    "engine": (("find",), ("calibrate",), ("reasons",), ("answer",), ("storage",), ("engine",)),
+    "engine": (("find",), ("calibrate",), ("reasons",), ("answer",), ("storage", "history"), ("engine",)),
 }
 WITHOUT_GRAPH = ("plan", "nn", "spaces", "models")  # a query becomes a point without one
 NOT_FOR_ASKING = ("torch",)  # what importing everything of common and asking must not load

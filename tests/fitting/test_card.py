@@ -14,7 +14,7 @@ import pathformer as pf
 from pathformer.engine.engine import Engine
 from pathformer.engine.storage import EXTRAS
 from pathformer.fitting.card import licence_of, notices_of
-from pathformer.fitting.compare import cost_of, held_out_queries
+from pathformer.fitting.compare import measure_cost, sample_held_out
 from pathformer.fitting.release import add_measured_loss, compress
 from pathformer.kg.datasets import datasets, load
 from pathformer.kg.knowledge import KnowledgeGraph
@@ -95,10 +95,10 @@ def test_a_release_says_what_it_costs_in_card_report_and_file(split_engine: Engi
         split_engine.kg, split_engine.encoder, split_engine.index, about={"seed": 3}, files={"report.md": b"# x\n"}
     )
     small = compress(full, "int8")
-    held = held_out_queries(full, 12, ["1p", "2p", "2in"])
+    held = sample_held_out(full, 12, ["1p", "2p", "2in"])
     assert set(held) == {"1p", "2p", "2in"}
     assert len(held["2p"]) == 12
-    cost = cost_of(full, Engine.of(small), held)
+    cost = measure_cost(full, Engine.of(small), held)
     assert cost.shared > 90.0
     assert all(abs(cost.full[name] - cost.released[name]) < 2.0 for name in held)
     opened = pf.load(add_measured_loss(small, cost).save(tmp_path / "small"))
@@ -112,13 +112,13 @@ def test_a_release_says_what_it_costs_in_card_report_and_file(split_engine: Engi
 
 
 def test_equal_engines_cost_nothing(split_engine: Engine) -> None:
-    cost = cost_of(split_engine, split_engine, held_out_queries(split_engine, 5, ["1p", "2p"]))
+    cost = measure_cost(split_engine, split_engine, sample_held_out(split_engine, 5, ["1p", "2p"]))
     assert cost.full == cost.released
     assert cost.shared == 100.0
 
 
 def test_without_a_held_out_part_there_is_nothing_to_rank(engine: Engine) -> None:
-    assert held_out_queries(engine, 5) == {}
+    assert sample_held_out(engine, 5) == {}
 
 
 def test_what_must_go_with_the_data_goes_with_them() -> None:

@@ -12,7 +12,7 @@ from support.engines import engine_over
 
 from pathformer.engine.engine import load
 from pathformer.errors import UnsupportedQueryError
-from pathformer.fitting.compare import cost_of, held_out_queries
+from pathformer.fitting.compare import measure_cost, sample_held_out
 from pathformer.fitting.reindex import sample_query_points
 from pathformer.kg.knowledge import KnowledgeGraph
 from pathformer.kg.vocabulary import Vocabulary
@@ -73,6 +73,6 @@ def test_an_index_and_a_release_are_measured_by_what_a_method_takes(
     model, parts = make(name, {}), kg.split(0.1, 0.1)
     engine = engine_over(parts, model)
     assert len(sample_query_points(parts, engine.encoder, count=3)) == 3 * (1 + 4 * paths + negation)
-    held = held_out_queries(engine, 5)
+    held = sample_held_out(engine, 5)
     assert {"1p": "1p" in held, "2p": "2p" in held, "2in": "2in" in held} == {"1p": True, "2p": paths, "2in": negation}
-    assert set(cost_of(engine, engine, held).full) == set(held)
+    assert set(measure_cost(engine, engine, held).full) == set(held)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import pathformer as pf
-from pathformer.fitting.compare import cost_of, held_out_queries
+from pathformer.fitting.compare import measure_cost, sample_held_out
 from pathformer.fitting.release import compress
 from pathformer.kg.datasets import load
 
@@ -20,10 +20,10 @@ def test_a_release_of_a_fitted_engine_costs_next_to_nothing() -> None:
         "- seed: 0",
     ):
         assert fact in page, fact
-    held = held_out_queries(engine, 60)
+    held = sample_held_out(engine, 60)
     assert len(held) == 14
     for form, same in (("bf16", 98.0), ("int8", 95.0)):
-        cost = cost_of(engine, compress(engine, form), held)
+        cost = measure_cost(engine, compress(engine, form), held)
         before, after = cost.mean
         assert before > 5.0  # it has learned something to lose
         assert abs(after - before) < 0.5

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from pathformer.engine.engine import Engine
-    from pathformer.fitting.cost import Cost
+    from pathformer.fitting.compare import Cost
 
 __all__ = ["command"]
 
@@ -81,10 +81,10 @@ def command(
         small.save(out, force=force)
     if engine.encoder.form != FULL:
         before = engine.encoder.form
-        told = f"{source} is a release in {before} already: its card says what that cost, if it was measured."
+        told = f"{source} is already a release in {before}: its card says what that cost, if it was measured."
         console.print(told, markup=False, soft_wrap=True)
     elif measure and cost is None:
-        console.print("Nothing of this graph was held out, so the loss cannot be measured.", soft_wrap=True)
+        console.print("This graph has no held-out facts, so the loss cannot be measured.", soft_wrap=True)
     console.print(_sizes(source, out))
     console.print(f"The engine is in {out}, with its card ({out}/MODEL_CARD.md).", markup=False, soft_wrap=True)
 
@@ -115,14 +115,14 @@ def _open(source: Path, data: Path | None, device: str) -> Engine:
 
 def _cost(engine: Engine, small: Engine, queries: int, status: Status) -> Cost | None:
     """Measures what the form costs on held-out questions; returns None if nothing was held out."""
-    from pathformer.fitting.compare import cost_of, held_out_queries
+    from pathformer.fitting.compare import measure_cost, sample_held_out
 
     judged = engine.about.get("evaluated")  # the structures of a run; None, and so all, for a fitted engine
-    held = held_out_queries(engine, queries, judged)
+    held = sample_held_out(engine, queries, judged)
     if not held:
         return None
     status.update(f"ranking {sum(map(len, held.values())):,} held-out questions twice")
-    return cost_of(engine, small, held)
+    return measure_cost(engine, small, held)
 
 
 def _sizes(source: Path, out: Path) -> Table:

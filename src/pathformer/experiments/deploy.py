@@ -17,8 +17,13 @@ from pathformer.errors import InputError
 from pathformer.experiments.beside import BESIDE, PAIR, figures_file
 from pathformer.experiments.evaluate_run import find_checkpoint
 from pathformer.experiments.records import trained_on
+from pathformer.fitting.held_out_predictions import (
+    find_predictions,
+    fit_calibration,
+    graph_without,
+    measure_reliability,
+)
 from pathformer.fitting.heldout import draw_questions
-from pathformer.fitting.judge import all_but, find_predictions, fit_calibration, judge_calibration
 from pathformer.fitting.settings import scale_for
 from pathformer.index._base import over
 from pathformer.kg.datasets import load
@@ -110,6 +115,6 @@ def _probabilities(engine: Engine, structures: Sequence[str], asked: int) -> tup
         some = {name: one for name, one in queries.items() if name in structures}
         return find_predictions(some, known, engine.encoder, engine.index)
 
-    known = all_but(kg, "valid")
+    known = graph_without(kg, "valid")
     calibration = fit_calibration(found(drawn["valid"], known), found(drawn["everyday valid"], known))
-    return calibration, judge_calibration(calibration, found(drawn["test"], kg.graph("valid"))).ece
+    return calibration, measure_reliability(calibration, found(drawn["test"], kg.graph("valid"))).ece

@@ -1,7 +1,7 @@
-"""How often a reason is right: the share of its assumed edges that a larger graph has.
+"""How often reasons are right: the share of the links they assume that a larger graph has.
 
-A held-out answer is one that the given graph does not prove and the larger one does, so some edges behind it are true
-and missing. A good reason assumes just those; a binding drawn at random assumes others.
+The given graph does not prove a held-out answer and the larger graph does, so some links behind it are true and
+missing. A good reason assumes these links; a binding drawn at random assumes others.
 """
 
 from __future__ import annotations
@@ -26,35 +26,35 @@ __all__ = ["AssumedShare", "assumed_share"]
 
 @dataclass(frozen=True, slots=True)
 class AssumedShare:
-    """What the reasons of held-out answers assume."""
+    """How many links the reasons of held-out answers assume, and how many of these are true."""
 
     answers: int
-    assumed: int  # edges
-    true: int  # of them, on the larger graph
-    random_assumed: int  # the same for a binding drawn at random
-    random_true: int
+    assumed: int  # assumed links
+    true: int  # assumed links that the larger graph has
+    random_assumed: int  # links that bindings drawn at random assume
+    random_true: int  # such links that the larger graph has
 
     @property
     def share(self) -> float:
-        """Of assumed edges that are true; 0 where none is assumed."""
+        """The share of assumed links that are true; 0 where none is assumed."""
         return self.true / self.assumed if self.assumed else 0.0
 
     @property
     def random_share(self) -> float:
-        """The same for a binding drawn at random."""
+        """The share of true links among those that bindings drawn at random assume."""
         return self.random_true / self.random_assumed if self.random_assumed else 0.0
 
     def to_dict(self) -> dict[str, float]:
-        """As plain values."""
+        """Returns plain values."""
         return {**asdict(self), "share": self.share, "random_share": self.random_share}
 
 
 def assumed_share(
     engine: Engine, held_out: Sequence[tuple[Tree, int]], given: Graph, larger: Graph, seed: int = 0
 ) -> AssumedShare:
-    """Explain held-out answers (a tree and an entity each) on the `given` graph, and look their edges up in `larger`.
+    """Explains held-out answers (a tree and an entity each) on the `given` graph, and looks the links up in `larger`.
 
-    Trees without a variable between anchor and answer have one binding only, so they tell nothing: leave them out.
+    Leave out trees without a variable between anchor and answer: they have only one binding.
     """
     draw = np.random.default_rng(seed)
     sets = ExactSets(given)
@@ -66,6 +66,6 @@ def assumed_share(
 
 
 def _count(reasons: Iterable[Reason], larger: Graph) -> tuple[int, int]:
-    """Assumed edges, and those of them that the larger graph has."""
+    """Counts the assumed links, and the assumed links that the larger graph has."""
     assumed = [step for reason in reasons for step in reason.steps if step.rank is not None]
     return len(assumed), sum(larger.has(step.head, step.relation, step.tail) for step in assumed)

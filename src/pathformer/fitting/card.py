@@ -1,6 +1,6 @@
 """The model card of a release: what the model is, how it was made, what its form costs, and what it cannot do.
 
-Everything in it comes from the header of the engine. How well the model ranks stands in the report beside it.
+All of it comes from the header of the engine. The report beside it says how well the model ranks.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any
 
 from pathformer.engine.history import first_facts, last_update, trained_structures
 from pathformer.engine.storage import NOTICES, Parts
-from pathformer.fitting.cost import Cost
+from pathformer.fitting.compare import Cost
 from pathformer.fitting.demo import example_questions
 from pathformer.fitting.reindex import takes
 from pathformer.kg.datasets import Dataset, datasets
@@ -25,17 +25,17 @@ __all__ = ["Kept", "card_of", "licence_of", "notices_of"]
 
 @dataclass(frozen=True, kw_only=True)
 class Kept:
-    """In which form a release keeps its weights, and what that costs."""
+    """The form in which a release keeps its weights, and what that costs."""
 
     form: str
-    bytes_before: int  # of weights
+    bytes_before: int  # of the weights as trained
     bytes_after: int
-    searched: str = "bf16"  # the numbers that nearest entities are found by
-    cost: Cost | None = None  # none where nothing was measured
+    searched: str = "bf16"  # the type of the numbers that nearest entities are found with
+    cost: Cost | None = None  # None where nothing was measured
 
 
 def card_of(parts: Parts, kept: Kept) -> str:
-    """The card of a release as Markdown."""
+    """Returns the card of a release as Markdown."""
     names, run = parts.kg.vocabulary, parts.about.get("card", {})
     title = f"# {run.get('name', parts.kg.name)}"
     what = (
@@ -54,19 +54,19 @@ def card_of(parts: Parts, kept: Kept) -> str:
 
 
 def licence_of(kg: KnowledgeGraph) -> str:
-    """What is stated of a known dataset; nothing of a graph of one's own, be it called like one."""
+    """Returns the licence of a known dataset; empty for any other graph, even one with the name of a dataset."""
     known = _known(kg)
     return "" if known is None else known.licence
 
 
 def notices_of(kg: KnowledgeGraph) -> dict[str, bytes]:
-    """By name, the files that must be passed on with a graph, and so with an engine that holds it."""
+    """Returns the files, by name, that must be passed on with a graph, and so with an engine that holds it."""
     known = _known(kg)
     return {} if known is None or known.notices is None else {NOTICES: known.notices.read_bytes()}
 
 
 def _known(kg: KnowledgeGraph) -> Dataset | None:
-    """The dataset that a graph is."""
+    """Returns the dataset that a graph is, if it is one."""
     known = datasets().get(kg.name)
     if known is None:
         return None
@@ -78,11 +78,12 @@ def _known(kg: KnowledgeGraph) -> Dataset | None:
 
 
 def _training(parts: Parts) -> dict[str, str]:
-    """The facts of its making, those that are known."""
+    """Returns the known facts about the training."""
     first, run = first_facts(parts.about), parts.about.get("card", {})
     seconds, steps = first["seconds"], first["steps"]
     facts: dict[str, Any] = {
-        "licence of the data": licence_of(parts.kg) or "not known to the program: that of the triples that were read",
+        "licence of the data": licence_of(parts.kg)
+        or "unknown to the program: the licence of the triples that were read",
         "structures trained": ", ".join(trained_structures(parts.about)),
         "training queries": run.get("trained_on", ""),
         "weights": run.get("weights", ""),
@@ -101,35 +102,33 @@ def _training(parts: Parts) -> dict[str, str]:
 def _form(kept: Kept) -> list[str]:
     share = kept.bytes_after / kept.bytes_before
     line = (
-        f"Weights in {kept.form}: {_megabytes(kept.bytes_after)} in place of {_megabytes(kept.bytes_before)} "
-        f"({100 * share:.0f} %). Opening widens them to float32; nearest entities are searched in {kept.searched}."
+        f"The weights take {_megabytes(kept.bytes_after)} in {kept.form} instead of {_megabytes(kept.bytes_before)} "
+        f"({100 * share:.0f} %). They are widened to float32 when opened; nearest entities are found in {kept.searched}."
     )
     if kept.cost is None:
-        return [line, "What that costs in MRR was not measured."]
+        return [line, "What this costs in MRR was not measured."]
     return [line, kept.cost.sentence()]
 
 
 def _limits(parts: Parts) -> Iterator[str]:
     trained = trained_structures(parts.about)
-    yield "What is not in the graph, entity or relation, is unknown to it."
-    yield "It learns nothing more: its weights were rounded, and `pathformer fit --update` takes an engine as trained."
-    yield "Variables in a cycle, numbers, dates and counts are outside its language."
+    yield "It knows no entities or relations but those of the graph."
+    yield "It cannot be updated, because its weights were rounded: update the engine that it was made from."
+    yield "It takes no questions with variables in a cycle, numbers, dates or counts."
     if not takes(parts.encoder, STRUCTURES["2in"]):
-        yield "It cannot take a negation: such questions are refused."
+        yield "It refuses questions with a negation."
     elif trained and not set(NEGATION_STRUCTURES) & set(trained):
-        yield "It never saw a negation while it was trained: do not trust its predictions for questions with *not*."
+        yield "It was not trained on negations: do not trust its predictions for questions with *not*."
     yield _probabilities(parts)
-    yield "A prediction is a guess from what the graph repeats, its gaps and its slants included."
+    yield "A prediction is a guess from patterns in the graph, including its gaps and its bias."
 
 
 def _probabilities(parts: Parts) -> str:
     if not parts.calibration.fitted:
-        return "Its probabilities are a mere habit: there was too little to measure them by."
+        return "Its probabilities are defaults by rank: the graph had too few held-out facts to measure them."
     error = parts.about.get("ece")
-    judged = "" if error is None else f"; on others they are off by {100 * error:.1f} points on average"
-    return (
-        f"Its probabilities were fitted on {parts.calibration.predictions:,} predictions of held-out questions{judged}."
-    )
+    measured = "" if error is None else f"; on other questions they are off by {100 * error:.1f} points on average"
+    return f"Its probabilities were fitted on {parts.calibration.predictions:,} predictions of held-out questions{measured}."
 
 
 def _megabytes(size: int) -> str:

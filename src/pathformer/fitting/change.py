@@ -1,4 +1,4 @@
-"""What an update of an engine did, in figures and in a sentence."""
+"""What an update changed in an engine: its figures, and the sentences that say them."""
 
 from __future__ import annotations
 
@@ -8,49 +8,50 @@ from pathformer.text import counted, percent
 
 __all__ = ["Change"]
 
-_WORSE = 0.01  # of an MRR, that is told
+_WORSE = 0.01  # loss of MRR from which the user is warned
 
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """What an update did, in figures."""
+    """The figures of an update."""
 
-    triples: int  # new ones
-    entities: int  # new ones
-    relations: int  # new ones
-    before: float | None  # MRR of the old held-out questions, new answers left out; old weights
-    after: float | None  # the same, new weights
-    new: float | None  # MRR of held-out links of new entities, none where none could be held out
-    counting: float | None  # what counting gives for them
+    triples: int  # new triples
+    entities: int  # new entities
+    relations: int  # new relations
+    before: float | None  # MRR of the old engine on its held-out questions, without new answers
+    after: float | None  # MRR of the new engine on these questions
+    new: float | None  # MRR on held-out links of new entities; None where none could be held out
+    counting: float | None  # MRR of the counting baseline on these links
     seconds: float
-    steps: int  # of training
+    steps: int  # training steps
     date: str
 
     @property
     def is_worse(self) -> bool:
-        """Whether old questions have lost so much that it must be told."""
+        """Whether the old questions lost so much that the user is warned."""
         return self.before is not None and self.after is not None and self.before - self.after > _WORSE
 
     def advice(self) -> str:
-        """What helps where old questions have lost; nothing where they have not."""
+        """Says what helps if the old questions lost; empty if they did not."""
         if not self.is_worse:
             return ""
         return (
-            "more --minutes, for the first fit and for the update, may lose less; an update takes the engine's place: "
-            "to keep an engine as it is, copy its folder first and update the copy"
+            "Raise --minutes, for the first fit or for the update, to lose less. "
+            "An update replaces the engine: to keep the old one, copy its folder and update the copy."
         )
 
     def sentence(self) -> str:
-        """For people."""
+        """Returns the figures as sentences for people."""
         triples, entities = counted(self.triples, "new triple"), counted(self.entities, "new entity", "new entities")
         relations = f" and {counted(self.relations, 'new relation')}" if self.relations else ""
-        words = f"learned {triples} with {entities}{relations} in {self.seconds:.0f} s"
+        words = f"Learned {triples} with {entities}{relations} in {self.seconds:.0f} s."
         if self.before is not None and self.after is not None:
-            words += f"; old held-out questions: MRR {percent(self.before)} before, {percent(self.after)} now"
+            words += f" Old held-out questions: MRR {percent(self.before)} before, {percent(self.after)} now"
             if self.is_worse:
-                words += f", {percent(self.before - self.after)} points worse than before the update"
+                words += f", {percent(self.before - self.after)} points worse"
+            words += "."
         if self.new is not None and self.counting is not None:
-            words += f"; links of new entities: {percent(self.new)}, by counting {percent(self.counting)}"
+            words += f" Links of new entities: MRR {percent(self.new)}, counting baseline {percent(self.counting)}."
         if self.steps == 0:
-            words += "; no step was made: new entities stand where they were put"
+            words += " No training step fitted into the time: new entities keep their first estimates. Raise --minutes."
         return words

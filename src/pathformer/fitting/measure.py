@@ -15,7 +15,12 @@ from pathformer.evaluation.evaluate import ModelRanker, ScoreRanker, evaluate, r
 from pathformer.evaluation.metrics import reciprocal_ranks
 from pathformer.evaluation.report import Report
 from pathformer.fitting.assumed import AssumedShare, assumed_share
-from pathformer.fitting.judge import all_but, find_predictions, fit_calibration, judge_calibration
+from pathformer.fitting.held_out_predictions import (
+    find_predictions,
+    fit_calibration,
+    graph_without,
+    measure_reliability,
+)
 from pathformer.fitting.report import RelationScore
 from pathformer.kg.knowledge import KnowledgeGraph
 from pathformer.links.evidence.counts import Frequency
@@ -123,15 +128,15 @@ def _with_probabilities(
 ) -> Measured:
     """Probabilities fitted on `valid`, judged on `test`."""
     kg, index, encoder = engine.kg, engine.index, engine.encoder
-    learnt, known = all_but(kg, "valid"), kg.graph("valid")
+    learnt, known = graph_without(kg, "valid"), kg.graph("valid")
     calibration = fit_calibration(
         find_predictions(asked["valid"], learnt, encoder, index),
         find_predictions(asked["everyday valid"], learnt, encoder, index),
     )
     advance("probabilities")
-    judged = judge_calibration(calibration, find_predictions(asked["test"], known, encoder, index))
+    judged = measure_reliability(calibration, find_predictions(asked["test"], known, encoder, index))
     advance("whether they hold")
-    everyday = judge_calibration(calibration, find_predictions(asked["everyday test"], known, encoder, index))
+    everyday = measure_reliability(calibration, find_predictions(asked["everyday test"], known, encoder, index))
     advance("and for everyday questions")
     reasons = assumed_share(engine, _answers_to_explain(asked), known, kg.graph())
     advance("reasons")

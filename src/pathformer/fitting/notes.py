@@ -1,4 +1,4 @@
-"""What a fit tells in words: what cannot be learned from a graph, and what could not be measured."""
+"""The notes of a fit: sentences about what could not be learned from the graph, or could not be measured."""
 
 from __future__ import annotations
 
@@ -16,8 +16,9 @@ from pathformer.text import counted
 __all__ = ["notes_on"]
 
 _FEW = 1000  # triples below which little can be learned
-_RARE = 5  # triples of a relation below which nothing can
-_SHOWN = 5  # names in a note
+_RARE = 5  # triples of a relation below which nothing can be learned about it
+_DEFAULTS = "Probabilities are defaults by rank."
+_SHOWN = 5  # names listed in a note
 
 
 def notes_on(
@@ -29,15 +30,15 @@ def notes_on(
     grown: bool,
     lacking: Sequence[str],
 ) -> tuple[str, ...]:
-    """A sentence for each thing to know before one relies on an engine.
+    """Returns a sentence for each thing to know before relying on an engine.
 
-    fitted: whether probabilities were; grown: whether the model knew most of the graph before this training;
-    lacking: structures that the graph of the first fit held no question of.
+    fitted: whether probabilities were measured; grown: whether this was an update of an engine;
+    lacking: structures that the graph of the first fit holds no question for.
     """
     return (
         *_on_time(report, grown),
         *_on_triples(kg),
-        *_on_shapes(lacking, grown),
+        *_on_structures(lacking, grown),
         *_on_measures(kg, questions, fitted),
         *_on_figures(report),
     )
@@ -45,46 +46,47 @@ def notes_on(
 
 def _on_time(report: FitReport, grown: bool) -> Iterator[str]:
     if not report.steps:
-        rest = "new entities stand where they were put" if grown else "the model knows nothing"
-        yield f"The time was too short for a single step: {rest}."
+        result = "New entities keep their first estimates" if grown else "Predictions are random"
+        yield f"No training step fitted into the time. {result}; raise --minutes."
 
 
 def _on_triples(kg: KnowledgeGraph) -> Iterator[str]:
     train, names = kg.splits["train"], kg.vocabulary
     if len(train) < _FEW:
         yield (
-            f"{counted(len(train), 'triple is', 'triples are')} few to learn from: "
-            "take predictions as hints; known answers are exact as ever."
+            f"The graph has only {counted(len(train), 'triple')} to learn from. "
+            "Treat predictions as hints; known answers are exact."
         )
     rare = np.flatnonzero(np.bincount(train[:, 1] >> 1, minlength=len(names.relations)) < _RARE)
     if len(rare):
         shown = ", ".join(names.relation(2 * int(r)) for r in rare[:_SHOWN]) + (", ..." if len(rare) > _SHOWN else "")
-        yield f"Relations with fewer than {_RARE} triples are hardly learned: {len(rare)} of them ({shown})."
+        relations = counted(len(rare), "relation has", "relations have")
+        yield f"{relations} fewer than {_RARE} triples ({shown}). Do not rely on predictions about them."
     alone = int(np.count_nonzero(np.diff(kg.graph("train").head_ptr) == 0))
     if alone:
-        standing = counted(alone, "entity stands", "entities stand")
-        yield f"{standing} in no triple to learn from: what is predicted there is arbitrary."
+        entities = counted(alone, "entity is", "entities are")
+        yield f"{entities} in no triple to learn from. Predictions about them are arbitrary."
 
 
-def _on_shapes(lacking: Sequence[str], grown: bool) -> Iterator[str]:
+def _on_structures(lacking: Sequence[str], grown: bool) -> Iterator[str]:
     if lacking:
-        shapes = "shape" if len(lacking) == 1 else "shapes"
-        graph = "The graph of the first fit held" if grown else "The graph holds"
-        yield f"{graph} no questions of the {shapes} {', '.join(lacking)} to learn from."
+        structures = "structure" if len(lacking) == 1 else "structures"
+        graph = "The graph of the first fit" if grown else "The graph"
+        yield f"{graph} has no questions of the {structures} {', '.join(lacking)}: the model was not trained on them."
 
 
 def _on_measures(kg: KnowledgeGraph, questions: QuerySets[Queries], fitted: bool) -> Iterator[str]:
     if not questions["test"] or not questions["valid"]:
-        yield "Nothing could be held out without losing a name: no figures, and probabilities are a mere habit."
+        yield f"No triple could be held out without losing an entity or relation: nothing was measured. {_DEFAULTS}"
     elif (held_out := held_out_triples(kg)) < ENOUGH:
         yield (
-            f"Only {counted(held_out, 'triple')} could be held out: too few to measure probabilities "
-            "by, so that they are a mere habit; figures that rest on so few are hardly more than luck."
+            f"Only {counted(held_out, 'triple')} could be held out, too few to measure by: "
+            f"the figures are little more than luck. {_DEFAULTS}"
         )
     elif not fitted:
-        yield "Too few held-out questions were answered right or wrong: probabilities are a mere habit."
+        yield f"The predictions of held-out questions were all right or all wrong. {_DEFAULTS}"
 
 
 def _on_figures(report: FitReport) -> Iterator[str]:
     if report.worse:
-        yield f"On {', '.join(report.worse)} the model is no better than counting: more --minutes may help."
+        yield f"On {', '.join(report.worse)} the model is no better than the counting baseline: raise --minutes."

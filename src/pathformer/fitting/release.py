@@ -18,7 +18,7 @@ from pathformer.engine.engine import Engine
 from pathformer.engine.storage import CARD, RELEASE, Parts
 from pathformer.errors import InputError
 from pathformer.fitting.card import Kept, card_of, notices_of
-from pathformer.fitting.cost import Cost
+from pathformer.fitting.compare import Cost
 from pathformer.fitting.reindex import sample_query_points
 from pathformer.index._base import Index, over
 from pathformer.kg.knowledge import KnowledgeGraph

@@ -1,7 +1,6 @@
-"""What a fit says of itself: what was learned, how well, how sure, in what time, and what could not be learned.
+"""The report of a fit: what was learned, how well, how sure the answers are, in what time, and what was not learned.
 
-MRR and Hits@10 are filtered, over answers that need a held-out triple; beside them what counting alone gives
-(`evaluation.frequency`). A row is printed in percent.
+MRR and Hits@10 are filtered, over answers that need a held-out triple, beside the counting baseline, in percent.
 """
 
 from __future__ import annotations
@@ -40,43 +39,43 @@ class FitReport:
     entities: int
     relations: int
     triples: Mapping[str, int]  # by part: train, valid, test
-    model: Mapping[str, Any]  # its settings
+    model: Mapping[str, Any]  # the settings of the model
     parameters: int
-    steps: int  # of the last update where there was one, as are device and seconds
+    steps: int  # of the last update if there was one, as are `device` and `seconds`
     device: str
-    scores: Report | None  # on held-out questions; none where nothing could be held out
-    frequency: Report | None  # what counting gives on the same
+    scores: Report | None  # on held-out questions; None where nothing could be held out
+    frequency: Report | None  # of the counting baseline on these questions
     by_relation: tuple[RelationScore, ...] = ()
-    calibration: Reliability | None = None  # questions of which an answer is missing
-    everyday: Reliability | None = None  # questions as they come
-    reasons: AssumedShare | None = None  # whether what reasons assume is true
+    calibration: Reliability | None = None  # on questions with a missing answer
+    everyday: Reliability | None = None  # on questions drawn whether or not an answer is missing
+    reasons: AssumedShare | None = None  # how often the links that reasons assume are true
     seconds: Mapping[str, float] = field(default_factory=dict)  # by stage
-    notes: tuple[str, ...] = ()  # what could not be learned or measured, and what was done instead
-    first: FirstFit | None = None  # of an updated engine
+    notes: tuple[str, ...] = ()  # what could not be learned or measured
+    first: FirstFit | None = None  # the first fit of an updated engine
 
     @property
     def worse(self) -> tuple[str, ...]:
-        """The structures on which counting is no worse."""
+        """The structures on which the model is no better than the counting baseline."""
         if self.scores is None or self.frequency is None:
             return ()
         other = self.frequency.scores
         return tuple(name for name, found in self.scores.scores.items() if found.mrr <= other[name].mrr)
 
     def table(self) -> Table:
-        """For the terminal: a line a structure."""
+        """Returns a table for the terminal, with a line for each structure."""
         table = ruled_table(["held-out questions", "queries", "MRR", "counting", "Hits@10"])
         for row in self._rows():
             table.add_row(*row, style="bold" if row[0] == "mean" else None)
         return table
 
     def markdown(self) -> str:
-        """For people."""
+        """Returns the report as Markdown, for people."""
         return "\n".join(
             [*self._head(), *self._figures(), *self._relations(), *self._probabilities(), *self._why(), *self._tail()]
         )
 
     def json(self) -> str:
-        """For programs."""
+        """Returns the report as JSON, for programs."""
         return json.dumps(
             {
                 **{key: value for key, value in asdict(self).items() if key not in ("scores", "frequency")},
@@ -91,7 +90,7 @@ class FitReport:
 
     @classmethod
     def from_json(cls, text: str) -> FitReport:
-        """The report that `json` wrote."""
+        """Reads what `json` returned."""
         table = json.loads(text)
         for name in ("scores", "frequency"):
             table[name] = table[name] and Report.from_json(json.dumps(table[name]))
@@ -136,8 +135,8 @@ class FitReport:
         return [
             "## What was learned",
             "",
-            "Questions whose missing answers need a triple that was held out, in percent; *counting* knows only which",
-            "entities usually stand at the end of a relation.",
+            "Figures in percent, on questions whose missing answers need a held-out triple. *Counting* is a baseline",
+            "that always answers with the most frequent ends of the last relation.",
             "",
             *markdown_table(header, rows),
             "",
@@ -167,19 +166,19 @@ class FitReport:
                 f"{shown.base_brier:.4f}",
             ]
             for words, shown in (
-                ("an answer is missing", self.calibration),
-                ("as they come", self.everyday),
+                ("with a missing answer", self.calibration),
+                ("with or without one", self.everyday),
             )
             if shown is not None
         ]
         return [
             "## How sure it is",
             "",
-            "The ten best predictions of held-out questions; probabilities were fitted on others.",
+            "The ten best predictions of held-out questions; the probabilities were fitted on other questions.",
             "",
             "![Probability given against share that was right](calibration.svg)",
             "",
-            *markdown_table(["questions", "predictions", "right", "ECE", "Brier", "base rate's"], rows),
+            *markdown_table(["questions", "predictions", "right", "ECE", "Brier", "Brier of the base rate"], rows),
             "",
         ]
 
@@ -190,8 +189,8 @@ class FitReport:
         return [
             "## Whether its reasons hold",
             "",
-            f"Of the edges that the reasons of {shown.answers:,} held-out answers assume, {percent(shown.share)} %",
-            f"are true; of those that bindings drawn at random assume, {percent(shown.random_share)} %.",
+            f"The reasons of {shown.answers:,} held-out answers assume links that the graph lacks.",
+            f"{percent(shown.share)} % of these are true; with entities drawn at random, {percent(shown.random_share)} %.",
             "",
         ]
 

@@ -1,4 +1,4 @@
-"""The stages of a long piece of work, for people: what is being done, how far it is, how long it will take."""
+"""The stages of a fit as people see them: what is being done, how far it is, how long it will take."""
 
 from __future__ import annotations
 
@@ -24,34 +24,34 @@ _FILE = "times.json"
 
 
 class Stages:
-    """Names each stage, shows a bar with the time left on a terminal, and keeps how long each took."""
+    """Names each stage, shows a bar with the time left on a terminal, and records how long each stage took."""
 
     def __init__(self, console: Console | None = None, *, count: int = 0) -> None:
         self.console = console or Console(stderr=True)
-        self.seconds: dict[str, float] = {}  # by stage, of all sittings that `keep` knows of
+        self.seconds: dict[str, float] = {}  # by stage, over all sessions of this work
         self._count, self._begun = count, 0
         self._file: Path | None = None
-        self._now = ""  # the stage that is at work
+        self._now = ""  # the stage that is running
 
     def keep(self, folder: Path) -> None:
-        """Write times down in a folder from now on, and add those that earlier sittings left there.
+        """Records the times in a folder from now on, and adds the times that earlier sessions recorded there.
 
-        A stage that is interrupted counts as far as it came; one that is killed does not. Times that cannot be read are
-        lost, which is said: the work they were taken of is not.
+        An interrupted stage counts as far as it came, a killed one does not. Times that cannot be read are dropped with
+        a message; the work itself is not lost.
         """
         self._file = folder / _FILE
         earlier = _read_times(self._file)
         if earlier is None:
-            self.say(f"{self._file} is damaged: times of earlier sittings are lost")
+            self.say(f"{self._file} is damaged: the report will lack the times of earlier sessions")
             earlier = {}
         names = {**earlier, **self.seconds}
         self.seconds = {name: earlier.get(name, 0.0) + self.seconds.get(name, 0.0) for name in names}
 
     @contextmanager
     def stoppable(self, *, kept: bool) -> Iterator[None]:
-        """Inside, an interruption carries a sentence: where it came, and what the same command will do.
+        """Adds a sentence to an interruption: which stage it stopped, and what the same command will do.
 
-        kept: whether there is a folder that keeps what was done.
+        kept: whether the work so far is kept in a folder.
         """
         try:
             yield
@@ -62,14 +62,14 @@ class Stages:
         where = f"stopped while {self._now}" if self._now else "stopped"
         if not kept:
             return f"{where}: nothing was kept, the same command starts over"
-        rest = "continues it" if self._now == TRAINING else "does this stage again and keeps what was done before"
+        rest = "continues it" if self._now == TRAINING else "repeats this stage and keeps the stages before it"
         return f"{where}: the same command {rest}"
 
     @contextmanager
     def stage(self, name: str, total: int | None = None) -> Iterator[Callable[[str], None]]:
-        """One stage; the function it gives is called with a word for each of the `total` parts that is done.
+        """Runs one stage; it yields a function to call with a word after each of the `total` parts.
 
-        Without parts its bar moves to and fro: how long it will take is not known.
+        Without `total` the bar only shows that the stage is running.
         """
         number = self._number()
         columns = (TextColumn(f"{number}{name}"), BarColumn(), TimeRemainingColumn(), TextColumn("{task.description}"))
@@ -84,10 +84,10 @@ class Stages:
 
     @contextmanager
     def training(self, name: str = TRAINING) -> Iterator[Display]:
-        """A stage that shows itself as training does."""
+        """Runs the training stage; it yields the display of training."""
         self.say(f"{self._number()}{name}")
         with self._timed(name):
-            yield Display(self.console, after_stop="")  # `stoppable` tells of that
+            yield Display(self.console, after_stop="")  # `stoppable` says that
 
     def _number(self) -> str:
         self._begun += 1
@@ -104,18 +104,18 @@ class Stages:
                 write_json(self._file, self.seconds)
 
     def say_compiling(self) -> None:
-        """Tell of what drawing waits for where the sampler was never compiled here."""
+        """Says that drawing waits for the compiler, if the sampler was never compiled here."""
         if not is_sampler_compiled():
             self.say("compiling the sampler, once on this machine")
 
     def say(self, text: str) -> None:
-        """A line that stays; what is no terminal has it whole."""
-        told, whole = "\n".join(map(visible, text.split("\n"))), not self.console.is_terminal
-        self.console.print(told, highlight=False, markup=False, soft_wrap=whole)
+        """Prints a line that stays; it is folded on a terminal only."""
+        safe, whole = "\n".join(map(visible, text.split("\n"))), not self.console.is_terminal
+        self.console.print(safe, highlight=False, markup=False, soft_wrap=whole)
 
 
 def _read_times(file: Path) -> dict[str, float] | None:
-    """Seconds by stage, nothing where there is no file; None where they are none."""
+    """Returns the seconds by stage: {} without a file, and None if the file is damaged."""
     try:
         times = json.loads(file.read_text("utf-8")) if file.is_file() else {}
     except (OSError, ValueError, RecursionError):

@@ -7,8 +7,8 @@ import pytest
 from support.engines import engine_over
 
 from pathformer.engine.engine import Engine
+from pathformer.fitting.held_out_predictions import find_predictions, graph_without
 from pathformer.fitting.heldout import draw_held_out, hold_out
-from pathformer.fitting.judge import all_but, find_predictions
 from pathformer.kg.knowledge import KnowledgeGraph
 from pathformer.models._base import build
 
@@ -27,7 +27,7 @@ def untrained(kg: KnowledgeGraph) -> Engine:
 
 @pytest.mark.parametrize(("part", "others"), [("valid", ("train", "test")), ("test", ("train", "valid"))])
 def test_everything_but_a_part_is_known(engine: Engine, part: str, others: tuple[str, ...]) -> None:
-    known = all_but(engine.kg, part)
+    known = graph_without(engine.kg, part)
     for name in others:
         assert all(tail in known.tails_of(head, relation) for head, relation, tail in engine.kg.splits[name].tolist())
     missing = [tail not in known.tails_of(head, relation) for head, relation, tail in engine.kg.splits[part].tolist()]
@@ -40,11 +40,11 @@ def test_what_the_other_part_makes_true_is_neither_right_nor_wrong(engine: Engin
     whole = kg.graph()
     questions = {"1p": draw_held_out(kg, "valid", 40)["1p"]}
     counts = {}
-    for name, graph in (("train", kg.graph("train")), ("all but valid", all_but(kg, "valid"))):
+    for name, graph in (("train", kg.graph("train")), ("all but valid", graph_without(kg, "valid"))):
         judged = find_predictions(questions, graph, engine.encoder, engine.index, top=kg.vocabulary.entity_count)
         counts[name] = 0
         for (head, relation), found, right in zip(
-            questions["1p"].ids.tolist(), judged.found, judged.right, strict=True
+            questions["1p"].ids.tolist(), judged.candidates, judged.right, strict=True
         ):
             true = np.isin(found.entities[found.predicted], whole.tails_of(head, relation))
             assert not (right & ~true).any()
@@ -62,7 +62,7 @@ def test_what_is_judged_is_what_is_shown() -> None:
     judged = find_predictions(questions, engine.kg.graph(), engine.encoder, engine.index)
     asked = [each.structure.instance(row.tolist()) for each in questions.values() for row in each.ids]
     names, held_back = engine.kg.vocabulary, 0
-    for found, answers in zip(judged.found, engine.ask(asked, why=False), strict=True):
+    for found, answers in zip(judged.candidates, engine.ask(asked, why=False), strict=True):
         assert [names.entity(int(e)) for e in found.entities[found.predicted]] == [a.entity for a in answers.predicted]
         likely = engine.calibration.probabilities(found)[found.predicted]
         assert likely.tolist() == [a.probability for a in answers.predicted]
