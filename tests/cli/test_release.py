@@ -78,7 +78,7 @@ def test_an_engine_is_released_with_its_cost(engine: Path, tmp_path: Path) -> No
 def test_a_release_that_is_released_again_keeps_what_its_form_cost(engine: Path, tmp_path: Path) -> None:
     run(engine, tmp_path / "small", "--queries", "5")
     shown = run(tmp_path / "small", tmp_path / "copy", "--queries", "5")  # both sides would have the rounded weights
-    assert "is a release in int8 already" in shown
+    assert "already a release in int8: its card says what that cost" in shown
     assert "In int8 the MRR of " not in shown
     for name in ("release.json", "MODEL_CARD.md"):
         assert (tmp_path / "copy" / name).read_bytes() == (tmp_path / "small" / name).read_bytes()
@@ -144,7 +144,7 @@ def test_a_graph_without_held_out_parts_has_nothing_to_measure(tmp_path: Path) -
     model = build("pathformer", {"dim": 8, "layers": 1, "heads": 2}, entities=names.entity_count, relations=2)
     engine_over(kg, model).save(tmp_path / "one")
     shown = run(tmp_path / "one", tmp_path / "small")
-    assert "Nothing of this graph was held out" in shown
+    assert "This graph has no held-out facts" in shown
 
 
 def test_nonsense_is_refused_before_any_work(engine: Path, trained: Path, tmp_path: Path) -> None:

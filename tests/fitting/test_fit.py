@@ -121,7 +121,7 @@ def test_the_report_says_what_was_learned(graph: KnowledgeGraph, made: tuple[pat
         "calibration.svg",
         "ECE",
         "| training |",
-        "few to learn from",
+        "to learn from",
         "reasons hold",
     ):
         assert words in text
@@ -134,7 +134,7 @@ def test_the_report_says_what_was_learned(graph: KnowledgeGraph, made: tuple[pat
     assert engine.about["seconds"] == pytest.approx(sum(report.seconds.values()))
     assert report.markdown() == text
     assert report.worse  # after three steps
-    assert f"On {', '.join(report.worse)} the model is no better than counting" in text
+    assert f"On {', '.join(report.worse)} the model is no better" in text
     assert set(report.worse) == {
         name for name, found in report.scores.scores.items() if found.mrr <= report.frequency.scores[name].mrr
     }
@@ -147,8 +147,8 @@ def test_a_hundred_triples_one_relation_and_an_entity_that_stands_alone() -> Non
     hermit, rows = base.vocabulary.entity_id("hermit"), base.splits["train"]
     engine = quickly(KnowledgeGraph("g", base.vocabulary, {"train": rows[rows[:, 0] != hermit]}))
     notes = FitReport.from_json(engine.files["report.json"].decode()).notes
-    assert any("triples are few to learn from" in note for note in notes)
-    assert "1 entity stands in no triple to learn from: what is predicted there is arbitrary." in notes
+    assert any(note.startswith("The graph has only ") for note in notes)
+    assert any(note.startswith("1 entity is in no triple to learn from.") for note in notes)
     assert "31 entities, 1 relation, " in engine.files["report.md"].decode()
     known = engine.ask(f"?x : knows({triples[0][0]}, ?x)", top=3).known
     assert triples[0][2] in [answer.entity for answer in known]
@@ -160,9 +160,9 @@ def test_what_can_spare_nothing_is_not_measured() -> None:
     engine = quickly(chain)
     report = FitReport.from_json(engine.files["report.json"].decode())
     assert report.scores is None
-    assert any("Nothing could be held out" in note for note in report.notes)
-    assert any("Relations with fewer than 5 triples" in note for note in report.notes)
-    assert any("The graph holds no questions of the shapes" in note for note in report.notes)
+    assert any("No triple could be held out" in note for note in report.notes)
+    assert any("8 relations have fewer than 5 triples" in note for note in report.notes)
+    assert any("The graph has no questions of the structures" in note for note in report.notes)
     assert not set(engine.about["structures"]) & set(engine.about["lacking"])
     assert set(engine.about["structures"]) | set(engine.about["lacking"]) == set(EFOL_TRAINED)
     assert trained_structures(engine.about) == tuple(engine.about["structures"])
@@ -178,9 +178,7 @@ def test_a_handful_held_out_measures_no_probabilities() -> None:
     report = FitReport.from_json(engine.files["report.json"].decode())
     assert report.scores is not None
     assert report.calibration is None
-    [few] = [note for note in report.notes if "could be held out: too few to measure probabilities by" in note]
-    assert few.endswith("figures that rest on so few are hardly more than luck.")  # told before them and after
-    assert "above" not in " ".join(report.notes)
+    assert any("could be held out, too few to measure by" in note for note in report.notes)
     assert report.device.endswith(
         " 1 thread" if torch.get_num_threads() == 1 else f" {torch.get_num_threads()} threads"
     )
@@ -210,7 +208,7 @@ def test_an_interruption_of_measuring_says_what_follows(
         raise KeyboardInterrupt
 
     monkeypatch.setattr("pathformer.fitting.fit.assess", stop)
-    words = "does this stage again and keeps" if kept else "nothing was kept, the same command starts over"
+    words = "repeats this stage and keeps" if kept else "nothing was kept, the same command starts over"
     with pytest.raises(KeyboardInterrupt, match=f"stopped while measuring and calibrating: .*{words}"):
         quickly(graph, out=tmp_path / "engine" if kept else None)
     assert (tmp_path / ".engine.fit/training/last.safetensors").is_file() == kept

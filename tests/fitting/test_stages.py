@@ -20,7 +20,7 @@ def stages() -> tuple[Stages, io.StringIO]:
 @pytest.mark.parametrize(
     ("stage", "kept", "words"),
     [
-        ("drawing questions", True, "the same command does this stage again and keeps what was done before"),
+        ("drawing questions", True, "the same command repeats this stage and keeps the stages before it"),
         ("training", True, "the same command continues it"),
         ("training", False, "nothing was kept, the same command starts over"),
     ],
@@ -53,7 +53,7 @@ def test_another_error_stays_as_it_is() -> None:
         raise ValueError("mine")
 
 
-def test_times_of_several_sittings_add_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_times_of_several_sessions_add_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     clock = iter(range(0, 1000, 5))  # every look at it is 5 s later
     monkeypatch.setattr("pathformer.fitting.stages.time.monotonic", lambda: next(clock))
     first, _ = stages()
@@ -85,7 +85,7 @@ def test_times_that_cannot_be_read_are_lost_and_no_more(tmp_path: Path, content:
     work, written = stages()
     work.seconds = {"joining": 5.0}
     work.keep(tmp_path)
-    assert written.getvalue() == f"{file} is damaged: times of earlier sittings are lost\n"
+    assert written.getvalue() == f"{file} is damaged: the report will lack the times of earlier sessions\n"
     with work.training():
         pass
     assert work.seconds.keys() == {"joining", "training"}

@@ -335,21 +335,17 @@ def test_in_other_spaces_all_of_a_model_is_trained_at_a_tenth_of_the_rate(
 def test_what_an_update_says_of_itself() -> None:
     whole = Change(90, 16, 0, 0.237, 0.229, 0.667, 0.254, 22.2, 300, "2026-11-16")
     assert whole.sentence() == (
-        "learned 90 new triples with 16 new entities in 22 s; old held-out questions: MRR 23.7 before, 22.9 now;"
-        " links of new entities: 66.7, by counting 25.4"
+        "Learned 90 new triples with 16 new entities in 22 s."
+        " Old held-out questions: MRR 23.7 before, 22.9 now."
+        " Links of new entities: MRR 66.7, counting baseline 25.4."
     )
-    assert (
-        replace(whole, after=0.226, new=None)
-        .sentence()
-        .endswith("MRR 23.7 before, 22.6 now, 1.1 points worse than before the update")
-    )
-    assert replace(whole, steps=0).sentence() == (
-        f"{whole.sentence()}; no step was made: new entities stand where they were put"
-    )
+    worse = replace(whole, after=0.226, new=None).sentence()
+    assert worse.endswith("MRR 23.7 before, 22.6 now, 1.1 points worse.")
+    assert replace(whole, steps=0).sentence().startswith(f"{whole.sentence()} No training step ")
     assert replace(whole, steps=1).sentence() == whole.sentence()
-    assert replace(whole, before=None, new=None).sentence() == "learned 90 new triples with 16 new entities in 22 s"
+    assert replace(whole, before=None, new=None).sentence() == "Learned 90 new triples with 16 new entities in 22 s."
     one = replace(whole, triples=1, entities=1, relations=1, before=None, new=None)
-    assert one.sentence() == "learned 1 new triple with 1 new entity and 1 new relation in 22 s"
+    assert one.sentence() == "Learned 1 new triple with 1 new entity and 1 new relation in 22 s."
 
 
 def test_names_that_the_engine_does_not_have_are_told_of() -> None:
@@ -473,7 +469,7 @@ def test_the_advice_is_a_line_of_its_own(
     monkeypatch.setattr("pathformer.fitting.update._mrr", lambda model, held: next(figures))
     update_engine(folder, KnowledgeGraph.from_triples(NEW), minutes=1e-7)
     lines = capsys.readouterr().err.splitlines()
-    assert any("learned 5 new triples with 2 new entities" in line for line in lines)
+    assert any("Learned 5 new triples with 2 new entities" in line for line in lines)
     assert any(line.startswith("more --minutes") for line in lines) == worse
 
 

@@ -82,8 +82,7 @@ def _training(parts: Parts) -> dict[str, str]:
     first, run = first_facts(parts.about), parts.about.get("card", {})
     seconds, steps = first["seconds"], first["steps"]
     facts: dict[str, Any] = {
-        "licence of the data": licence_of(parts.kg)
-        or "unknown to the program: the licence of the triples that were read",
+        "licence of the data": licence_of(parts.kg) or "unknown; it is the licence of the triples that were read",
         "structures trained": ", ".join(trained_structures(parts.about)),
         "training queries": run.get("trained_on", ""),
         "weights": run.get("weights", ""),
@@ -103,7 +102,7 @@ def _form(kept: Kept) -> list[str]:
     share = kept.bytes_after / kept.bytes_before
     line = (
         f"The weights take {_megabytes(kept.bytes_after)} in {kept.form} instead of {_megabytes(kept.bytes_before)} "
-        f"({100 * share:.0f} %). They are widened to float32 when opened; nearest entities are found in {kept.searched}."
+        f"({100 * share:.0f} %). Opening widens them to float32; nearest entities are found in {kept.searched}."
     )
     if kept.cost is None:
         return [line, "What this costs in MRR was not measured."]
@@ -127,8 +126,10 @@ def _probabilities(parts: Parts) -> str:
     if not parts.calibration.fitted:
         return "Its probabilities are defaults by rank: the graph had too few held-out facts to measure them."
     error = parts.about.get("ece")
-    measured = "" if error is None else f"; on other questions they are off by {100 * error:.1f} points on average"
-    return f"Its probabilities were fitted on {parts.calibration.predictions:,} predictions of held-out questions{measured}."
+    fitted = f"Its probabilities were fitted on {parts.calibration.predictions:,} predictions of held-out questions"
+    return (
+        f"{fitted}." if error is None else f"{fitted}; on others they are off by {100 * error:.1f} points on average."
+    )
 
 
 def _megabytes(size: int) -> str:
