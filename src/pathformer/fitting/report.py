@@ -190,7 +190,7 @@ class FitReport:
             "## Whether its reasons hold",
             "",
             f"The reasons of {shown.answers:,} held-out answers assume links that the graph lacks.",
-            f"{percent(shown.share)} % of them are true; of links drawn at random, {percent(shown.random_share)} % are.",
+            f"{percent(shown.share)} % of them are true, of links drawn at random {percent(shown.random_share)} %.",
             "",
         ]
 
