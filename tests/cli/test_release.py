@@ -107,7 +107,7 @@ def test_a_run_becomes_an_engine(trained: Path, tmp_path: Path) -> None:
         "- steps: 6",
         "- machine: ",
         "pathformer ask FOLDER",
-        "It never saw a negation",
+        "It was not trained on negations",
     ):
         assert fact in page, fact
     report_page = (tmp_path / "small" / "report.md").read_text()
