@@ -41,6 +41,7 @@ VARIANTS: dict[str, list[dict[str, Any]]] = {
         {"fork": "network", "deny_in": "fork"},
     ],
     "cone": [{}, {"union": "demorgan"}, {"start": "reference"}],
+    "mlp": [{}, {"start": "random"}],
     "mlp-mixer": [{}, {"start": "reference"}],
     "fuzzqe": [
         {},
@@ -57,6 +58,7 @@ VARIANTS: dict[str, list[dict[str, Any]]] = {
         {"attention": "causal"},
         {"norm": "post"},
         {"bias": False, "scale": False, "gain": "one"},
+        {"residual_start": 1.0, "fork_start": "random"},
         {"fork": "mixer"},
         {"fork": "mlp2vector"},
         {"fork": "set"},

@@ -134,6 +134,7 @@ def _plain_model(dim: int, minutes: float, cuda: bool) -> dict[str, Any]:
         "heads": dim // 16 if dim < 256 else 8,
         "hidden": 2,
         "dropout": 0.0 if minutes < 10.0 else 0.1,  # minutes are too short to learn by heart
+        "residual_start": 1.0,
         "fork": "set",
         "space": "sphere",
         "combine": "probability",

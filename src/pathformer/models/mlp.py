@@ -7,15 +7,15 @@ n rows, F forks, d embedding size.
     negation        q' = MLP_n(q)            d > d > d
     Dist(e, q) = |v_e - v_q|_1               `spaces.point`
 
-Three networks, 8.97 M numbers at d = 800 (the paper's 9.0 M). One hidden layer, torch's own initial weights and no
-dropout, as in the reference code; its union network is never used there and is left out here.
+Three networks, 8.97 M numbers at d = 800 (the paper's 9.0 M). One hidden layer and no dropout, as in the reference
+code; its union network is never used there and is left out here.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 from torch import Tensor
 
@@ -33,6 +33,7 @@ class Config:
 
     dim: int = 800  # d, reference code and this paper
     margin: float = 24.0  # gamma, reference code
+    start: Literal["inputs", "random"] = "inputs"  # of projection and intersection; silent, see `MLPModel`
 
     def __post_init__(self) -> None:
         if self.dim < 1:
@@ -43,7 +44,9 @@ class MLPModel(LinkModel):
     """Three networks and two tables.
 
     The reference code starts its entity table at zero and so gives every anchor the same first row; here it starts
-    uniform in +-R like those of the other methods (the paper is silent).
+    uniform in +-R like those of the other methods (the paper is silent). The projection starts as q + r and the
+    intersection as the mean of its inputs; the reference code takes random weights, and the paper is silent
+    (docs/lab/paper-architecture.md compares them).
     """
 
     name: ClassVar[str] = "mlp"
@@ -54,8 +57,9 @@ class MLPModel(LinkModel):
         d = config.dim
         self.space = Point(d, config.margin)
         self.entities, self.relations = self.space.entity_table(entities), self.space.relation_table(relations)
-        self.projection = MLPPair(d, [2 * d])
-        self.intersection = LeftFold(MLPPair(d, [2 * d]))
+        near = config.start == "inputs"
+        self.projection = MLPPair(d, [2 * d], "sum" if near else "random")
+        self.intersection = LeftFold(MLPPair(d, [2 * d], "mean" if near else "random"))
         self.negation_net = MLP(d, d, d)
 
     def project(self, rows: Tensor, relations: Tensor) -> Tensor:

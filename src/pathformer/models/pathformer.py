@@ -58,8 +58,10 @@ class Config:
     bias: bool = True  # of the attention maps; silent, Table 7's sizes allow both
     scale: bool = True  # tokens times sqrt(d); silent, without it the positions drown the tokens
     gain: Literal["margin", "one"] = "margin"  # initial gain of the last LayerNorm, see `Pathformer`; silent
+    residual_start: float = 0.1  # initial size of what attention and feed-forward add; silent, see `Pathformer`
     fork: Literal["mlp", "mixer", "mlp2vector", "set"] = "mlp"  # section IV-C and Table 4; "set" is ours, free of order
     fork_hidden: tuple[int, ...] = (2, 1)  # hidden sizes / d of MLP_k2 (k_2 = 3): silent, fits Table 7 to 0.1 M
+    fork_start: Literal["mean", "random"] = "mean"  # what "mlp" and "mlp2vector" are at first; silent, see `Pathformer`
     expected_variables: bool = False  # a path starts from the entity expected at its variable, not from E_v; ours
 
     def __post_init__(self) -> None:
@@ -69,6 +71,10 @@ class Config:
             raise ValueError(f"dim {self.dim} does not divide into {self.heads} heads")
         if not 0.0 <= self.dropout < 1.0:
             raise ValueError(f"dropout {self.dropout} is not in [0, 1)")
+        if self.residual_start < 0.0:
+            raise ValueError(f"residual_start {self.residual_start} is a share of the usual weights: 0 or more")
+        if self.fork_start == "mean" and self.fork_hidden not in ((2,), (2, 1)):
+            raise ValueError(f"fork_hidden {self.fork_hidden} cannot start as a mean: set fork_start to 'random'")
         space = self.make_space()
         if space.has_intersection and self.fork != "mlp":
             raise ValueError(f"fork {self.fork!r} has no effect: space {self.space!r} has its own intersection")
@@ -89,6 +95,10 @@ class Pathformer(Model):
     With the usual gain of 1 every entity lies about 600 (L1) from every query at first, against a margin of 24, and
     thousands of updates go into shrinking that gain. It starts at margin / d instead, which puts the first distances
     beside the margin (at sqrt(margin / d) among Beta distributions: `Space.beside_margin`); it is trained as before.
+
+    residual_start, fork_start: with random weights six layers bury a token under functions that mean nothing yet, and
+    the point of a fork says nothing of its branches. So a path starts near the mean of its normed tokens, and a fork
+    as the mean of its branches, two by two (docs/lab/paper-architecture.md).
     """
 
     name: ClassVar[str] = "pathformer"
@@ -105,7 +115,7 @@ class Pathformer(Model):
         encoders = [_path_encoder(config, deviation) for deviation in self.space.beside_margin]  # TrmE, one a part
         self.paths: nn.Module = encoders[0] if len(encoders) == 1 else SideBySide(encoders)
         own = self.space.intersection()
-        self.forks = _fork_network(config) if own is None else own
+        self.forks = _fork_network(config, self.space.range) if own is None else own
 
     def link_tables(self) -> dict[str, Table]:
         """The tables that can start as those of a link predictor."""
@@ -156,17 +166,18 @@ def _path_encoder(config: Config, deviation: float) -> TransformerEncoder:
         bias=config.bias,
         scale=config.scale,
         gain=deviation if config.gain == "margin" else 1.0,
+        residual_start=config.residual_start,
     )
 
 
-def _fork_network(config: Config) -> nn.Module:
-    """MLP_k2, or one of its alternatives."""
-    d, hidden = config.dim, [size * config.dim for size in config.fork_hidden]
+def _fork_network(config: Config, reach: float) -> nn.Module:
+    """MLP_k2, or one of its alternatives; reach: see `MLPPair`."""
+    d, hidden, start = config.dim, [size * config.dim for size in config.fork_hidden], config.fork_start
     match config.fork:
         case "mlp":
-            return LeftFold(MLPPair(d, hidden))
+            return LeftFold(MLPPair(d, hidden, start, reach))
         case "mlp2vector":
-            return LeftFold(MeanPair(MLPPair(d, hidden), MLPPair(d, hidden)))
+            return LeftFold(MeanPair(*(MLPPair(d, hidden, start, reach) for _ in range(2))))
         case "mixer":
             return LeftFold(Mixer(d))
         case "set":

@@ -9,6 +9,7 @@ shapes depend on the batch's layout alone.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Literal
 
 import torch
 from torch import Tensor, nn
@@ -32,6 +33,9 @@ __all__ = [
     "smallest_branch",
     "stack_branches",
 ]
+
+Start = Literal["random", "mean", "sum"]
+_NOISE, _LIFT = 0.1, 4.0  # see `MLPPair`
 
 
 def left_fold(branches: Sequence[Tensor], pair: Callable[[Tensor, Tensor], Tensor]) -> Tensor:
@@ -66,11 +70,21 @@ class LeftFold(nn.Module):
 
 
 class MLPPair(nn.Module):
-    """Eq. 4: MLP(x_i (+) x_j), with (+) the concatenation."""
+    """Eq. 4: MLP(x_i (+) x_j), with (+) the concatenation.
 
-    def __init__(self, dim: int, hidden: Sequence[int]) -> None:
+    start: the function that it is at first, usual random weights or the mean or sum of its inputs with a tenth of the
+    usual weights on top; the latter two need hidden sizes of 2 d, or of 2 d and d. reach: the largest size of the
+    numbers that enter; four times as much is added before a second ReLU.
+    """
+
+    def __init__(self, dim: int, hidden: Sequence[int], start: Start = "random", reach: float = 0.0) -> None:
         super().__init__()
         self.mlp = MLP(2 * dim, *hidden, dim)
+        if start != "random":
+            if tuple(hidden) not in ((2 * dim,), (2 * dim, dim)):
+                raise ValueError(f"hidden sizes {list(hidden)} cannot start as a {start}: that takes 2 d, or 2 d and d")
+            factor = 0.5 if start == "mean" else 1.0
+            self.mlp.start_as_sum((factor, factor), _NOISE, _LIFT * reach)
 
     def forward(self, left: Tensor, right: Tensor) -> Tensor:
         """Two (n, d) -> (n, d)."""

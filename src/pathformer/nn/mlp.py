@@ -9,7 +9,7 @@ used. The numbers are the same up to the order of the additions, which oneDNN ta
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -36,6 +36,29 @@ class MLP(nn.Module):
         if xavier:
             for layer in made:
                 nn.init.xavier_uniform_(layer.weight)
+
+    @torch.no_grad()
+    def start_as_sum(self, factors: Sequence[float], noise: float, lift: float = 0.0) -> None:
+        """Lets an MLP of one or two hidden layers start as a weighted sum of its inputs, each as long as its output.
+
+        The first map holds z = a x + b y and -z, so that ReLU loses nothing; the second takes their difference. Before
+        a further ReLU `lift` raises z above 0, and the last map takes it off again. noise: the share of the usual
+        initial weights that stays on top.
+        """
+        first, second, *last = self.linears
+        assert isinstance(first, nn.Linear)
+        assert isinstance(second, nn.Linear)
+        for parameter in self.parameters():
+            parameter.mul_(noise)
+        one = torch.eye(second.out_features)
+        z = torch.cat([factor * one for factor in factors], dim=1)
+        first.weight.add_(torch.cat([z, -z]))
+        second.weight.add_(torch.cat([one, -one], dim=1))
+        for layer in last:
+            assert isinstance(layer, nn.Linear)
+            second.bias.add_(lift)
+            layer.weight.add_(one)
+            layer.bias.sub_(lift)
 
     def forward(self, values: Tensor) -> Tensor:
         """(..., a) -> (..., c), in the precision of the weights."""

@@ -49,8 +49,12 @@ class TransformerEncoder(nn.Module):
         bias: bool = True,
         scale: bool = True,
         gain: float = 1.0,
+        residual_start: float = 1.0,
     ) -> None:
-        """`scale` multiplies the input by sqrt(d); `gain` is the initial gain of the last LayerNorm."""
+        """`scale` multiplies the input by sqrt(d); `gain` is the initial gain of the last LayerNorm.
+
+        residual_start: the maps whose outputs are added to the residual start with this share of their usual weights.
+        """
         super().__init__()
         if layers < 1:
             raise ValueError(f"an encoder has at least one layer, got {layers}")
@@ -64,6 +68,11 @@ class TransformerEncoder(nn.Module):
         table = sinusoidal(_TABLE, dim) if positions == "absolute" else None
         self.register_buffer("positions", table, persistent=False)
         nn.init.constant_(self._last_norm().weight, gain)
+        with torch.no_grad():
+            for layer in self.layers:
+                assert isinstance(layer, _Layer)
+                layer.attention.out.weight.mul_(residual_start)
+                layer.contract.weight.mul_(residual_start)
 
     def forward(self, rows: Tensor, packing: Packing) -> Tensor:
         """rows (T, d), embedded tokens -> (T, d), contextual tokens."""

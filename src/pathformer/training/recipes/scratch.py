@@ -21,6 +21,7 @@ def scratch(*, minutes: float = 9.0, negation: bool = False, seed: int = 0) -> R
             "space_settings": {"learn_temperature": False},
             "combine": "probability",
             "layers": 2,
+            "residual_start": 1.0,
             "fork": "set",
         },
         training=Training(

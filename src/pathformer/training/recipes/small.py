@@ -31,6 +31,7 @@ def small(*, minutes: float = 2.0, negation: bool = True, seed: int = 0) -> Reci
             "heads": 4,
             "hidden": 2,
             "dropout": 0.0,
+            "residual_start": 1.0,
             "fork": "set",
             "space": "sphere",
             "combine": "probability",
