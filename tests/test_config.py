@@ -75,25 +75,25 @@ def test_overrides_read_as_the_field_wants(override: str, key: str, value: objec
         ("model.layrs=2", "no setting 'model.layrs'; closest: 'model.layers'"),
         ("layers=2", "no setting 'layers'; closest: 'model.layers'"),
         ("sede=2", "no setting 'sede'; closest: 'seed'"),
-        ("model.layers=six", "setting 'model.layers' expects an integer, found 'six'"),
-        ("model.layers=2.5", "setting 'model.layers' expects an integer, found 2.5"),
-        ("model.layers=true", "setting 'model.layers' expects an integer, found True"),
-        ("model.dropout=false", "setting 'model.dropout' expects a number, found False"),
-        ("model.norm=middle", "setting 'model.norm' expects one of 'pre', 'post', found 'middle'"),
-        ("model.heads=[1, 'x']", "setting 'model.heads[1]' expects an integer, found 'x'"),
+        ("model.layers=six", "setting 'model.layers' must be an integer, found 'six'"),
+        ("model.layers=2.5", "setting 'model.layers' must be an integer, found 2.5"),
+        ("model.layers=true", "setting 'model.layers' must be an integer, found True"),
+        ("model.dropout=false", "setting 'model.dropout' must be a number, found False"),
+        ("model.norm=middle", "setting 'model.norm' must be one of 'pre', 'post', found 'middle'"),
+        ("model.heads=[1, 'x']", "setting 'model.heads[1]' must be an integer, found 'x'"),
         (
             "model.window=[1]",
-            "setting 'model.window' expects a list of 2 values: an integer, an integer, found 1 values",
+            "setting 'model.window' must be a list of 2 values: an integer, an integer, found 1 values",
         ),
-        ("model.window=7", "expects a list of 2 values: an integer, an integer or none, found 7"),
-        ("fast=1", "setting 'fast' expects true or false, found 1"),
+        ("model.window=7", "must be a list of 2 values: an integer, an integer or none, found 7"),
+        ("fast=1", "setting 'fast' must be true or false, found 1"),
         ("name.first=x", "setting 'name' has no settings inside it, found 'name.first'"),
-        ("model=3", "setting 'model' expects a table, found 3"),
-        ("weights.2p=much", "setting 'weights.2p' expects a number, found 'much'"),
+        ("model=3", "setting 'model' must be a table, found 3"),
+        ("weights.2p=much", "setting 'weights.2p' must be a number, found 'much'"),
         ("model.layers=0", "model: layers must be at least 1, found 0"),
-        (f"model.dropout={9**420}", f"setting 'model.dropout' expects a number, found {9**420}"),  # no float holds it
-        (f"model.layers={'9' * 5000}", "setting 'model.layers' expects an integer, found '999"),
-        (f"model.heads={'[' * 5000}", "setting 'model.heads' expects a list of an integer, found '[[["),
+        (f"model.dropout={9**420}", f"setting 'model.dropout' must be a number, found {9**420}"),  # no float holds it
+        (f"model.layers={'9' * 5000}", "setting 'model.layers' must be an integer, found '999"),
+        (f"model.heads={'[' * 5000}", "setting 'model.heads' must be a list of an integer, found '[[["),
         ("fast", "expected key=value, found 'fast'"),
         ("=3", "expected key=value, found '=3'"),
     ],
@@ -109,7 +109,7 @@ def test_a_key_inside_what_is_no_table_is_told_of_the_table(table: str, found: s
     key = table.partition("=")[0]
     with pytest.raises(ConfigError) as error:
         config.read(Run, overrides=["name=x", table, f"{key}.layers=2"])
-    assert str(error.value) == f"setting {key!r} expects a table, found {found}"
+    assert str(error.value) == f"setting {key!r} must be a table, found {found}"
 
 
 def test_a_key_inside_takes_the_place_of_none() -> None:
@@ -122,7 +122,7 @@ def test_a_key_inside_takes_the_place_of_none() -> None:
 
 
 def test_a_setting_without_default_is_asked_for() -> None:
-    with pytest.raises(ConfigError, match="setting 'name' is missing; it has no default"):
+    with pytest.raises(ConfigError, match="setting 'name' is missing: give it a value"):
         config.read(Run)
 
 
@@ -134,8 +134,8 @@ def test_a_file_may_leave_it_to_an_override(tmp_path: Path) -> None:
     ("text", "message"),
     [
         ("[model]\nlayrs = 2", "no setting 'model.layrs'; closest: 'model.layers'"),
-        ("seed = 'x'", "setting 'seed' expects an integer or none, found 'x'"),
-        ("seed = ", "not TOML: Invalid value (at end of document)"),
+        ("seed = 'x'", "setting 'seed' must be an integer or none, found 'x'"),
+        ("seed = ", "not valid TOML: Invalid value (at end of document)"),
     ],
 )
 def test_errors_in_a_file_name_the_file(tmp_path: Path, text: str, message: str) -> None:
@@ -153,7 +153,7 @@ def test_a_missing_file_is_one_sentence(tmp_path: Path) -> None:
 
 def test_a_file_in_another_encoding_is_named(tmp_path: Path) -> None:
     (tmp_path / "run.toml").write_bytes('name = "é"'.encode("latin-1"))
-    with pytest.raises(ConfigError, match="not UTF-8 text; TOML files are"):
+    with pytest.raises(ConfigError, match="not UTF-8 text: save the file as UTF-8"):
         config.read(Run, tmp_path / "run.toml")
 
 

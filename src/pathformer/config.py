@@ -141,9 +141,9 @@ def _read_toml(path: Path) -> dict[str, Any]:
     except OSError as error:
         raise ConfigError(f"{path}: {error.strerror}") from None
     except UnicodeDecodeError:
-        raise ConfigError(f"{path}: not UTF-8 text; TOML files are") from None
+        raise ConfigError(f"{path}: not UTF-8 text: save the file as UTF-8") from None
     except (ValueError, RecursionError) as error:
-        raise ConfigError(f"{path}: not TOML: {error}") from None
+        raise ConfigError(f"{path}: not valid TOML: {error}") from None
 
 
 # --- key=value ------------------------------------------------------------------------------------------------------
@@ -209,7 +209,7 @@ def _build(cls: type, table: Mapping[str, Any], prefix: str, root: type | None =
         return None
     for field in dataclasses.fields(cls):
         if field.init and field.name not in values and _required(field):
-            raise ConfigError(f"setting {_join(prefix, field.name)!r} is missing; it has no default")
+            raise ConfigError(f"setting {_join(prefix, field.name)!r} is missing: give it a value")
     try:
         return cls(**values)
     except ValueError as error:  # a dataclass's own check of its values
@@ -234,7 +234,7 @@ def _convert(value: Any, kind: Any, key: str, root: type, complete: bool) -> Any
 
 
 def _unfit(key: str, kind: Any, value: Any) -> ConfigError:
-    return ConfigError(f"setting {key!r} expects {_describe(kind)}, found {value!r}")
+    return ConfigError(f"setting {key!r} must be {_describe(kind)}, found {value!r}")
 
 
 def _convert_tuple(value: Sequence[Any], kind: Any, key: str, root: type, complete: bool) -> tuple[Any, ...]:
@@ -242,7 +242,7 @@ def _convert_tuple(value: Sequence[Any], kind: Any, key: str, root: type, comple
     if len(inner) == 2 and inner[1] is Ellipsis:
         inner = (inner[0],) * len(value)
     if len(inner) != len(value):
-        raise ConfigError(f"setting {key!r} expects {_describe(kind)}, found {len(value)} values")
+        raise ConfigError(f"setting {key!r} must be {_describe(kind)}, found {len(value)} values")
     pairs = enumerate(zip(value, inner, strict=True))
     return tuple(_convert(v, k, f"{key}[{place}]", root, complete) for place, (v, k) in pairs)
 

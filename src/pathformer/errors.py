@@ -160,7 +160,7 @@ class UnknownNameError(QueryError):
     def __init__(self, kind: str, name: str, closest: Sequence[str], every: Sequence[str] = ()) -> None:
         self.kind, self.name, self.closest = kind, name, tuple(closest)
         told = ", ".join(repr(_shortened(known)) for known in closest or every)
-        hint = f"{'closest:' if closest else 'the graph has'} {told}" if told else "no name or label is close to it"
+        hint = f"{'closest:' if closest else 'the graph has'} {told}" if told else "no name or label is similar"
         super().__init__(f"no {kind} {_shortened(name)!r}; {hint}{_inverse(kind, name)}{_stranger(name)}")
 
 
@@ -203,7 +203,7 @@ class QuerySizeError(QueryError):
 def _inverse(kind: str, name: str) -> str:
     """What to say of a relation that is written as its own inverse, as `explain` shows them."""
     written = kind == "relation" and name.endswith(_INVERSE)
-    return "; an inverse is written with subject and object the other way round" if written else ""
+    return "; for the inverse, swap subject and object" if written else ""
 
 
 def _stranger(name: str) -> str:

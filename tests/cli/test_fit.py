@@ -147,8 +147,8 @@ def test_a_file_called_like_a_known_graph_is_meant_by_its_path(
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (("--out", "there"), "there exists and was not made by this command: choose another place"),
-        (("--out", "engine"), "engine exists already: choose another place, or replace it with --force"),
+        (("--out", "there"), "there exists and was not made by this command: choose another folder"),
+        (("--out", "engine"), "engine exists already: choose another folder, or replace it with --force"),
         (("--out", "new", "--seed", "-1"), "seed -1: expected a whole number from 0, below 2^64"),
         (("--out", "new", "--seed", str(2**64)), f"seed {2**64}: expected a whole number from 0, below 2^64"),
         (("--update", "engine", "--seed", "-1"), "seed -1: expected a whole number from 0, below 2^64"),

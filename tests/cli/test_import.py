@@ -80,7 +80,7 @@ def test_every_option_of_delimited_text(tmp_path: Path) -> None:
         path, "--out", tmp_path / "out", *options.split(), *labels, "--relation-names", tmp_path / "relations.json"
     )
     assert "seen: 1 triple\n  2 entities, 1 with a label\n  1 relation\n  1 bad line, skipped\n" in output
-    assert f"    for example {path}:3: 2 columns, expected 4 with '|' between them\n" in output
+    assert f"    for example {path}:3: found 2 columns, expected 4 separated by '|'\n" in output
     graph = KnowledgeGraph.open(tmp_path / "out")
     assert list(graph.vocabulary.entities) == ["Zoë", "La|Strada"]
     assert graph.vocabulary.label(0) == "Zoë Z."
@@ -138,12 +138,12 @@ def test_replacing(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "content", "options", "message"),
     [
-        ("x.tsv", b"a\tr\tb\nc\tr\n", [], "x.tsv:2: 2 columns, expected 3 with '\\t' between them"),
+        ("x.tsv", b"a\tr\tb\nc\tr\n", [], "x.tsv:2: found 2 columns, expected 3 separated by '\\t'"),
         (
             "x.tsv",
             b"a\tr\tb\nc\tr\t\xe9\n",
             [],
-            "x.tsv:2: the tail is not text in the file's encoding (byte 0xe9): say",
+            "x.tsv:2: the tail is not text in this encoding (byte 0xe9): say",
         ),
         ("x.tsv", b"", [], "x.tsv: the file is empty"),
         ("x.tsv", b"a\tr\tb\n", ["--columns", "1,2,7"], "x.tsv:1: no column 7: there are 3, counted from 1"),
@@ -188,4 +188,4 @@ def test_the_input(tmp_path: Path) -> None:
 def test_an_example_of_a_bad_line_speaks_to_a_shell(tmp_path: Path) -> None:
     (tmp_path / "x.tsv").write_bytes(b"a\tr\tb\nc\tr\tcaf\xe9\n")
     told = run(tmp_path / "x.tsv", "--out", tmp_path / "x", "--skip-bad")
-    assert "(byte 0xe9): say which it is with --encoding\n" in told
+    assert "(byte 0xe9): name the right one with --encoding\n" in told

@@ -166,7 +166,7 @@ def test_nonsense_is_refused_before_any_work(engine: Path, trained: Path, tmp_pa
         run(tmp_path / "text.safetensors", tmp_path / "x")
     with pytest.raises(InputError, match="is no checkpoint of `pathformer train`: it does not say of which dataset"):
         run(engine / "model.safetensors", tmp_path / "x")
-    with pytest.raises(InputError, match="exists already: choose another place, or replace it with --force"):
+    with pytest.raises(InputError, match="exists already: choose another folder, or replace it with --force"):
         run(engine, engine)
     assert not (tmp_path / "x").exists()
     assert {path.name for path in tmp_path.iterdir()} == {"empty", "family.tsv", "text.safetensors"}

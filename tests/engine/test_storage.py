@@ -126,7 +126,7 @@ def test_weights_keep_their_precision(films: KnowledgeGraph, tmp_path: Path) -> 
 
 
 def test_an_engine_is_not_overwritten_unless_it_is_said(engine: Engine, folder: Path) -> None:
-    with pytest.raises(InputError, match="exists already: choose another place, or replace it with --force"):
+    with pytest.raises(InputError, match="exists already: choose another folder, or replace it with --force"):
         engine.save(folder)
     engine.save(folder, force=True)
     (folder.parent / "mine").mkdir()

@@ -177,7 +177,7 @@ def test_a_folder_where_another_process_trains_is_left_as_it_is(run_path: Path, 
     before = {path: path.read_bytes() for path in tmp_path.iterdir() if path.is_file()}
     held = lock.open_lock(tmp_path / lock.FILE)
     assert held is not None
-    refused = rf"^another process is at work in {tmp_path}: wait for it, or choose another folder$"
+    refused = rf"^another process is writing to {tmp_path}: wait for it, or choose another folder$"
     try:
         with pytest.raises(InputError, match=refused):
             train_run(read_run(run_path), tmp_path, device="cpu", display=toy.quiet())

@@ -48,7 +48,7 @@ def test_a_second_process_is_refused_and_a_killed_one_holds_nobody_up(tmp_path: 
     with pytest.raises(InputError) as refused, alone(folder):
         pytest.fail("two in one folder")
     place = f"process {holder.pid} on {socket.gethostname()}"
-    assert str(refused.value) == f"{place} is at work in {folder}: wait for it, or choose another folder"
+    assert str(refused.value) == f"{place} is writing to {folder}: wait for it, or choose another folder"
     holder.send_signal(signal.SIGKILL)
     holder.wait()
     holder.stdout.close()
@@ -64,7 +64,7 @@ def test_whoever_is_alone_may_ask_again(tmp_path: Path) -> None:
     with alone(folder):
         with alone(link):
             (folder / "weights").touch()
-        with pytest.raises(InputError, match=f"process {os.getpid()} on .* is at work in"):
+        with pytest.raises(InputError, match=f"process {os.getpid()} on .* is writing to"):
             asked_elsewhere(folder)
         with alone(tmp_path / "other"):
             pass
@@ -91,7 +91,7 @@ def test_network_folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number
 
     monkeypatch.setattr(fcntl, "flock", flock)
     if held:
-        with pytest.raises(InputError, match=r"^another process is at work in"), alone(tmp_path):
+        with pytest.raises(InputError, match=r"^another process is writing to"), alone(tmp_path):
             pytest.fail("two in one folder")
     else:
         with alone(tmp_path):

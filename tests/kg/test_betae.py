@@ -63,8 +63,8 @@ def test_what_train_lacks_is_dropped_and_ids_stay(tmp_path: Path) -> None:
         ({"test": "0\t0\t-1\n"}, "test.txt:1: no entity has the id '-1': there are 3 entities, 0 to 2"),
         ({"train": "0\t0\t1\nx\t0\t1\n"}, "train.txt:2: no entity has the id 'x': there are 3 entities, 0 to 2"),
         ({"train": "0\t0\t99999999999\n"}, "train.txt:1: no entity has the id '99999999999': there are 3"),
-        ({"train": "0\t0\t1\n0\t0\n"}, "train.txt:2: 2 columns, expected 3 with '\\t' between them"),
-        ({"train": b"0\t0\t1\n0\t0\t\xff\n"}, "train.txt:2: the tail is not text in the file's encoding (byte 0xff)"),
+        ({"train": "0\t0\t1\n0\t0\n"}, "train.txt:2: found 2 columns, expected 3 separated by '\\t'"),
+        ({"train": b"0\t0\t1\n0\t0\t\xff\n"}, "train.txt:2: the tail is not text in this encoding (byte 0xff)"),
         ({"train": ""}, "train.txt: the file holds no triples"),
     ],
 )
@@ -81,7 +81,7 @@ def test_bad_lines_can_be_skipped(tmp_path: Path) -> None:
     assert graph.report.skipped == 3
     assert set(graph.report.notes) == {
         f"{path}/train.txt:2: no entity has the id '3': there are 3 entities, 0 to 2",
-        f"{path}/train.txt:4: 2 columns, expected 3 with '\\t' between them",
+        f"{path}/train.txt:4: found 2 columns, expected 3 separated by '\\t'",
     }
 
 

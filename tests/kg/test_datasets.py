@@ -58,7 +58,7 @@ def test_a_dataset_that_is_not_there(tmp_path: Path, monkeypatch: pytest.MonkeyP
     with pytest.raises(DatasetError) as caught:
         load("umls")
     assert str(caught.value) == (
-        "the dataset 'umls' is not found: neither --data nor $PATHFORMER_DATA is set, to say which folder holds "
+        "the dataset 'umls' is not found: set --data or $PATHFORMER_DATA to the folder that holds "
         "small/umls or umls; get it from the datasets of PyKEEN (github.com/pykeen/pykeen)"
     )
     monkeypatch.setenv("PATHFORMER_DATA", str(tmp_path))
@@ -103,7 +103,7 @@ def test_a_path_is_a_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
     assert load("./umls").triple_count == 1
     assert load(Path("umls")).triple_count == 1
     assert locate(Path("umls")) == Path("umls")
-    with pytest.raises(DatasetError, match="neither --data nor"):
+    with pytest.raises(DatasetError, match="set --data or"):
         load("umls")
 
 

@@ -21,7 +21,7 @@ from pathformer.kg.knowledge import KnowledgeGraph
 
 Named = tuple[str, str, str]
 SIGNS = "a delimiter and a quote sign are two different ASCII characters and no line ends"
-OPEN = '; the line has an odd number of quote signs ": is one left open?'
+OPEN = '. The line has an odd number of quote signs ": is one left open?'
 WAY_ON = " --skip-bad (skip_bad=True) leaves such lines out"
 
 
@@ -158,7 +158,10 @@ def test_a_line_at_the_border_of_two_blocks(tmp_path: Path) -> None:
 def test_a_bad_line_far_in_the_file(tmp_path: Path) -> None:
     lines = [f"e{n}\tr{n % 7}\te{n * 13 % 1000}" for n in range(400_000)]
     lines[300_000] = "e1\tr1"
-    assert problem(tmp_path, "\n".join(lines)) == "x.tsv:300001: 2 columns, expected 3 with '\\t' between them"
+    assert problem(tmp_path, "\n".join(lines)) == (
+        "x.tsv:300001: found 2 columns, expected 3 separated by '\\t'. "
+        "Leave such lines out with --skip-bad (skip_bad=True)"
+    )
 
 
 @pytest.mark.parametrize(
@@ -177,8 +180,8 @@ def test_a_quote_left_open_is_told_and_swallows_no_lines(
     content: str, options: dict[str, Any], line: int, closed: str, skipped: int, tmp_path: Path
 ) -> None:
     assert problem(tmp_path, content, "x.csv", **options) == (
-        f'x.csv:{line}: a quote sign " is opened here and {closed};'
-        " if quote signs are letters here, --quote '' (quote=\"\") reads them so"
+        f'x.csv:{line}: a quote sign " is opened here and {closed}. '
+        "Close it, or read quote signs as letters with --quote '' (quote=\"\")"
     )
     graph = read(tmp_path, content, "x.csv", skip_bad=True, **options)
     assert {("c", "r", "d"), ("e", "r", "f")} <= set(named(graph))
@@ -189,7 +192,9 @@ def test_a_quote_left_open_is_told_and_swallows_no_lines(
 
 def test_a_quote_left_open_in_a_header_is_told_too(tmp_path: Path) -> None:
     content = 'subject,"predicate,object\na,r,b\n'
-    assert problem(tmp_path, content, "x.csv").startswith('x.csv:1: a quote sign " is opened here and never closed; if')
+    assert problem(tmp_path, content, "x.csv").startswith(
+        'x.csv:1: a quote sign " is opened here and never closed. Close'
+    )
     assert named(read(tmp_path, content, "x.csv", skip_bad=True)) == [("a", "r", "b")]
 
 
@@ -222,14 +227,14 @@ def test_bad_lines_can_be_skipped_with_a_count(tmp_path: Path) -> None:
     assert named(graph) == [("a", "r", "b"), ("c", "r", "d")]
     assert graph.report.skipped == 5
     assert graph.report.lines == 4
-    assert graph.report.notes == (f"{tmp_path}/x.tsv:1: 2 columns, expected 3 with '\\t' between them",)
+    assert graph.report.notes == (f"{tmp_path}/x.tsv:1: found 2 columns, expected 3 separated by '\\t'",)
 
 
 def test_comments_can_be_skipped(tmp_path: Path) -> None:
     graph = read(tmp_path, "# made by hand\na\tr\tb\n", skip_bad=True)
     assert named(graph) == [("a", "r", "b")]
     [note] = graph.report.notes
-    assert note.endswith("x.tsv:1: 1 column, expected 3 with '\\t' between them; is the line a comment?")
+    assert note.endswith("x.tsv:1: found 1 column, expected 3 separated by '\\t'. Is the line a comment?")
 
 
 @pytest.mark.parametrize(

@@ -156,9 +156,9 @@ def test_a_pipe_is_read_as_a_file_is(tmp_path: Path, pack: Callable[[bytes], byt
 def test_what_is_wrong_with_a_pipe_names_it(tmp_path: Path) -> None:
     with piped(tmp_path / "cut.tsv", b"a\tr\tb\na\n") as pipe, pytest.raises(GraphFileError) as caught:
         KnowledgeGraph.read(pipe)
-    assert str(caught.value).startswith(f"{pipe}:2: 1 column, expected 3")
+    assert str(caught.value).startswith(f"{pipe}:2: found 1 column, expected 3")
     with piped(tmp_path / "bad.tsv", b"a\tr\tb\na\n") as pipe:
-        assert KnowledgeGraph.read(pipe, skip_bad=True).report.notes[0].startswith(f"{pipe}:2: 1 column")
+        assert KnowledgeGraph.read(pipe, skip_bad=True).report.notes[0].startswith(f"{pipe}:2: found 1 column")
     with piped(tmp_path / "none.tsv", b"") as pipe, pytest.raises(GraphFileError) as caught:
         KnowledgeGraph.read(pipe)
     assert str(caught.value) == f"{pipe}: nothing came out of the pipe"
@@ -208,7 +208,7 @@ def test_the_graph_of_an_engine_is_named(tmp_path: Path) -> None:
 
 def test_the_second_file_is_named_when_it_is_bad(tmp_path: Path) -> None:
     write(tmp_path, one__tsv="a\tr\tb\n", two__tsv="a\tr\tb\nc\n")
-    with pytest.raises(GraphFileError, match=r"two\.tsv:2: 1 column, expected 3"):
+    with pytest.raises(GraphFileError, match=r"two\.tsv:2: found 1 column, expected 3"):
         KnowledgeGraph.read([tmp_path / "one.tsv", tmp_path / "two.tsv"])
 
 
@@ -279,11 +279,15 @@ def test_a_table_that_arrow_cannot_take_is_told() -> None:
         ({"s": ["a"], "p": [1.5], "o": ["b"]}, {}, "t: the column 'p' holds double, expected text or whole numbers"),
         ({"s": ["a", None], "p": ["r", "r"], "o": ["b", "c"]}, {}, "t:2: the head is empty"),
         ({"s": ["a", "b"], "p": ["r", "r"], "o": ["b", ""]}, {}, "t:2: the tail is empty"),
-        ({"s": ["a", "b"], "p": ["r", "r\0"], "o": ["b", "c"]}, {}, "t:2: the relation holds a NUL byte: is the file"),
+        (
+            {"s": ["a", "b"], "p": ["r", "r\0"], "o": ["b", "c"]},
+            {},
+            "t:2: the relation contains a NUL byte: is the file",
+        ),
         (
             {"s": [b"a"], "p": [b"r"], "o": [b"\xff"]},
             {},
-            "t:1: the tail is not text in the file's encoding (byte 0xff)",
+            "t:1: the tail is not text in this encoding (byte 0xff)",
         ),
         (
             COLUMNS,
@@ -325,7 +329,7 @@ def test_parquet_columns_and_damage(tmp_path: Path) -> None:
     path = tmp_path / "x.parquet"
     parquet.write_table(pa.table(COLUMNS), path)
     assert KnowledgeGraph.read(path).triple_count == 2
-    with pytest.raises(GraphFileError, match=r"x\.parquet: no column 9: there are 4, counted from 1"):
+    with pytest.raises(GraphFileError, match=r"x\.parquet: no column 9: the file has 4, counted from 1"):
         KnowledgeGraph.read(path, columns=[1, 2, 9])
     parquet.write_table(pa.table({"s": ["a", ""], "p": ["r", "r"], "o": ["b", "c"]}), path)
     with pytest.raises(GraphFileError, match=r"x\.parquet:2: the head is empty"):

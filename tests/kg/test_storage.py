@@ -83,7 +83,7 @@ def test_opening_reads_neither_names_nor_pyarrow_nor_pandas(tmp_path: Path) -> N
 
 def test_an_existing_graph_is_refused_or_replaced(tmp_path: Path) -> None:
     graph("old").save(tmp_path / "films")
-    with pytest.raises(InputError, match="films exists already: choose another place, or replace it with --force"):
+    with pytest.raises(InputError, match="films exists already: choose another folder, or replace it with --force"):
         graph("new").save(tmp_path / "films")
     assert KnowledgeGraph.open(tmp_path / "films").name == "old"
     graph("new").save(tmp_path / "films", force=True)
@@ -106,7 +106,7 @@ def test_an_empty_folder_is_taken_and_a_strangers_never(tmp_path: Path) -> None:
     (tmp_path / "strange" / "thesis.tex").write_text("years of work")
     (tmp_path / "file").write_text("x")
     for place in ("strange", "file"):
-        with pytest.raises(InputError, match=f"{place} exists and was not made by this command: choose another place"):
+        with pytest.raises(InputError, match=f"{place} exists and was not made by this command: choose another folder"):
             graph().save(tmp_path / place, force=True)
     assert (tmp_path / "strange" / "thesis.tex").read_text() == "years of work"
 
@@ -184,9 +184,7 @@ def test_a_folder_has_the_rights_that_the_user_gives_new_ones(tmp_path: Path) ->
 def test_the_folder_one_is_in_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     for force in (False, True):
-        with pytest.raises(
-            InputError, match=r"^\. would be replaced as a whole: go to another folder and name it from"
-        ):
+        with pytest.raises(InputError, match=r"^\. is this folder or one above it"):
             graph().save(".", force=force)
     assert list(tmp_path.iterdir()) == []
 

@@ -119,13 +119,13 @@ def test_where_none_is_close_all_are_told_if_they_are_few(monkeypatch: pytest.Mo
     with pytest.raises(UnknownNameError, match=r"; the graph has 'age', 'http://x.org/is', 'http://y.org/is'$"):
         iris.relation_id("knows")
     monkeypatch.setattr(lookup, "_FEW", 2)
-    with pytest.raises(UnknownNameError, match=r"^no entity 'zzzzzz'; no name or label is close to it$"):
+    with pytest.raises(UnknownNameError, match=r"^no entity 'zzzzzz'; no name or label is similar$"):
         vocabulary.entity_id("zzzzzz")
 
 
 def test_an_inverse_is_told_how_it_is_written() -> None:
     vocabulary = Vocabulary.of(["a", "x⁻¹"], ["won", "stars"])
-    round_about = "an inverse is written with subject and object the other way round"
+    round_about = "for the inverse, swap subject and object"
     for name in ("won⁻¹", "won^-1"):
         with pytest.raises(UnknownNameError) as caught:
             vocabulary.relation_id(name)
@@ -244,7 +244,7 @@ def test_the_names_that_hold_a_piece_are_found_in_one_scan(names: list[str], pie
 def test_an_empty_name_is_close_to_none_in_a_large_graph(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(lookup, "_ALL", 1)
     monkeypatch.setattr(lookup, "_FEW", 1)
-    with pytest.raises(UnknownNameError, match=r"^no entity ''; no name or label is close to it$"):
+    with pytest.raises(UnknownNameError, match=r"^no entity ''; no name or label is similar$"):
         Vocabulary.of(["Fellini", "Oscar"], ["won"]).entity_id("")
 
 

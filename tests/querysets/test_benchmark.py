@@ -329,7 +329,7 @@ def test_a_damaged_folder_is_refused(small_graph: KnowledgeGraph, small_benchmar
 
 def test_an_existing_folder_is_kept_unless_forced(small_benchmark: Sets, tmp_path: Path) -> None:
     folder = small_benchmark.save(tmp_path / "queries")
-    with pytest.raises(InputError, match="exists already: choose another place, or replace it with --force"):
+    with pytest.raises(InputError, match="exists already: choose another folder, or replace it with --force"):
         small_benchmark.save(folder)
     (folder / "test-2in.npz").unlink()
     small_benchmark.save(folder, force=True)

@@ -127,7 +127,7 @@ def test_a_killed_run_continues_to_the_same_bits(tmp_path: Path) -> None:
         assert process.poll() is None, "the run ended before it could be killed"
         time.sleep(0.01)
     process.send_signal(signal.SIGSTOP)  # it must not end before it is killed, however busy the machine is
-    held = rf"^process {process.pid} on .* is at work in .*cut: wait for it, or choose"
+    held = rf"^process {process.pid} on .* is writing to .*cut: wait for it, or choose"
     try:
         with pytest.raises(InputError, match=held):
             toy.run(tmp_path / "cut", toy.quiet(), steps=steps)

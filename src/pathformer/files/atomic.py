@@ -82,14 +82,16 @@ def check_target(target: Path, marker: str, *, force: bool = False) -> None:
     A folder is written beside its place and then put there, which that of one's own shell or program would not outlive.
     """
     if target.name in ("", ".."):
-        raise InputError(f"{target} would be replaced as a whole: go to another folder and name it from there")
+        raise InputError(
+            f"{target} is this folder or one above it, and would be replaced as a whole: name another folder"
+        )
     if not target.exists():
         return
     ours = target.is_dir() and ((target / marker).is_file() or not any(target.iterdir()))
     if not ours:
-        raise InputError(f"{target} exists and was not made by this command: choose another place")
+        raise InputError(f"{target} exists and was not made by this command: choose another folder")
     if not force and any(target.iterdir()):
-        raise InputError(f"{target} exists already: choose another place, or replace it with --force (force=True)")
+        raise InputError(f"{target} exists already: choose another folder, or replace it with --force (force=True)")
 
 
 def _put(source: Path, target: Path) -> None:

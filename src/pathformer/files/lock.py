@@ -81,7 +81,7 @@ def _open(folder: Path) -> int:
     try:
         lock = open_lock(folder / FILE)
         if lock is None:
-            raise InputError(f"{_holder(folder)} is at work in {folder}: wait for it, or choose another folder")
+            raise InputError(f"{_holder(folder)} is writing to {folder}: wait for it, or choose another folder")
     except OSError as error:
         raise InputError(f"{folder} cannot be written ({error.strerror})") from error
     with suppress(OSError):  # it is held, whether a full disk lets us say so or not

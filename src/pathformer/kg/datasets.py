@@ -50,7 +50,7 @@ class Dataset:
             where = (
                 f"under {data} (as {looked})"
                 if data is not None
-                else (f"found: neither --data nor $PATHFORMER_DATA is set, to say which folder holds {looked}")
+                else f"found: set --data or $PATHFORMER_DATA to the folder that holds {looked}"
             )
             raise DatasetError(f"the dataset {name!r} is not {where}; get it from {self.home}")
         return unpacked(found) if found.name.endswith(ARCHIVE_SUFFIXES) else found

@@ -87,7 +87,7 @@ def _labels_of(names: Names, path: Path, columns: tuple[str | int, ...] | None, 
     with as_file(path) as file:
         labels = labels_for(names, read_labels(file, names, columns, encoding))
     if labels is None:
-        raise GraphFileError(f"it labels nothing of the graph, which has names such as {names[0]!r}", path)
+        raise GraphFileError(f"none of its names is in the graph, which has names like {names[0]!r}", path)
     return labels
 
 

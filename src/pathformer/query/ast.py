@@ -164,7 +164,9 @@ def check_depth(formula: Formula, limit: int = DEPTH_LIMIT) -> None:
         depth += 1
         level = [part for node in level for part in _parts(node)]
     if depth > limit:
-        raise QuerySizeError(f"the formula nests {depth:,} levels of and, or, not, more than the limit of {limit}")
+        raise QuerySizeError(
+            f"the formula has {depth:,} nested levels of and, or, not; the limit is {limit}: ask for its parts"
+        )
 
 
 def _parts(formula: Formula) -> tuple[Formula, ...]:

@@ -80,10 +80,10 @@ def test_a_union_written_by_de_morgan_is_a_union():
 def test_the_limit_counts_before_it_builds():
     pair = Union((A, B))
     assert len(to_dnf(Intersection((Union((A, B)), Union((C, D)))), limit=4)) == 4
-    with pytest.raises(QuerySizeError, match=r"has 4 disjuncts, more than the limit of 3"):
+    with pytest.raises(QuerySizeError, match=r"4 disjuncts; the limit is 3"):
         to_dnf(Intersection((Union((A, B)), Union((C, D)))), limit=3)
     began = time.process_time()  # of this process: a busy machine is no fault of the code
-    with pytest.raises(QuerySizeError, match=r"about 10\^6021 disjuncts, more than the limit of 1,024"):
+    with pytest.raises(QuerySizeError, match=r"about 10\^6021 disjuncts; the limit is 1,024"):
         to_dnf(Intersection((pair,) * 20_000))
     assert time.process_time() - began < 1
     assert disjuncts(Intersection((pair,) * 2000)) == 2**2000
@@ -99,5 +99,5 @@ def test_nested_negations_that_multiply_are_counted_by_their_constants():
     tree = A
     for _ in range(5):
         tree = Negation(Projection(2, Intersection((*(Union((A, B)),) * 9, tree))))
-    with pytest.raises(QuerySizeError, match=r"constants in all, more than the limit of 1,048,576"):
+    with pytest.raises(QuerySizeError, match=r"constants in all; the limit is 1,048,576"):
         to_dnf(Intersection((C, tree)))

@@ -178,20 +178,20 @@ def test_an_answer_with_a_positive_atom_in_every_disjunct_is_safe(text):
 def test_names_in_messages_are_the_vocabularys():
     query = parse('?x : "not"("New York", ?x) | !r(b, ?x)')
     vocabulary = Vocabulary.of(["New York", "B"], ["not", "R"])
-    with pytest.raises(UnsafeQueryError, match=r"atom of !R\(B, \?x\)"):
+    with pytest.raises(UnsafeQueryError, match=r"!R\(B, \?x\) only says"):
         to_tree(bind(query, vocabulary), vocabulary)
-    with pytest.raises(UnsafeQueryError, match=r"atom of !2\(1, \?x\)"):
+    with pytest.raises(UnsafeQueryError, match=r"!2\(1, \?x\) only says"):
         to_tree(bind(query, vocabulary))
 
 
 def test_names_in_messages_are_whole_and_variables_as_they_were_written():
     query = parse("?x : made(file~1, disk~12) & made(file~1, ?x)")
     names = own_vocabulary(query)
-    with pytest.raises(FreeVariableError, match=r"^made\(file~1, disk~12\) holds no variable"):
+    with pytest.raises(FreeVariableError, match=r"^made\(file~1, disk~12\) has no variable"):
         to_tree(bind(query, names), names)
     query = parse("?x : p(a, ?w) & r(?w, ?x) & !((q(a~1, ?v) & s(?v, ?w) & t(?v, ?x)) | q(b, ?x))")
     names = own_vocabulary(query)
-    with pytest.raises(ScopeError, match=r"^s\(\?v, \?w\) stands under 'not' and ties \?w to \?x"):
+    with pytest.raises(ScopeError, match=r"^s\(\?v, \?w\) is under 'not' and joins \?w to \?x"):
         to_tree(bind(query, names), names)
 
 
@@ -229,7 +229,7 @@ def chain(hops):
 
 def test_paths_may_be_long_and_too_long_is_a_sentence():
     assert structure_of(to_tree(chain(150))).columns == ("e", *["r"] * 150)
-    with pytest.raises(QuerySizeError, match=r"longest path has 5,000 operators, more than the limit of 200"):
+    with pytest.raises(QuerySizeError, match=r"longest path has 5,000 operators; the limit is 200"):
         to_tree(chain(5000))
 
 
@@ -248,12 +248,12 @@ def test_a_flat_formula_may_have_thousands_of_parts():
 
 def test_a_deep_formula_is_a_sentence():
     for text in ("!" * 5000 + "r(a, ?x)", "!(" * 3000 + "r(a, ?x)" + ")" * 3000):
-        with pytest.raises(QuerySizeError, match=r"nests [35],00\d levels of and, or, not, more than the limit of 100"):
+        with pytest.raises(QuerySizeError, match=r"has [35],00\d nested levels of and, or, not; the limit is 100"):
             parse(f"?x : {text}")
     nested = Atom(0, Constant(0), Variable("x"))
     for _ in range(5000):
         nested = Not(nested)
-    with pytest.raises(QuerySizeError, match="5,001 levels"):
+    with pytest.raises(QuerySizeError, match="5,001 nested levels"):
         to_tree(Query(Variable("x"), nested))
     assert shape_of("?x : " + "(" * 5000 + "r(a, ?x)" + ")" * 5000) == "1p"
     assert tree_of("?x : r(a, ?x) & " + "!" * 90 + "s(b, ?x)") == tree_of("?x : r(a, ?x) & s(b, ?x)")
@@ -261,7 +261,7 @@ def test_a_deep_formula_is_a_sentence():
 
 def test_ors_that_share_two_variables_and_multiply_are_counted():
     wide = " & ".join(f"(p(a{i}, ?v) | q(b{i}, ?x))" for i in range(60))
-    with pytest.raises(QuerySizeError, match=r"multiply to about 10\^18 disjuncts, more than the limit of 1,024"):
+    with pytest.raises(QuerySizeError, match=r"multiply to about 10\^18 disjuncts; the limit is 1,024"):
         tree_of(f"?x : r(a, ?v) & s(?v, ?x) & {wide}")
     denied = " & ".join(f"!(p(a{i}, ?v) & q(b{i}, ?x))" for i in range(3000))
     with pytest.raises(QuerySizeError, match=r"multiply to about 10\^903 disjuncts"):

@@ -64,9 +64,9 @@ def test_ids_outside_the_vocabulary_are_refused():
 
 
 def test_ids_need_a_graph():
-    with pytest.raises(UnsupportedQueryError, match="tuples hold ids, which mean something only in a graph"):
+    with pytest.raises(UnsupportedQueryError, match="tuples contain ids, which have a meaning only in a graph"):
         parse("(0, (0,))")
-    with pytest.raises(UnsupportedQueryError, match="give the graph they belong to"):
+    with pytest.raises(UnsupportedQueryError, match="name the graph that they belong to"):
         write(parse_any("?x : r(a, ?x)"), Naming())
 
 
@@ -92,9 +92,9 @@ def test_names_in_a_tuple_are_told_that_ids_are_taken(named):
     with pytest.raises(QuerySyntaxError) as caught:
         parse(named, NAMING)
     assert str(caught.value) == f"{named} is not a query: tuples take ids, not names, as in ((5, (2,)), (7, (4, -2)))"
-    with pytest.raises(QuerySyntaxError, match=r"^a tuple takes ids, such as \(5, \(2,\)\), and no names; with names,"):
+    with pytest.raises(QuerySyntaxError, match=r"^a tuple contains ids, as in \(5, \(2,\)\), not names; with names,"):
         parse_any(str(named), naming=NAMING)
-    with pytest.raises(QuerySyntaxError, match=r"^a query starts with its answer and a colon"):
+    with pytest.raises(QuerySyntaxError, match=r"^a question starts with its answer variable and a colon"):
         parse_any("(knows(Ada, ?x))", naming=NAMING)
 
 
@@ -114,7 +114,7 @@ def test_tuples_may_nest_as_deep_as_formulas():
 
 @pytest.mark.parametrize("operators", [201, 1000, 100_000])
 def test_long_chains_are_a_sentence(operators):
-    message = rf"^the longest path has {operators:,} operators, more than the limit of 200$"
+    message = rf"^the longest path has {operators:,} operators; the limit is 200: ask for a shorter one$"
     with pytest.raises(QuerySizeError, match=message):
         parse(f"(0, ({'0, ' * operators}))", NAMING)
     with pytest.raises(QuerySizeError, match=message.replace(f"{operators:,}", f"{operators + 2:,}")):

@@ -48,9 +48,9 @@ def problem_of(value: object) -> str | None:
             raw.decode()
         except UnicodeDecodeError as error:
             byte = f"byte 0x{raw[error.start]:02x}"
-            return f"is not text in the file's encoding ({byte}): say which it is with --encoding (encoding=...)"
+            return f"is not text in this encoding ({byte}): name the right one with --encoding (encoding=...)"
         if b"\0" in raw:
-            return "holds a NUL byte: is the file damaged, or in another encoding?"
+            return "contains a NUL byte: is the file damaged, or in another encoding (--encoding, encoding=...)?"
     return None
 
 

@@ -73,15 +73,17 @@ def _first_row(path: Path, options: ReadOptions, delimiter: str, quote: str) -> 
         simple &= record.problem is None and record.line == record.end and not any("\0" in c for c in record.cells)
         if not (options.skip_bad and _is_no_row(record)):
             return record, simple
-    raise GraphFileError("the file holds no triples", path)
+    raise GraphFileError("the file holds no triples: expected a head, a relation and a tail on each line", path)
 
 
 def _check_signs(path: Path, delimiter: str, quote: str) -> None:
     if len(delimiter) != 1 or len(quote) > 1:
-        raise GraphFileError(f"a delimiter and a quote sign are one character each, not {delimiter!r}, {quote!r}", path)
+        raise GraphFileError(
+            f"the delimiter and the quote sign must be one character each, found {delimiter!r} and {quote!r}", path
+        )
     if not f"{delimiter}{quote}".isascii() or delimiter in "\0\r\n" or quote in ("\0", "\r", "\n", delimiter):
-        wanted = "a delimiter and a quote sign are two different ASCII characters and no line ends"
-        raise GraphFileError(f"{wanted}, not {delimiter!r}, {quote!r}", path)
+        wanted = "the delimiter and the quote sign must be two different ASCII characters other than line ends"
+        raise GraphFileError(f"{wanted}, found {delimiter!r} and {quote!r}", path)
 
 
 def choose_columns(
@@ -93,7 +95,7 @@ def choose_columns(
 ) -> tuple[int, ...]:
     """The places of the columns that are to be head, relation and tail, given by name or by number counted from 1."""
     if len(wanted) != len(roles):
-        raise GraphFileError(f"{len(wanted)} columns are chosen, expected {len(roles)}: {', '.join(roles)}", path)
+        raise GraphFileError(f"{len(wanted)} columns were chosen, expected {len(roles)}: {', '.join(roles)}", path)
     places = tuple(_place(names, column, path, line) for column in wanted)
     twice = next((place for place in places if places.count(place) > 1), None)
     if twice is not None:
@@ -144,7 +146,7 @@ def _is_no_row(record: Record) -> bool:
 
 def _letters(options: ReadOptions) -> str:
     """The way on, where quotes are broken."""
-    return "" if options.skip_bad else "; if quote signs are letters here, --quote '' (quote=\"\") reads them so"
+    return "" if options.skip_bad else ". Close it, or read quote signs as letters with --quote '' (quote=\"\")"
 
 
 def _problem(cells: list[str], shape: Layout, odd: bool, options: ReadOptions, begun: bool) -> str | None:
@@ -161,20 +163,20 @@ def _wrong_width(
     cells: list[str], expected: int, delimiter: str, open_quote: str, options: ReadOptions, begun: bool = False
 ) -> str:
     found = "1 column" if len(cells) == 1 else f"{len(cells)} columns"
-    message = f"{found}, expected {expected} with {delimiter!r} between them"
-    way_on = "" if options.skip_bad else " --skip-bad (skip_bad=True) leaves such lines out"
+    message = f"found {found}, expected {expected} separated by {delimiter!r}"
+    way_on = "" if options.skip_bad else " Leave such lines out with --skip-bad (skip_bad=True)"
     if open_quote:
         return f"{message}{open_quote_hint(open_quote)}"
     if cells[0].startswith("#"):
-        return f"{message}; is the line a comment?{way_on}"
+        return f"{message}. Is the line a comment?{way_on}"
     if len(cells) == 1 and begun:
-        return f"{message}{way_on and ';'}{way_on}"
+        return f"{message}{way_on and '.'}{way_on}"
     if len(cells) == 1 and expected == 3 and _STATEMENT.fullmatch(cells[0]):
-        return f'{message}; is it N-Triples? --format ntriples (format="ntriples") reads it so'
+        return f'{message}. It looks like N-Triples: read it with --format ntriples (format="ntriples")'
     if len(cells) == 1 and expected == 3:
-        return f"{message}; {_other_delimiter(cells[0]) or f'is the delimiter another one?{way_on}'}"
-    more = "; choose three of them by name or number with --columns (columns=...)"
-    more = more if len(cells) > 3 and expected == 3 else ""
+        return f"{message}. {_other_delimiter(cells[0]) or f'Is the delimiter another one?{way_on}'}"
+    more = ". Choose three of them by name or number with --columns (columns=...)"
+    more = more if len(cells) > 3 and expected == 3 else f"{way_on and '.'}{way_on}"
     return f"{message}{more}"
 
 
@@ -185,9 +187,9 @@ def _other_delimiter(line: str) -> str:
     if not signs:
         return ""
     cells = line.split(signs[0])
-    told = f"with {signs[0]!r} there are {len(cells)}: --delimiter (delimiter=...) says which it is"
+    told = f"With {signs[0]!r} there are {len(cells)}: set it with --delimiter (delimiter=...)"
     alone = len(cells) == 3 or well_known(cells) is not None
-    return told if alone else f"{told}, --columns (columns=...) which three of them"
+    return told if alone else f"{told}, and choose three columns with --columns (columns=...)"
 
 
 def well_known(cells: Sequence[str]) -> tuple[int, ...] | None:
@@ -209,7 +211,7 @@ def _word(cell: str) -> str:
 def _place(names: Sequence[str], column: str | int, path: Path, line: int | None) -> int:
     if isinstance(column, int):
         if not 1 <= column <= len(names):
-            raise GraphFileError(f"no column {column}: there are {len(names)}, counted from 1", path, line)
+            raise GraphFileError(f"no column {column}: the file has {len(names)}, counted from 1", path, line)
         return column - 1
     if column not in names:
         near = closest(column, names)

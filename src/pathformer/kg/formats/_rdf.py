@@ -25,7 +25,7 @@ Parse = Callable[[Any], Iterator[Any]]  # bytes, or a file of them, to statement
 
 _ROWS = 1 << 16  # statements a batch
 _BYTES = 1 << 20  # of lines that are parsed at once
-_CUT = "the line ends within a statement, and a statement is one line in this format"
+_CUT = "the statement does not end on this line: in this format each statement is one line"
 _LABELS = ("http://www.w3.org/2000/01/rdf-schema#label", "http://www.w3.org/2004/02/skos/core#prefLabel")
 
 

@@ -44,7 +44,7 @@ def records(path: Path, encoding: str, delimiter: str, quote: str, width: int | 
 
 def open_quote_hint(quote: str) -> str:
     """What to ask of a bad line with an odd number of quote signs."""
-    return f"; the line has an odd number of quote signs {quote}: is one left open?"
+    return f". The line has an odd number of quote signs {quote}: is one left open?"
 
 
 class _Lines:

@@ -98,7 +98,7 @@ def _read_split(path: Path, options: ReadOptions, entities: int, relations: int)
     """Distinct forward triples of a file that lists both directions; a repeated line counts as a duplicate."""
     lines, met = _read_ids(path, options, entities, relations)
     if not len(lines):
-        raise GraphFileError("the file holds no triples", path)
+        raise GraphFileError("the file holds no triples: expected a head, a relation and a tail on each line", path)
     directed = unpack(merged(pack(lines, entities, relations)), entities, relations)
     backwards = directed[:, 1] % 2 == 1
     directed[backwards] = directed[backwards][:, ::-1] - np.array([0, 1, 0], np.int32)

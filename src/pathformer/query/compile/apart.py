@@ -80,9 +80,9 @@ class Apart:
         at_fault = held[0]
         first, second = (f"?{name}" for name in joined[:2])
         raise ScopeError(
-            f"{self.spell(at_fault)} stands under 'not' and ties {first} to {second}, which both stand outside it: "
-            f"that is not the complement of a projection. Deny a part that holds only one of them, as in "
-            f"!(r(a, ?v) & s(?v, ?x)) with a ?v of its own, or rename the variable where another entity is meant"
+            f"{self.spell(at_fault)} is under 'not' and joins {first} to {second}, which both occur outside it too: "
+            f"such a question cannot be answered. Deny a part that has only one of them, as in "
+            f"!(r(a, ?v) & s(?v, ?x)), or rename the variable if another entity is meant"
         )
 
     def _rename(self, group: list[Formula], shared: frozenset[str]) -> list[Formula]:

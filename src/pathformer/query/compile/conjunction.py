@@ -74,7 +74,7 @@ class Conjunction:
             if variable not in seen:
                 raise FreeVariableError(
                     f"{self.spell(part)} is not connected with ?{self.root}: "
-                    f"tie ?{variable} to it by an atom, or ask the two parts one by one"
+                    f"add an atom that joins ?{variable} to it, or ask the two parts one by one"
                 )
         return order, came_by
 
@@ -87,18 +87,18 @@ class Conjunction:
     def _cycle(self, atom: Atom, first: str, second: str) -> str:
         if first == second:
             return (
-                f"{self.spell(atom)} ties ?{first} to itself: a cycle, and only queries whose variables form a tree "
-                f"can be answered. Give one side a name of its own, or leave the atom out"
+                f"{self.spell(atom)} joins ?{first} to itself, which is a cycle. Only questions whose variables form a "
+                f"tree can be answered: rename one of the two, or leave the atom out"
             )
         return (
-            f"{self.spell(atom)} closes a cycle: ?{first} and ?{second} are connected already, and only queries whose "
-            f"variables form a tree can be answered. Leave an atom of the cycle out, or give one end another name"
+            f"{self.spell(atom)} closes a cycle: ?{first} and ?{second} are already connected. Only questions whose "
+            f"variables form a tree can be answered: leave out an atom of the cycle, or rename one of its variables"
         )
 
     def _free(self, variable: str, atom: Atom) -> str:
         return (
-            f"no constant reaches ?{variable} in {self.spell(atom)}: "
-            f"tie ?{variable} to an entity by another atom; whether there is any ?{variable} at all cannot be asked"
+            f"nothing connects ?{variable} in {self.spell(atom)} to a known entity: add an atom that joins it "
+            f"to one. A question cannot ask whether there is any ?{variable} at all"
         )
 
 

@@ -70,13 +70,13 @@ def _guard(pushed: Tree, limit: int) -> None:
     if peak > limit:
         where = "" if count == peak else " inside a negation"
         raise QuerySizeError(
-            f"the disjunctive normal form has {figure(peak)} disjuncts{where}, more than the limit of {limit:,}: "
+            f"with every 'or' outermost there are {figure(peak)} disjuncts{where}; the limit is {limit:,}: "
             "use fewer 'or' parts that multiply, or ask for the parts one by one"
         )
     if anchors > limit * _ANCHORS_A_DISJUNCT:
         raise QuerySizeError(
-            f"the disjunctive normal form has {figure(anchors)} constants in all, "
-            f"more than the limit of {limit * _ANCHORS_A_DISJUNCT:,}: use fewer 'or' parts that multiply"
+            f"with every 'or' outermost there are {figure(anchors)} constants in all; "
+            f"the limit is {limit * _ANCHORS_A_DISJUNCT:,}: use fewer 'or' parts that multiply"
         )
 
 

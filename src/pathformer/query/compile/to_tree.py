@@ -62,7 +62,7 @@ def to_tree(query: Query, vocabulary: Vocabulary | None = None) -> Tree:
     tree = positive(tree)
     if (part := unsafe_part(tree)) is not None:
         raise UnsafeQueryError(
-            f"?{answer} stands in no positive atom of {spell(to_query(part, keep_names=True).formula)}: that would be "
+            f"{spell(to_query(part, keep_names=True).formula)} only says what ?{answer} is not: the answer would be "
             f"nearly every entity of the graph. Say what ?{answer} is, too, as in r(a, ?{answer}) & !s(b, ?{answer})"
         )
     return tree
@@ -72,7 +72,7 @@ def check_length(tree: Tree) -> None:
     """Refuse a tree that is deeper than those which later stages walk."""
     if (levels := depth(tree)) > TREE_DEPTH_LIMIT:
         raise QuerySizeError(
-            f"the longest path has {levels - 1:,} operators, more than the limit of {TREE_DEPTH_LIMIT}"
+            f"the longest path has {levels - 1:,} operators; the limit is {TREE_DEPTH_LIMIT}: ask for a shorter one"
         )
 
 
@@ -95,8 +95,8 @@ class _Compiler:
     def _conjunction(self, parts: Sequence[Formula], root: str) -> Tree:
         if not any(root in variables(part) for part in parts):
             raise FreeVariableError(
-                f"?{root} does not stand in {self.spell(all_of(parts))}: what is "
-                f"asked, offered by an 'or' or denied by a 'not' must say something of it"
+                f"?{root} does not occur in {self.spell(all_of(parts))}: the question itself, each side of an 'or' and "
+                f"each part under 'not' must mention it"
             )
         joined = Conjunction(root, self.spell)
         for place, (part, shared) in enumerate(shared_variables(parts, frozenset({root}))):
@@ -104,7 +104,8 @@ class _Compiler:
                 self._add_atom(joined, place, part)
             elif not shared:
                 raise FreeVariableError(
-                    f"{self.spell(part)} holds no variable that stands outside it: it does not restrict ?{root}"
+                    f"{self.spell(part)} shares no variable with the rest, so it does not restrict ?{root}: "
+                    "leave it out"
                 )
             else:
                 (variable,) = shared
@@ -121,7 +122,7 @@ class _Compiler:
                 joined.hang(place, name, atom, Projection(relation ^ 1, Anchor(entity), name_as_written(name)))
             case Atom(_, Constant(), Constant()):
                 raise FreeVariableError(
-                    f"{self.spell(atom)} holds no variable: it does not restrict the answer, leave it out"
+                    f"{self.spell(atom)} has no variable, so it does not restrict the answer: leave it out"
                 )
             case _:
                 raise TypeError("to_tree takes a bound query: bind it to a vocabulary first")

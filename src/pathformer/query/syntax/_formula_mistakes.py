@@ -25,7 +25,7 @@ _SIGNS = {"_AND": "'&'", "_OR": "'|'", "_NOT": "'!'", "_QUANTIFIER": "'∃'", "L
 _TYPESET = "“”„«»‚‹›"  # quote signs of letters and books, which are letters of a name here
 _APOSTROPHES = ("‘", "’")  # the same, but names begin with them, too: ‘Abd, ’t Hooft
 
-_TUPLE = "a tuple takes ids, such as (5, (2,)), and no names; with names, ask a formula: ?x : relation(constant, ?x)"
+_TUPLE = "a tuple contains ids, as in (5, (2,)), not names; with names, write ?x : relation(constant, ?x)"
 
 
 @dataclass(slots=True)
@@ -48,7 +48,7 @@ def sentence(text: str, error: UnexpectedInput, parser: Lark) -> tuple[str, str,
     if not before and token.type == "LPAR" and "?" not in text:
         return _TUPLE, text, place
     if word := _word_of_another_case(before, token):
-        return f"the word is written {word.casefold()!r}, found {str(word)!r}", text, cast(int, word.start_pos)
+        return f"write {word.casefold()!r} or {word.upper()!r}, found {str(word)!r}", text, cast(int, word.start_pos)
     return _unexpected(before, token), text, place
 
 
@@ -56,12 +56,12 @@ def _bad_sign(text: str, place: int) -> str:
     sign = text[place]
     if sign in "\"'":
         return (
-            f"the quote {sign} is not closed on its line, or holds an escape other than "
+            f"the quote {sign} is not closed on its line, or the name contains an escape other than "
             r"\" \' \\ \n \r \t \uXXXX \UXXXXXXXX (at most \U0010FFFF)"
         )
     if sign == "?":
         return "expected the name of a variable after '?', such as ?x"
-    return f"{sign!r} stands where it has no meaning; a name that holds it needs quotes"
+    return f"{sign!r} has no meaning here; put quotes around a name that contains it"
 
 
 def _at_end(tokens: list[Token]) -> str:
@@ -77,7 +77,7 @@ def _unexpected(before: list[Token], token: Token) -> str:
 def _expected(before: list[Token], found: str, token: Token | None) -> str:
     kind = token.type if token is not None else "$END"
     if not before:
-        return f"a query starts with its answer and a colon, such as '?x : ', found {found}"
+        return f"a question starts with its answer variable and a colon, as in '?x : ...', found {found}"
     last = before[-1]
     if len(before) == 1:
         return f"expected ':' after the answer {last}, found {found}"
@@ -98,7 +98,7 @@ def _in_atom(frame: _Frame, last: Token, found: str, kind: str) -> str:
     if last.type in {"LPAR", "COMMA"}:
         if frame.arguments >= len(_ORDINAL):
             return f"a relation has two arguments, subject and object; found a third, {found}"
-        hint = f'; as a name it needs quotes: "{found[1:-1]}"' if found[1:-1].isalpha() and kind[0] == "_" else ""
+        hint = f'; to use it as a name, write "{found[1:-1]}"' if found[1:-1].isalpha() and kind[0] == "_" else ""
         return f"expected a constant or a variable as the {_ORDINAL[frame.arguments]} argument, found {found}{hint}"
     which = _ORDINAL[min(frame.arguments, 2) - 1]
     if kind == "COMMA":
@@ -115,12 +115,12 @@ def _one_name(last: Token, token: Token) -> str:
     if last.type == "BARE" and (
         first[0] in _TYPESET or (first.startswith(_APOSTROPHES) and second.endswith(_APOSTROPHES))
     ):
-        return f'{first[0]} is no quote sign here: write " before and behind the name'
+        return f'{first[0]} is not a quote sign here: write " before and after the name'
     if last.end_pos != token.start_pos:
-        return f"a name of several words needs quotes: {quoted(f'{first} {second}')}"
+        return f"put quotes around a name of several words: {quoted(f'{first} {second}')}"
     if last.type == token.type and last[-1] == token[0]:
-        return f"a quote is not doubled inside a name: write {quoted(f'{first}{token[0]}{second}')}"
-    return "a name is either all between quotes or not at all"
+        return f"do not double a quote inside a name: write {quoted(f'{first}{token[0]}{second}')}"
+    return "put quotes around the whole name"
 
 
 def _word_of_another_case(before: list[Token], token: Token) -> Token | None:
@@ -144,11 +144,11 @@ def _word_of_another_case(before: list[Token], token: Token) -> Token | None:
 
 def _after_part(last: Token, found: str, kind: str, open_group: bool) -> str:
     if last.type == "VARIABLE":
-        return f"a variable cannot be a relation: {last} stands where a relation was expected"
+        return f"a variable cannot be a relation: expected the name of a relation, found {last}"
     if kind == "RPAR":
-        return "this ')' closes no '('"
+        return "this ')' has no matching '('"
     if kind == "COMMA":
-        return "',' does not join atoms: write '&'"
+        return "',' does not join parts of a question: write '&'"
     if kind == "$END":
         return "expected ')': a '(' is still open at the end of the query"
     wanted = "'&', '|' or ')'" if open_group else "'&', '|' or the end"
@@ -160,7 +160,7 @@ def _instead_of_atom(last: Token, found: str, kind: str) -> str:
     if kind == "VARIABLE":
         return f"a variable cannot be a relation: expected an atom such as relation(constant, ?x), found {found}"
     if last.type == "_QUANTIFIER" and kind in _NAMES:
-        return f"expected '(' after {str(last)!r}: after 'not' it is not clear how far it reaches, write !∃v. (...)"
+        return f"expected '(' after {str(last)!r}: write !∃v. (...), so that it is clear how far it reaches"
     return f"expected an atom such as relation(constant, ?x) after {after}, found {found}"
 
 

@@ -100,7 +100,7 @@ class AlgebraReader:
         scope = _Scope()
         found = self._pattern(pattern, scope)
         if not found.parts:
-            raise UnsupportedQueryError("the pattern of the query is empty: there is nothing to ask")
+            raise UnsupportedQueryError("the pattern is empty: write at least one triple between { and }")
         return _pretty(Query(Variable(self._name(answer, scope)), found.formula))
 
     def _pattern(self, node: Any, scope: _Scope) -> _Pattern:
@@ -143,7 +143,7 @@ class AlgebraReader:
                 raise refused("FILTER NOT EXISTS { }")
             if not variables(denied.formula):
                 raise FreeVariableError(
-                    "FILTER NOT EXISTS holds no variable: it is true or false of all answers alike, leave it out"
+                    "FILTER NOT EXISTS has no variable, so it is the same for every answer: leave it out"
                 )
             if not seen & _named(denied, inner):
                 raise ScopeError(

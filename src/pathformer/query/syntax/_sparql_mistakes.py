@@ -50,10 +50,10 @@ def mistake(text: str, namespace: str, seen: str, place: int) -> QuerySyntaxErro
     if found := _BLANK.search(text):
         name = name_of(found[1], namespace)
         right = f"<{name.replace(' ', '%20')}>" if "://" in name else f":{local_of(name)}"
-        return QuerySyntaxError(f"no blank may stand between < and >: write {right}", text, found.start())
+        return QuerySyntaxError(f"an IRI cannot contain a space: write {right}", text, found.start())
     tokens = [token for token in _TOKEN.finditer(text) if token.lastgroup != "skip"]
     problems = chain(_problems(text, tokens), _braces(tokens))
-    problem, where = next(problems, (f"this is not SPARQL: it goes wrong at {seen}", place))
+    problem, where = next(problems, (f"this is not valid SPARQL: the error is near {seen}", place))
     return QuerySyntaxError(problem, text, where)
 
 
@@ -63,7 +63,7 @@ def _braces(tokens: Sequence[Token]) -> Iterator[tuple[str, int]]:
     for token in tokens:
         left += {"{": 1, "}": -1}.get(token[0], 0)
         if left < 0:
-            yield "this '}' closes no '{'", token.start()
+            yield "this '}' has no matching '{'", token.start()
             return
     if left:
         yield "expected '}': a '{' is still open at the end of the query", tokens[-1].end()
@@ -75,12 +75,15 @@ def _problems(text: str, tokens: Sequence[Token]) -> Iterator[tuple[str, int]]:
         before, behind = tokens[:number][-2:], tokens[number + 1 :]
         if token.lastgroup == "name" and not (before and before[-1][0].upper() == "PREFIX"):
             if rest := _signs(text, token, behind) or _words(text, token, before, behind):
-                what = "blank" if " " in rest else "such sign"
-                yield f"no {what} may stand in a name: write {_written(token[0] + rest)}", token.start()
+                what = "a space" if " " in rest else "this character"
+                yield f"a name cannot contain {what}: write {_written(token[0] + rest)}", token.start()
         elif token.lastgroup == "word" and not _known(token[0], behind):
             choices = f"write {_written(':' + token[0])} for a name, ?{token[0]} for a variable"
             near = _alike(token[0])
-            yield f"{token[0]!r} is no word of SPARQL: {f'{near}? or ' if near else ''}{choices}", token.start()
+            yield (
+                f"{token[0]!r} is not a SPARQL keyword: {f'did you mean {near}? Or ' if near else ''}{choices}",
+                token.start(),
+            )
 
 
 def _signs(text: str, name: Token, behind: Sequence[Token]) -> str:
@@ -145,6 +148,6 @@ def _written(name: str) -> str:
 def refused(construct: str, instead: str = "") -> UnsupportedQueryError:
     """The error that names a construct, and what can be asked instead."""
     return UnsupportedQueryError(
-        f"{construct} is not in the SPARQL that can be asked here: SELECT of one variable, triple patterns, UNION, "
+        f"{construct} is not supported. Supported are SELECT of one variable, triple patterns, UNION, "
         "FILTER NOT EXISTS, MINUS, the property paths / ^ |, PREFIX, BASE, DISTINCT, LIMIT" + instead
     )

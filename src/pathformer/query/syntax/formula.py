@@ -62,7 +62,7 @@ def _check_quantifiers(text: str, answer: str) -> None:
     """`∃v.` changes nothing, since every variable but the answer is existential; the answer cannot be."""
     for token in _parser().lex(text):
         if token.type == "_QUANTIFIER" and answer in re.findall(r"\w+", token):
-            raise QuerySyntaxError(f"the answer ?{answer} is what is asked for: it has no ∃", text, token.start_pos)
+            raise QuerySyntaxError(f"the answer ?{answer} cannot be quantified: remove its ∃", text, token.start_pos)
 
 
 def unquoted(token: str) -> str:

@@ -117,7 +117,7 @@ def _reason(problem: str) -> str:
     found = re.match(r"Unknown namespace prefix : (.*)", problem)
     if found:
         return f"the prefix {found[1]}: is not declared: write PREFIX {found[1]}: <...> before SELECT"
-    return f"this is not SPARQL: {problem}"
+    return f"this is not valid SPARQL: {problem}"
 
 
 def _head(query: Any) -> tuple[str, int | None, bool]:
