@@ -1,4 +1,4 @@
-"""Write `docs/reference/layout.md`: the rooms from the import graph, and three walks; a test keeps the page current.
+"""Write `docs/reference/layout.md` and `images/rooms.svg`: the rooms by the import graph, and three walks.
 
 python scripts/make_layout_docs.py             the drawing of the rooms
 python scripts/make_layout_docs.py --walks     and the walks: a question, a fit and a training step are traced
@@ -37,6 +37,8 @@ ROOMS = {  # in the order of imports: a room imports only from rooms above it
     "making": ["nn", "spaces", "models", "evaluation", "training", "fitting", "experiments"],
     "cli": ["cli"],
 }
+COLOURS = {"common": "#eef3fa", "asking": "#e8f5e9", "making": "#fdf3e1", "cli": "#f3e9f7"}
+PICTURE = ROOT / "docs" / "images" / "rooms.svg"
 DRAWING, WALKS = ("<!-- rooms -->", "<!-- end of rooms -->"), ("<!-- walks -->", "<!-- end of walks -->")
 
 
@@ -65,6 +67,36 @@ def drawing() -> str:
             lines.append(f"| {half} | `{room}` | {_what(room)} | {shown} |")
             half = ""
     return "\n".join(["| | room | what it holds | imports, besides `errors` and `text` |", "|---|---|---|---|", *lines])
+
+
+def picture() -> str:
+    """The import graph as a square: a dot where the room of the line imports the room of the column."""
+    graph = imports()
+    rooms = [room for members in ROOMS.values() for room in members if room in graph]
+    side, left, top = 24, 110, 100
+    wide, high = left + side * len(rooms) + 20, top + side * len(rooms) + 20
+    parts = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {wide} {high}" width="{wide}" height="{high}" '
+        'font-family="sans-serif" font-size="12">',
+        '<rect width="100%" height="100%" fill="white"/>',
+    ]
+    for half, members in ROOMS.items():
+        places = [place for place, room in enumerate(rooms) if room in members]
+        start, size = side * places[0], side * len(places)
+        parts.append(
+            f'<rect x="{left + start}" y="{top + start}" width="{size}" height="{size}" fill="{COLOURS[half]}"/>'
+        )
+    for line, room in enumerate(rooms):
+        y = top + side * line + side // 2
+        x = left + side * line + side // 2
+        parts.append(f'<text x="{left - 8}" y="{y + 4}" text-anchor="end">{room}</text>')
+        parts.append(f'<text transform="translate({x + 4},{top - 8}) rotate(-60)">{room}</text>')
+        parts.append(f'<path d="M{left},{y + side // 2} H{wide - 20}" stroke="#dddddd"/>')
+        for column, other in enumerate(rooms):
+            if other in graph[room]:
+                colour = "#333333" if column < line else "#c4472f"  # an import that does not point left
+                parts.append(f'<circle cx="{left + side * column + side // 2}" cy="{y}" r="5" fill="{colour}"/>')
+    return "\n".join([*parts, "</svg>", ""])
 
 
 def _what(room: str) -> str:
@@ -177,4 +209,5 @@ def named_files(text: str) -> list[str]:
 
 if __name__ == "__main__":
     text = page(PAGE.read_text(encoding="utf-8"))
+    PICTURE.write_text(picture(), encoding="utf-8")
     PAGE.write_text(fill(text, WALKS, walks()) if "--walks" in sys.argv else text, encoding="utf-8")

@@ -89,6 +89,7 @@ def test_learning_curves_are_those_of_the_records() -> None:
 def test_the_layout_is_that_of_the_imports() -> None:
     made, text = run_script("make_layout_docs"), (DOCS / "reference" / "layout.md").read_text(encoding="utf-8")
     assert text == made["page"](text), "run: python scripts/make_layout_docs.py"
+    assert made["PICTURE"].read_text(encoding="utf-8") == made["picture"](), "run: python scripts/make_layout_docs.py"
     named = made["named_files"](text)
     assert len(named) > 100
     gone = [name for name in named if not (made["PACKAGE"] / name).is_file()]
@@ -106,3 +107,12 @@ def test_pages_that_the_source_names_exist() -> None:
             if path.suffix in (".py", ".toml"):
                 for page in re.findall(r"\bdocs/[\w/-]+\.md\b", path.read_text(encoding="utf-8")):
                     assert (ROOT / page).is_file(), f"{path.relative_to(ROOT)} names {page}"
+
+
+def test_files_that_pages_name_exist() -> None:
+    """A path in backticks is one of the checkout or of the package; what a command makes is named without a folder."""
+    for page in [ROOT / "README.md", *sorted(DOCS.glob("**/*.md"))]:
+        for name in re.findall(r"`((?:[\w.-]+/)+[\w.-]+\.(?:py|md|toml|txt|svg))`", page.read_text(encoding="utf-8")):
+            there = [root / name for root in (ROOT, ROOT / "src", ROOT / "src" / "pathformer", DOCS, page.parent)]
+            made = name.startswith(("films/", "runs/"))
+            assert made or any(path.exists() for path in there), f"{page.name} names {name}"

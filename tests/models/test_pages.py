@@ -36,7 +36,7 @@ def test_the_page_of_the_spaces_gives_their_sizes(space: str) -> None:
     assert f"{model.sizes()['network'] / 1e6:.2f} M ({space})" in page("pathformer-spaces")
 
 
-@pytest.mark.parametrize("name", METHODS)
+@pytest.mark.parametrize("name", [*METHODS, "composed"])
 def test_a_page_gives_the_defaults_of_the_code(name: str) -> None:
     """Rows of the table of settings: `names` | their defaults, in this order, then words | source."""
     defaults = {field.name: field.default for field in dataclasses.fields(find(name).config_type)}
@@ -46,7 +46,9 @@ def test_a_page_gives_the_defaults_of_the_code(name: str) -> None:
         if set(keys) <= defaults.keys():
             shown |= set(keys)
             found = re.findall(r"[a-z]+|\d+(?:\.\d+)?", values.replace("4 d", "4"))  # a width in units of d
-            assert [float(word) if word[0].isdigit() else word for word in found[: len(keys)]] == [
-                defaults[key] for key in keys
-            ]
+            assert [plain(word) for word in found[: len(keys)]] == [defaults[key] for key in keys]
     assert shown == defaults.keys(), f"not in the table of settings: {defaults.keys() - shown}"
+
+
+def plain(word: str) -> str | float:
+    return float(word) if word[0].isdigit() else word == "true" if word in ("true", "false") else word
