@@ -82,7 +82,7 @@ def test_what_is_wrong_is_said(folder: Path) -> None:
     for kind, message, arguments in (
         (UnknownPluginError, "no index 'lhs'; closest: 'lsh'", (folder, "--backend", "lhs")),
         (ConfigError, "no setting 'bit'; closest: 'bits'", (folder, "--backend", "lsh", "bit=64")),
-        (ConfigError, "bits 100 is not a multiple of 64", (folder, "--backend", "lsh", "bits=100")),
+        (ConfigError, "bits must be a multiple of 64, got 100", (folder, "--backend", "lsh", "bits=100")),
         (InputError, "'bits=64' .* --backend", (folder, "bits=64")),
         (InputError, f"`pathformer index {folder} --backend lsh bits=64`", (folder, "lsh", "bits=64")),
         (InputError, "`pathformer index 'my films' --backend exact`", ("my films", "exact")),

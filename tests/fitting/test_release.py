@@ -127,7 +127,7 @@ def test_a_release_is_not_released_in_another_form(wide: Engine, tmp_path: Path)
     small = pf.load(compress(wide, "int8").save(tmp_path / "int8"))
     with pytest.raises(InputError, match="already a release in int8"):
         compress(small, "bf16").save(tmp_path / "bf16")
-    with pytest.raises(InputError, match="no form 'int4' to release weights in; there are bf16 and int8"):
+    with pytest.raises(InputError, match="there is no form 'int4' of a release: choose bf16 or int8"):
         compress(wide, "int4").save(tmp_path / "int4")
     assert {path.name for path in tmp_path.iterdir()} == {"int8"}
 

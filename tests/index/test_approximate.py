@@ -276,16 +276,16 @@ def test_what_cannot_be_is_refused(backend: str, rows: Floats) -> None:
 @pytest.mark.parametrize(
     ("backend", "options", "message"),
     [
-        ("lsh", {"bits": 100}, "bits 100 is not a multiple of 64"),
-        ("lsh", {"bits": 1 << 40}, "bits 1099511627776 is more than 65,536: the rows themselves are shorter"),
-        ("lsh", {"rerank": -1}, "rerank -1 is negative, or growth 0.0 not from 0 to 10"),
-        ("lsh", {"growth": float("nan")}, "rerank 0 is negative, or growth nan not from 0 to 10"),
-        ("lsh", {"growth": 1e300}, r"rerank 0 is negative, or growth 1e\+300 not from 0 to 10"),
-        ("lsh", {"seed": 1 << 64}, r"seed 18446744073709551616 is no whole number from 0, below 2\^64"),
-        ("lsh", {"seed": -1}, r"seed -1 is no whole number from 0, below 2\^64"),
-        ("hnsw", {"links": 1 << 30}, "links are at most 1,024, construction and breadth 1,048,576"),
-        ("hnsw", {"breadth": 1 << 40}, "links are at most 1,024, construction and breadth 1,048,576"),
-        ("hnsw", {"links": 1}, "links are at least 2"),
+        ("lsh", {"bits": 100}, "bits must be a multiple of 64, got 100"),
+        ("lsh", {"bits": 1 << 40}, "bits must be at most 65,536, got 1099511627776"),
+        ("lsh", {"rerank": -1}, "rerank must be at least 0 and growth from 0 to 10, got -1 and 0.0"),
+        ("lsh", {"growth": float("nan")}, "growth from 0 to 10, got 0 and nan"),
+        ("lsh", {"growth": 1e300}, r"growth from 0 to 10, got 0 and 1e\+300"),
+        ("lsh", {"seed": 1 << 64}, r"seed must be from 0 and below 2\^64, got 18446744073709551616"),
+        ("lsh", {"seed": -1}, r"seed must be from 0 and below 2\^64, got -1"),
+        ("hnsw", {"links": 1 << 30}, "links must be at most 1,024, construction and breadth at most 1,048,576"),
+        ("hnsw", {"breadth": 1 << 40}, "links must be at most 1,024, construction and breadth at most 1,048,576"),
+        ("hnsw", {"links": 1}, "links must be at least 2"),
     ],
 )
 def test_an_option_that_makes_no_sense_is_told(

@@ -15,7 +15,7 @@ from torch import Tensor
 from pathformer.errors import ConfigError
 from pathformer.models._base import Model, build
 from pathformer.models._batch import Batch
-from pathformer.models._forms import packed, unpacked
+from pathformer.models._forms import pack, unpack
 from pathformer.models.composed import Composed
 from pathformer.models.pair import Pair
 from pathformer.models.pathformer import Pathformer
@@ -150,8 +150,8 @@ def test_rows_of_both_are_rounded_apart() -> None:
     assert pair.row_parts == {"entities.weight": (16, 12)}
     with torch.no_grad():
         pair.entities.weight[:, :16] *= 1000.0
-    kept = packed(pair.state_dict(), "int8", pair.row_parts)
-    found = unpacked({"t": kept["model.entities.weight"]}, {"t": kept["scale.entities.weight"]}, {"t": (16, 12)})["t"]
+    kept = pack(pair.state_dict(), "int8", pair.row_parts)
+    found = unpack({"t": kept["model.entities.weight"]}, {"t": kept["scale.entities.weight"]}, {"t": (16, 12)})["t"]
     table = other.entities.weight.detach()
     assert (found[:, 16:] - table).abs().max() < 0.005 * table.abs().max()
 

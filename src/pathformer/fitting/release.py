@@ -24,7 +24,7 @@ from pathformer.index._base import Index, over
 from pathformer.kg.knowledge import KnowledgeGraph
 from pathformer.models._base import Model
 from pathformer.models._encoder import TorchEncoder, model_of
-from pathformer.models._forms import check_form, packed, unpacked
+from pathformer.models._forms import check_form, pack, unpack
 from pathformer.plan.encoder import FULL, Encoder
 
 __all__ = ["add_measured_loss", "check_source", "compress"]
@@ -65,7 +65,7 @@ def _with_card(release: Parts, cost: Cost | None) -> Engine:
     kept = Kept(
         form=form,
         bytes_before=_size(state),
-        bytes_after=_size(packed(state, form, model.row_parts)),
+        bytes_after=_size(pack(state, form, model.row_parts)),
         searched=_number_type(release.encoder),
         cost=cost,
     )
@@ -95,13 +95,13 @@ def _number_type(encoder: Encoder) -> str:
 
 def _round(model: Model, form: str) -> Model:
     """Returns a copy of the model with the numbers that the form keeps."""
-    kept = packed(model.state_dict(), form, model.row_parts)
+    kept = pack(model.state_dict(), form, model.row_parts)
     parts = {
         prefix: {name.removeprefix(prefix): tensor for name, tensor in kept.items() if name.startswith(prefix)}
         for prefix in ("model.", "scale.")
     }
     twin = copy.deepcopy(model).float()
-    twin.load_state_dict(unpacked(parts["model."], parts["scale."], model.row_parts))
+    twin.load_state_dict(unpack(parts["model."], parts["scale."], model.row_parts))
     return twin.eval().requires_grad_(False)
 
 

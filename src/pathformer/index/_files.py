@@ -1,4 +1,4 @@
-"""A saved index: a header in JSON and arrays beside it, which are mapped when asked for."""
+"""A saved index on disk: a header in JSON, and arrays beside it that are mapped when they are asked for."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _FIELDS = {
 
 
 def write_folder(folder: Path, header: Mapping[str, Any], arrays: Arrays) -> None:
-    """Write both into a folder that is there."""
+    """Writes a header and arrays into an existing folder."""
     for name, array in arrays.items():
         np.save(folder / f"{name}.npy", array, allow_pickle=False)
     whole = {"format": _FORMAT, "version": _VERSION, **header}
@@ -42,7 +42,7 @@ def write_folder(folder: Path, header: Mapping[str, Any], arrays: Arrays) -> Non
 
 
 def read_header(folder: Path) -> dict[str, Any]:
-    """The header of a saved index; refused where this version cannot read it."""
+    """Returns the header of a saved index; refuses one that this version cannot read."""
     file = folder / HEADER
     if not file.is_file():
         raise InputError(f"{folder} {'holds no index' if folder.is_dir() else 'does not exist'}: no {HEADER} in it")
@@ -63,7 +63,7 @@ def read_header(folder: Path) -> dict[str, Any]:
 
 
 class Folder(Arrays):
-    """The arrays of a saved index, mapped when asked for."""
+    """The arrays of a saved index by name, mapped when they are asked for."""
 
     def __init__(self, path: Path) -> None:
         self._path = path

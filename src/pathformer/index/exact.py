@@ -1,4 +1,4 @@
-"""Every entity is looked at: the reference that all other backends are measured by, and the default.
+"""Looks at every entity: the default, and the reference for the recall of all other indexes.
 
 k wanted, N entities, f numbers of an entity's row.
 
@@ -46,7 +46,7 @@ class Exact(RowIndex):
         return ids, to_distances(sums, self.measure)
 
     def _add(self, rows: Stored) -> None:
-        """Only the last, unfilled block is laid out again."""
+        """Lays out only the last, unfilled block again."""
         full = self.rows // BLOCK
         rest = self._blocks[full:].transpose(0, 2, 1).reshape(-1, self._width)[: self.rows - full * BLOCK]
         new = as_stored(rows, rest)

@@ -1,22 +1,21 @@
-"""A graph of near neighbours, walked towards the point: faiss's HNSW (Malkov and Yashunin 2018).
+"""Walks a graph of near neighbours towards the point: the HNSW of faiss (Malkov and Yashunin 2018).
 
-b points, N entities, d dimensions of their rows.
+b points, N entities, f numbers of a row.
 
-Cosine is the inner product of rows of length one. For other inner products an entity's neighbours are those of the
-largest product, lengths included (Morozov and Babenko 2018): on engines of 2,000 and 3,000 entities such a graph is
-walked with a breadth of 32 to 64 where one by the angle of rows completed to one length, as `lsh` hashes them, wants
-128 to 1,024.
+The cosine is the inner product of rows of length one. For other inner products an entity's neighbours are those of the
+largest product, lengths included (Morozov and Babenko 2018): a graph by the angle of rows completed to one length, as
+`lsh` hashes them, needs far broader walks.
 
-faiss keeps rows in float32 and counts distances in its own order of additions, so what it finds is measured again here:
-distances have the bits that every other backend gives. Where few entities are allowed the graph's walks meet mostly
-others, so those few are all measured instead.
-
-Slow to build: as long as 9,000 exact searches at 63,361 entities of d = 800 (`docs/lab/benchmarks.md`).
+faiss keeps rows in float32 and adds distances up in its own order, so the entities it finds are measured again here:
+distances have the same bits as those of every other index. Where few entities are allowed, the walks would meet mostly
+others, so those few are all measured instead. The graph is slow to build.
 """
 
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
@@ -35,15 +34,13 @@ from pathformer.plan.measure import Measure
 __all__ = ["HNSW", "INDEX", "Config"]
 
 _BREADTHS = (32, 64, 128, 256, 512, 1024, 2048)  # of a walk, that are tried
-_FEW = 0.1  # a share of allowed entities below which they are measured one and all
-
-
+_FEW = 0.1  # a share of allowed entities below which all of them are measured
 _MOST_LINKS, _MOST = 1 << 10, 1 << 20  # beyond that looking at every entity is less work
 
 
 @dataclass(frozen=True, kw_only=True)
 class Config:
-    """Options of `hnsw`; 0 is chosen when the index is built, and kept."""
+    """Options of `hnsw`; what is 0 is chosen when the index is built, and kept."""
 
     recall: float = 0.95  # recall@10 to be reached
     links: int = 32  # M: neighbours that an entity keeps on each level
@@ -53,13 +50,13 @@ class Config:
     def __post_init__(self) -> None:
         check_recall(self.recall)
         if self.links < 2 or self.construction < 1 or self.breadth < 0:
-            raise ValueError("links are at least 2, construction at least 1, breadth not negative")
+            raise ValueError("links must be at least 2, construction at least 1, and breadth not negative")
         if self.links > _MOST_LINKS or max(self.construction, self.breadth) > _MOST:
-            raise ValueError(f"links are at most {_MOST_LINKS:,}, construction and breadth {_MOST:,}")
+            raise ValueError(f"links must be at most {_MOST_LINKS:,}, construction and breadth at most {_MOST:,}")
 
 
 class HNSW(RowIndex):
-    """faiss's graph, and the rows once more as they were given."""
+    """The graph of faiss, and the rows once more as they were given."""
 
     name: ClassVar[str] = "hnsw"
     config_type: ClassVar[type[Config]] = Config
@@ -86,7 +83,7 @@ class HNSW(RowIndex):
             self._graph.add(prepared(widened(rows), self.measure))
 
     def _tune(self, trial: Trial) -> None:
-        """The smallest breadth that reaches the target on a sample."""
+        """Takes the smallest breadth that reaches the target on a sample."""
         for breadth in (self.config.breadth,) if self.config.breadth else _BREADTHS:
             recall = trial.recall(self._walk(trial.points, WANTED, breadth, None))
             if recall >= aim(self.config.recall):
@@ -95,7 +92,7 @@ class HNSW(RowIndex):
         self.about = {"breadth": breadth, "recall@10 on a sample": round(recall, 4)}
 
     def _tune_anew(self) -> None:
-        """As broad walks as the larger graph needs, if no breadth was asked for."""
+        """Walks as broadly as the larger graph needs, if no breadth was asked for."""
         self.config = dataclasses.replace(self.config, breadth=self.given.breadth)
         self._tune(Trial.of(self._rows.stored, self.measure, self._tuned_by, seed=0))
 
@@ -110,7 +107,7 @@ class HNSW(RowIndex):
         return self._rows.nearest(points, k, lambda part: self._walk(part, k, breadth, chosen))
 
     def _walk(self, points: Floats, k: int, breadth: int, keep: Keep | None) -> Ids:
-        """Ids (b, k) that a walk of this breadth finds, -1 where it finds fewer."""
+        """Returns the ids (b, k) that a walk of this breadth finds, -1 where it finds fewer."""
         faiss = _faiss()
         selector = None if keep is None else faiss.IDSelectorBitmap(np.packbits(keep, bitorder="little"))
         how = faiss.SearchParametersHNSW(efSearch=max(breadth, k), sel=selector)
@@ -136,7 +133,7 @@ class HNSW(RowIndex):
 
 
 def _view(mapped: npt.NDArray[np.uint8]) -> Any:
-    """A graph that reads an array where it lies: open at once, and in memory only where walks have been."""
+    """Opens a graph that reads an array where it lies: only the parts that walks have met come into memory."""
     faiss = _faiss()
     reader = faiss.ZeroCopyIOReader(faiss.swig_ptr(mapped), mapped.nbytes)
     return faiss.read_index(reader, faiss.IO_FLAG_MMAP_IFC)
@@ -150,16 +147,16 @@ def _faiss() -> Any:
     return faiss
 
 
-class _threads:  # noqa: N801 (a block, not a thing)
+@contextmanager
+def _threads() -> Iterator[None]:
     """Inside, faiss uses as many threads as other work does."""
-
-    def __enter__(self) -> None:
-        faiss = _faiss()
-        self._before = faiss.omp_get_max_threads()
-        faiss.omp_set_num_threads(thread_count())
-
-    def __exit__(self, *_: object) -> None:
-        _faiss().omp_set_num_threads(self._before)
+    faiss = _faiss()
+    before = faiss.omp_get_max_threads()
+    faiss.omp_set_num_threads(thread_count())
+    try:
+        yield
+    finally:
+        faiss.omp_set_num_threads(before)
 
 
 INDEX = HNSW

@@ -1,24 +1,24 @@
-"""Locality-sensitive hashing: codes of bits whose differences follow the distance, then true distances of the nearest.
+"""Compares codes of bits whose differences follow the distance, then measures the best: locality-sensitive hashing.
 
-b points, N entities, d dimensions of their rows, C candidates.
+b points, N entities, f numbers of a row, C candidates.
 
-**L1** (Indyk and Motwani 1998). A bit asks whether one coordinate lies above one threshold. Were thresholds drawn
-uniformly from the coordinates' whole range, two rows would differ in a bit with a probability proportional to
-|x - y|_1, so the number of differing bits estimates the distance. Ours are drawn so, but evenly: each dimension's share
-of the thresholds is its range's, at equal steps from a random start. Every place stays equally likely, and the estimate
-scatters less. Ranges leave out a hundredth of the values at either end. A point outside a range loses a part that is
-the same for all entities inside it.
+**L1** (Indyk and Motwani 1998). A bit asks whether one coordinate lies above one threshold. With
+thresholds drawn uniformly from the whole range of the coordinates, two rows differ in a bit with a probability
+proportional to |x - y|_1, so the number of differing bits estimates the distance. Thresholds lie at equal steps from a
+random start, and each dimension has a share of them by its range: every threshold stays equally likely, and the
+estimate scatters less. Ranges leave out a hundredth of the values at either end. A point outside a range loses a part
+that is the same for all entities inside it.
 
 **Cosine** (Charikar 2002). A bit asks on which side of a random plane a row lies; two rows differ in a bit with the
 probability angle / pi. As many planes as there are dimensions are drawn at right angles to each other (Ji et al. 2012),
-which spares a third to a half of the candidates.
+so fewer candidates are needed.
 
 **Inner product** (Bachrach et al. 2014; Neyshabur and Srebro 2015). Entities are completed to one length by one more
-number, points by 0: the angle then follows the inner product. An entity that is added and longer than all before makes
-all angles smaller, so the index is tuned anew.
+number, points by 0: the angle then follows the inner product. An added entity that is longer than all before makes all
+angles smaller, so the index is tuned anew.
 
 Building chooses the code's length and the number of candidates so that recall@10 reaches its target at the least cost
-(`_tuning`): the rank that each truly near entity has by its code tells how many candidates are needed.
+(`_tuning`): the rank of each truly near entity by its code tells how many candidates are needed.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ _SCATTERED = 5  # what a byte of a row read here and there costs, against a byte
 
 @dataclass(frozen=True, kw_only=True)
 class Config:
-    """Options of `lsh`; 0 is chosen when the index is built, and kept."""
+    """Options of `lsh`; what is 0 is chosen when the index is built, and kept."""
 
     recall: float = 0.98  # recall@10 to be reached; 0.95 costs hardly less, and some kinds of question get 0.93
     bits: int = 0  # of a code, a multiple of 64
@@ -61,13 +61,14 @@ class Config:
     def __post_init__(self) -> None:
         check_recall(self.recall)
         if self.bits < 0 or self.bits % 64:
-            raise ValueError(f"bits {self.bits} is not a multiple of 64")
+            raise ValueError(f"bits must be a multiple of 64, got {self.bits}")
         if self.bits > _LONGEST:
-            raise ValueError(f"bits {self.bits} is more than {_LONGEST:,}: the rows themselves are shorter")
+            raise ValueError(f"bits must be at most {_LONGEST:,}, got {self.bits}: the rows themselves are shorter")
         if self.rerank < 0 or not 0.0 <= self.growth <= _STEEPEST:
-            raise ValueError(f"rerank {self.rerank} is negative, or growth {self.growth} not from 0 to {_STEEPEST:g}")
+            got = f"got {self.rerank} and {self.growth}"
+            raise ValueError(f"rerank must be at least 0 and growth from 0 to {_STEEPEST:g}, {got}")
         if not 0 <= self.seed < 1 << 64:
-            raise ValueError(f"seed {self.seed} is no whole number from 0, below 2^64")
+            raise ValueError(f"seed must be from 0 and below 2^64, got {self.seed}")
 
 
 class LSH(RowIndex):
@@ -102,7 +103,7 @@ class LSH(RowIndex):
         self.about = {"recall@10 on a sample": choice.recall}
 
     def _tune_anew(self) -> None:
-        """Thresholds over the ranges of now, and as many candidates as they need; codes stay as long as they are."""
+        """Draws hashes for the entities of now, and takes as many candidates as they need; codes stay as long."""
         asked = {"rerank": self.given.rerank, "growth": self.given.growth}
         rows, free = self._rows.stored, dataclasses.replace(self.config, **asked)
         trial = Trial.of(rows, self.measure, self._tuned_by, free.seed)
@@ -116,7 +117,7 @@ class LSH(RowIndex):
         return self._rows.nearest(points, k, lambda part: self._candidates(part, keep, count, kept), at_once)
 
     def _candidates(self, points: Floats, keep: Keep, count: int, kept: int) -> Ids:
-        """Ids (b, C): those whose codes differ least, or all that may be found where they are not more."""
+        """Returns the ids (b, C) whose codes differ least, or all that may be found where they are not more."""
         if kept <= count:
             return np.broadcast_to(np.flatnonzero(keep), (len(points), kept))
         return candidates(self._hashes.codes_of_points(points), self._codes, keep, count)
@@ -153,7 +154,7 @@ class _Choice:
 
     @classmethod
     def of(cls, rows: Stored, measure: Measure, trial: Trial, bits: int, config: Config, row_bytes: int) -> Self:
-        """Hash everything and see where the truly near entities of the sample stand."""
+        """Hashes everything and looks where the truly near entities of the sample stand."""
         hashes = _family(measure).draw(rows, bits, config.seed)
         codes = lay_out(hashes.codes(rows))
         ranks = _ranks(hashes.codes_of_points(trial.points), codes, len(rows), trial.nearest)
@@ -178,7 +179,7 @@ def _family(measure: Measure) -> type[Thresholds] | type[Planes] | type[Lifted]:
 
 
 def _ranks(codes: Words, blocks: Words, count: int, nearest: Ids) -> Ids:
-    """The place of each truly near entity in the order of differing bits, ties behind it counted: (S, 10)."""
+    """Returns the rank of each truly near entity by differing bits, ties behind it counted: (S, 100)."""
     ranks = np.empty(nearest.shape, np.int64)
     for start in range(0, len(codes), 16):
         rows = differences(codes[start : start + 16], blocks, count)

@@ -26,7 +26,7 @@ from pathformer.files.manifest import wrong_field
 from pathformer.files.tensors import check_graph, read, write
 from pathformer.models._base import Model, build
 from pathformer.models._batch import Batch
-from pathformer.models._forms import FORMS, packed, unpacked
+from pathformer.models._forms import FORMS, pack, unpack
 from pathformer.nn.device import choose_device
 from pathformer.nn.mlp import Laid
 from pathformer.plan.build import build_layout, by_structure
@@ -175,7 +175,7 @@ class TorchEncoder(Encoder):
         if self.form == FULL:
             kept = {f"model.{name}": tensor for name, tensor in state.items()}
         else:
-            kept = packed(state, self.form, self.model.row_parts)
+            kept = pack(state, self.form, self.model.row_parts)
         own = {"method": self.name, "model": self.settings, **({} if self.form == FULL else {"form": self.form})}
         write(folder / _WEIGHTS, {**facts, **own}, kept)
 
@@ -198,7 +198,7 @@ class TorchEncoder(Encoder):
             model = build(own["method"], own["model"], entities=own["entities"], relations=own["relations"])
         weights = saved.part("model")
         if form != FULL:
-            weights = unpacked(weights, saved.part("scale"), model.row_parts)
+            weights = unpack(weights, saved.part("scale"), model.row_parts)
         model.load_state_dict(weights, assign=True)
         for buffer in set(model.buffers()) - set(model.state_dict(keep_vars=True).values()):
             if buffer.is_floating_point():  # made anew, in float32: weights may be saved in less

@@ -1,13 +1,13 @@
-"""The forms in which an engine's weights are kept: as they are, in bf16, or in int8 with a scale for every row.
+"""The forms of a release's weights: bf16, or int8 with a scale for every row.
 
 R rows, C numbers of a row.
 
     int8:   x[r, c] ~ scale[r] q[r, c],    scale[r] = max_c |x[r, c]| / 127,    q the nearest whole number
 
-A row is what the last dimension runs over: an entity's or a relation's in a table, an output channel's in a matrix.
-One scale for a whole table would be set by its largest row, and the others would be left with a few steps; so it is
-with a row that is several side by side (`Model.row_parts`), which has a scale for each. Vectors and single numbers
-(biases, gains, a temperature) are few, and stay as they are in every form.
+A row belongs to an entity or a relation in a table, to an output channel in a matrix. Were there one scale for a whole
+table, its largest row would set it, and the others would be left with a few steps. For the same reason a row that is
+several rows side by side (`Model.row_parts`) has a scale for each of them. Vectors and single numbers (biases, gains, a
+temperature) are few, and stay as they are in every form.
 """
 
 from __future__ import annotations
@@ -20,10 +20,9 @@ from torch import Tensor
 
 from pathformer.errors import CheckpointError, DivergedError, InputError
 
-__all__ = ["FORMS", "FULL", "check_form", "packed", "unpacked"]
+__all__ = ["FORMS", "check_form", "pack", "unpack"]
 
-FULL = "full"  # as trained
-FORMS = ("bf16", "int8")  # the released ones
+FORMS = ("bf16", "int8")
 
 Parts = Mapping[str, Sequence[int]]  # by name, the widths of what a row is made of
 _WHOLE: Parts = MappingProxyType({})
@@ -32,15 +31,15 @@ _STEPS = 127  # of int8 on either side of zero; -128 is not used, so that a row 
 
 
 def check_form(form: str) -> None:
-    """Refuse a form that there is not."""
+    """Refuses an unknown form."""
     if form not in FORMS:
-        raise InputError(f"no form {form!r} to release weights in; there are {' and '.join(FORMS)}")
+        raise InputError(f"there is no form {form!r} of a release: choose {' or '.join(FORMS)}")
 
 
-def packed(weights: Mapping[str, Tensor], form: str, parts: Parts = _WHOLE) -> dict[str, Tensor]:
-    """Weights as a release keeps them: `model.NAME`, and in int8 the rows' scales beside them as `scale.NAME`.
+def pack(weights: Mapping[str, Tensor], form: str, parts: Parts = _WHOLE) -> dict[str, Tensor]:
+    """Returns weights as a release keeps them: `model.NAME`, and for int8 the scales of the rows as `scale.NAME`.
 
-    parts: of rows that are several side by side; each has a scale of its own.
+    parts: the widths of rows that are several rows side by side; each has a scale of its own.
     """
     check_form(form)
     found: dict[str, Tensor] = {}
@@ -50,40 +49,40 @@ def packed(weights: Mapping[str, Tensor], form: str, parts: Parts = _WHOLE) -> d
         elif form == "bf16":
             found[f"model.{name}"] = tensor.to(torch.bfloat16)
         else:
-            found[f"model.{name}"], found[f"scale.{name}"] = _in_parts(name, tensor, parts.get(name))
+            found[f"model.{name}"], found[f"scale.{name}"] = _to_int8_by_part(name, tensor, parts.get(name))
     return found
 
 
-def unpacked(weights: Mapping[str, Tensor], scales: Mapping[str, Tensor], parts: Parts = _WHOLE) -> dict[str, Tensor]:
+def unpack(weights: Mapping[str, Tensor], scales: Mapping[str, Tensor], parts: Parts = _WHOLE) -> dict[str, Tensor]:
     """What `packed` kept, in float32: weights by NAME, and the scales of those in int8."""
-    return {name: _numbers(name, tensor, scales.get(name), parts.get(name)) for name, tensor in weights.items()}
+    return {name: _to_float(name, tensor, scales.get(name), parts.get(name)) for name, tensor in weights.items()}
 
 
-def _in_parts(name: str, tensor: Tensor, widths: Sequence[int] | None) -> tuple[Tensor, Tensor]:
-    """As `_whole_numbers`, each part of a row for itself: its scales are (..., R, parts)."""
+def _to_int8_by_part(name: str, tensor: Tensor, widths: Sequence[int] | None) -> tuple[Tensor, Tensor]:
+    """Rounds each part of a row for itself: q (..., R, C) and its scales (..., R, parts)."""
     if widths is None:
-        return _whole_numbers(name, tensor)
-    numbers, scales = zip(*(_whole_numbers(name, part) for part in tensor.split(list(widths), dim=-1)), strict=True)
+        return _to_int8(name, tensor)
+    numbers, scales = zip(*(_to_int8(name, part) for part in tensor.split(list(widths), dim=-1)), strict=True)
     return torch.cat(numbers, dim=-1), torch.stack(scales, dim=-1)
 
 
-def _whole_numbers(name: str, tensor: Tensor) -> tuple[Tensor, Tensor]:
-    """q (..., R, C) int8 and scale (..., R) float32."""
+def _to_int8(name: str, tensor: Tensor) -> tuple[Tensor, Tensor]:
+    """Rounds rows: q (..., R, C) int8 and scale (..., R) float32."""
     exact = tensor.detach().float()
     largest = exact.abs().amax(dim=-1)
     if not bool(torch.isfinite(largest).all()):
         raise DivergedError(f"{name} holds numbers that are not finite: the weights diverged")
-    scale = _short(largest / _STEPS)
+    scale = _round_up(largest / _STEPS)
     steps = exact / torch.where(scale > 0, scale, 1.0)[..., None]  # a row of zeros stays one
     return steps.round_().clamp_(-_STEPS, _STEPS).to(torch.int8), scale
 
 
-def _short(scale: Tensor) -> Tensor:
-    """Rounded up to 16 significant bits: then 127 steps are exact, and what is read and kept again keeps its bits."""
+def _round_up(scale: Tensor) -> Tensor:
+    """Rounds scales up to 16 significant bits: 127 steps are then exact, and saving again changes no bit."""
     return ((scale.view(torch.int32) + 0xFF) & ~0xFF).view(torch.float32)
 
 
-def _numbers(name: str, tensor: Tensor, scale: Tensor | None, widths: Sequence[int] | None) -> Tensor:
+def _to_float(name: str, tensor: Tensor, scale: Tensor | None, widths: Sequence[int] | None) -> Tensor:
     if tensor.dtype is not torch.int8:
         return tensor.float() if tensor.is_floating_point() else tensor
     if scale is not None and widths is not None and scale.shape == (*tensor.shape[:-1], len(widths)):

@@ -1,12 +1,12 @@
-"""From tables of queries to a plan, for any tree: unions, `to_paths`, then paths and forks by level.
+"""Makes a plan of tables of queries, for any tree: unions are rewritten, then paths and forks are put into levels.
 
-A structure is decomposed once, with column numbers in place of ids, so n queries of it cost no more Python than one. A
-path that starts at an anchor has level 0, one that starts at a variable the level after its fork's; a fork has the
-level of its latest branch. All paths of a level, of all structures, are one step, and so are all its forks: the
+A structure is decomposed once, with column numbers instead of ids, so n queries of it cost no more Python than one. A
+path that starts at an anchor has level 0. A path that starts at a fork has the level after the fork's, and a fork has
+the level of its latest branch. All paths of a level, of all structures, are one step, and so are all its forks: the
 fourteen benchmark structures together make three steps.
 
-What becomes of unions is the method's choice (`Model.union`): "dnf" gives a query a point for every disjunct,
-"demorgan" a tree without unions, "native" a step of unions after the forks of its level.
+The method chooses what becomes of unions (`Model.union`): "dnf" gives a query one point for each disjunct, "demorgan"
+a tree without unions, "native" a step of unions after the forks of its level.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class Plan:
 
 
 def build_plan(parts: Sequence[tuple[Structure, npt.NDArray[np.integer]]], union: UnionWay = "dnf") -> Plan:
-    """A plan for tables of ids (n, k), each of one structure (`Queries.structure`, `Queries.ids`)."""
+    """Makes a plan for tables of ids (n, k), each of one structure (`Queries.structure`, `Queries.ids`)."""
     for structure, table in parts:
         if table.ndim != 2 or table.shape[1] != len(structure.columns):
             raise ValueError(
@@ -51,32 +51,32 @@ def build_plan(parts: Sequence[tuple[Structure, npt.NDArray[np.integer]]], union
 
 
 def plan_trees(trees: Sequence[Tree], union: UnionWay = "dnf") -> Plan:
-    """A plan for any trees, in any order: trees of one structure share a block."""
+    """Makes a plan for any trees, in any order: trees of one structure share a block."""
     tables = by_structure(trees)
     parts = [(structure, np.asarray(list(rows.values()), np.int32)) for structure, rows in tables.items()]
     plan = build_plan(parts, union)
     order = np.empty(len(trees), np.int64)
-    order[[place for rows in tables.values() for place in rows]] = np.arange(len(trees))
+    order[[position for rows in tables.values() for position in rows]] = np.arange(len(trees))
     return Plan(plan.layout, plan.ids, order)
 
 
 def by_structure(trees: Sequence[Tree]) -> dict[Structure, dict[int, tuple[int, ...]]]:
-    """The ids of each tree by its place, those of one structure together."""
+    """Returns, for each structure, the ids of its trees by the tree's position."""
     tables: dict[Structure, dict[int, tuple[int, ...]]] = {}
-    for place, tree in enumerate(trees):
+    for position, tree in enumerate(trees):
         structure = structure_of(tree)
-        tables.setdefault(structure, {})[place] = structure.row(instance_of_tree(tree))
+        tables.setdefault(structure, {})[position] = structure.row(instance_of_tree(tree))
     return tables
 
 
 def build_layout(blocks: Sequence[Block], union: UnionWay = "dnf") -> Layout:
-    """The steps of a batch; blocks without queries are kept but cost nothing. union: as the method takes them."""
+    """Returns the steps of a batch; blocks without queries cost nothing. union: how the method takes unions."""
     return _Builder(tuple(blocks), union).layout()
 
 
 @lru_cache(maxsize=4096)
 def decompose(structure: Structure, union: UnionWay = "dnf") -> tuple[Path | Fork, ...]:
-    """The paths and forks of a structure, one decomposition a point, with column numbers in place of ids."""
+    """Returns the paths and forks of a structure, one for each point, with column numbers instead of ids."""
     tree = structure.tree(range(len(structure.columns)))
     match union:
         case "dnf":
@@ -89,10 +89,10 @@ def decompose(structure: Structure, union: UnionWay = "dnf") -> tuple[Path | For
 
 @dataclass(eq=False)
 class _Run:
-    """One path or fork of a structure, for all queries of a block: values first, first + 1, ... once placed."""
+    """One path or fork of a structure, for all queries of a block; it writes the values first, first + 1, ..."""
 
     block: Block
-    rows: Ints  # (count,) place of the first id of each query of the block
+    rows: Ints  # (count,) position of the first id of each query of the block
     level: int
     first: int = -1
 
@@ -107,7 +107,7 @@ class _PathRun(_Run):
     operators: tuple[int, ...] = ()  # columns, or NEGATION
 
     def tokens(self) -> tuple[npt.NDArray[np.int8], Ints]:
-        """Kinds and sources of this run's tokens, each (count, 1 + operators)."""
+        """Returns the kinds and the sources of this run's tokens, each (count, 1 + operators)."""
         count = self.block.count
         zeros = np.zeros(count, np.int64)
         columns = [self.start.numbers if isinstance(self.start, _ForkRun) else self.rows + self.start]
@@ -131,6 +131,8 @@ class _Level:
 
 
 class _Builder:
+    """Collects runs by level and turns them into steps."""
+
     def __init__(self, blocks: tuple[Block, ...], union: UnionWay) -> None:
         self.blocks, self.union = blocks, union
         self.levels: list[_Level] = []
@@ -154,11 +156,11 @@ class _Builder:
         return Layout(self.blocks, tuple(steps), *self._roots(roots), self.union)
 
     def _collect(self, query: Path | Fork, block: Block, rows: Ints) -> _Run:
-        """A run for this path or fork and, before it, for all that it depends on."""
+        """Adds a run for this path or fork, after the runs that it depends on."""
         return self._fork(query, block, rows) if isinstance(query, Fork) else self._path(query, block, rows)
 
     def _fork(self, fork: Fork, block: Block, rows: Ints) -> _ForkRun:
-        """A fork after all its branches: unions come after the forks of their level, so a fork of one comes later."""
+        """Adds a fork after its branches; unions come after the forks of their level, so a fork of one comes later."""
         branches = tuple(self._collect(branch, block, rows) for branch in fork.branches)
         level = max(run.level + (isinstance(run, _ForkRun) and run.united) for run in branches)
         made = _ForkRun(block, rows, level, branches=branches, united=fork.united)
@@ -173,11 +175,13 @@ class _Builder:
         return run
 
     def _at(self, level: int) -> _Level:
+        """Returns a level, which is made if needed."""
         while len(self.levels) <= level:
             self.levels.append(_Level())
         return self.levels[level]
 
-    def _place(self, run: _Run) -> None:
+    def _number(self, run: _Run) -> None:
+        """Gives a run the next values."""
         run.first = self.values
         self.values += run.block.count
 
@@ -186,7 +190,7 @@ class _Builder:
         runs = sorted(runs, key=lambda run: -len(run.operators))
         kinds, sources, lengths = [], [], []
         for run in runs:
-            self._place(run)
+            self._number(run)
             kind, source = run.tokens()
             kinds.append(kind.reshape(-1))
             sources.append(source.reshape(-1))
@@ -197,15 +201,16 @@ class _Builder:
         first = self.values
         runs = sorted(runs, key=lambda run: -len(run.branches))
         for run in runs:
-            self._place(run)
+            self._number(run)
         widest = max(len(run.branches) for run in runs if run.block.count)
         branches = []
-        for place in range(widest):
-            having = [run.branches[place].numbers for run in runs if place < len(run.branches)]
+        for number in range(widest):
+            having = [run.branches[number].numbers for run in runs if number < len(run.branches)]
             branches.append(np.concatenate(having))
         return ForkStep(first, tuple(branches), runs[0].united)
 
     def _roots(self, roots: list[list[_Run]]) -> tuple[Ints, Ints]:
+        """Returns the value and the query of each disjunct."""
         values, owners, query = [np.empty(0, np.int64)], [np.empty(0, np.int64)], 0
         for block, runs in zip(self.blocks, roots, strict=True):
             values.append(np.stack([run.numbers for run in runs], axis=1).reshape(-1))

@@ -1,4 +1,4 @@
-"""A layout in words: what is encoded in which step, and how little of it there is."""
+"""Describes a layout in words: what each step encodes."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["explain", "formula"]
 
 
 def explain(layout: Layout) -> str:
-    """One line a structure, then one line a step.
+    """Returns one line for each structure, then one line for each step.
 
     >>> from pathformer.plan.build import build_layout
     >>> from pathformer.plan.layout import Block
@@ -38,7 +38,7 @@ def explain(layout: Layout) -> str:
 
 
 def formula(structure: Structure, union: UnionWay = "dnf") -> str:
-    """A structure as paths P(start, operators), forks F(branches), unions U(branches); `|` between disjuncts."""
+    """Writes a structure as paths P(start, operators), forks F(branches), unions U(branches); `|` between disjuncts."""
     return " | ".join(map(_formula, decompose(structure, union)))
 
 

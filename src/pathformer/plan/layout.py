@@ -24,14 +24,14 @@ __all__ = ["Block", "ForkStep", "Layout", "PathStep", "Step", "Token", "UnionWay
 
 Ints = npt.NDArray[np.int64]
 UnionWay = Literal["dnf", "native", "demorgan"]
-"""What becomes of unions: points of their own (`to_dnf`), steps of their own, or intersections (`to_demorgan`)."""
+"""How a method takes unions: as points of their own (`to_dnf`), as steps, or as intersections (`to_demorgan`)."""
 
 
 class Token(IntEnum):
-    """What a token of a path is, and so what its source points at."""
+    """The kind of a token of a path, which says what its source points at."""
 
-    ENTITY = 0  # source: place of an entity id in the batch's ids
-    RELATION = 1  # source: place of a directed relation id in the batch's ids
+    ENTITY = 0  # source: position of an entity id in the batch's ids
+    RELATION = 1  # source: position of a directed relation id in the batch's ids
     NEGATION = 2  # source: unused, 0
     VARIABLE = 3  # source: number of the value that starts the path
 
@@ -46,9 +46,9 @@ class Block:
 
 @dataclass(frozen=True, eq=False)
 class PathStep:
-    """P paths that can be encoded at once, longest first; path p is `lengths[p]` tokens, its start and its operators.
+    """P paths that can be encoded at once, longest first; path p has `lengths[p]` tokens: its start and its operators.
 
-    Tokens lie packed, one path after the other, so no token is padding.
+    The paths lie one after the other, so no token is padding.
     """
 
     first: int  # number of the value that path 0 writes
@@ -61,18 +61,18 @@ class PathStep:
 
     @property
     def tokens(self) -> int:
-        """T."""
+        """T: how many tokens there are."""
         return len(self.kinds)
 
     @cached_property
     def offsets(self) -> Ints:
-        """(P + 1,) path p is tokens offsets[p] : offsets[p + 1]."""
+        """(P + 1,): path p has the tokens offsets[p] : offsets[p + 1]."""
         return np.concatenate([np.zeros(1, np.int64), np.cumsum(self.lengths)])
 
 
 @dataclass(frozen=True, eq=False)
 class ForkStep:
-    """F forks that can be computed at once, all intersections or all unions, those of most branches first.
+    """F forks that can be computed at once, all intersections or all unions, the ones of most branches first.
 
     `branches[r]` holds the values of every fork's branch r, for the forks that have one: the first len(branches[r]).
     So a pairwise left fold takes B - 1 rounds over shrinking prefixes, and forks of equal arity are neighbours.
@@ -87,7 +87,7 @@ class ForkStep:
 
     @cached_property
     def arities(self) -> Ints:
-        """(F,) branches of each fork."""
+        """The number of branches of each fork, (F,)."""
         counts = np.zeros(len(self), np.int64)
         for branch in self.branches:
             counts[: len(branch)] += 1
@@ -99,7 +99,7 @@ Step = PathStep | ForkStep
 
 @dataclass(frozen=True, eq=False)
 class Layout:
-    """Blocks of queries as steps. Query numbers run through the blocks in order, and so do places of ids."""
+    """Blocks of queries as steps. Query numbers run through the blocks in order, and so do positions of ids."""
 
     blocks: tuple[Block, ...]
     steps: tuple[Step, ...]
@@ -109,22 +109,22 @@ class Layout:
 
     @cached_property
     def queries(self) -> int:
-        """Q."""
+        """Q: how many queries there are."""
         return sum(block.count for block in self.blocks)
 
     @cached_property
     def ids(self) -> int:
-        """I, the number of ids that fill this layout."""
+        """I: how many ids fill this layout."""
         return sum(block.count * len(block.structure.columns) for block in self.blocks)
 
     @cached_property
     def values(self) -> int:
-        """V, the number of values that its steps write."""
+        """V: how many values its steps write."""
         return sum(len(step) for step in self.steps)
 
     @property
     def united(self) -> bool:
-        """Whether some query has several disjuncts, whose smallest distance counts."""
+        """Whether some query has several disjuncts, of which the smallest distance counts."""
         return len(self.roots) > self.queries
 
     @cached_property

@@ -1,4 +1,4 @@
-"""Codes of bits on the processor: making them, and the entities whose code differs least from a point's.
+"""Makes codes of bits and finds the entities whose codes differ least from a point's, on the processor.
 
 R points, N entities, D dimensions, W words of 64 bits, C candidates.
 
@@ -23,12 +23,12 @@ _COUNTS = 1 << 25  # bytes of counts at once, 2 N a point
 
 
 def pack(bits: np.ndarray) -> np.ndarray:
-    """Bits (N, 64 W) as words (N, W), the first bit lowest."""
+    """Packs bits (N, 64 W) into words (N, W), the first bit lowest."""
     return np.ascontiguousarray(np.packbits(bits, axis=1, bitorder="little")).view(np.uint64)
 
 
 def threshold_codes(rows: np.ndarray, dimensions: np.ndarray, thresholds: np.ndarray) -> np.ndarray:
-    """Bit b of a row is [row[dimensions[b]] > thresholds[b]]: rows (N, D) float32 -> (N, W), with 64 W thresholds."""
+    """Makes codes whose bit b is [row[dimensions[b]] > thresholds[b]]: (N, D) float32 -> (N, W), 64 W thresholds."""
     codes = np.zeros((len(rows), len(thresholds) // 64), np.uint64)
     threads = min(thread_count(), max(1, len(rows)))
     share(lambda _, first, last: _encode(rows, dimensions, thresholds, first, last, codes), len(rows), threads)
@@ -36,7 +36,7 @@ def threshold_codes(rows: np.ndarray, dimensions: np.ndarray, thresholds: np.nda
 
 
 def differences(codes: np.ndarray, blocks: np.ndarray, count: int) -> np.ndarray:
-    """How many bits differ: codes (R, W), blocks (ceil(N / 128), W, 128) -> (R, N) uint16."""
+    """Counts the bits that differ: codes (R, W), blocks (ceil(N / 128), W, 128) -> (R, N) uint16."""
     counts = np.empty((len(codes), count), np.uint16)
     threads = min(thread_count(), len(blocks))
     share(lambda _, first, last: _count(codes, blocks, first, last, counts), len(blocks), threads)
@@ -44,7 +44,7 @@ def differences(codes: np.ndarray, blocks: np.ndarray, count: int) -> np.ndarray
 
 
 def candidates(codes: np.ndarray, blocks: np.ndarray, keep: np.ndarray, count: int) -> np.ndarray:
-    """The `count` kept entities whose codes differ least, by ascending id; of equal ones the first.
+    """Returns the `count` kept entities whose codes differ least, by ascending id; of equal ones the first.
 
     codes (R, W), blocks (ceil(N / 128), W, 128), keep (N,) bool -> (R, count) int64, -1 where there are no more.
     """
@@ -76,8 +76,8 @@ def _encode(rows, dimensions, thresholds, first, last, codes):
         for word in range(codes.shape[1]):
             bits = np.uint64(0)
             for b in range(64):
-                place = 64 * word + b
-                bits |= np.uint64(row[dimensions[place]] > thresholds[place]) << np.uint64(b)
+                number = 64 * word + b
+                bits |= np.uint64(row[dimensions[number]] > thresholds[number]) << np.uint64(b)
             codes[n, word] = bits
 
 
@@ -111,12 +111,12 @@ def _choose(counts, keep, bits, first, last, chosen):
             below += histogram[limit]
             limit += 1
         equal = wanted - below  # of those at the limit, so many still fit
-        place = 0
+        slot = 0
         for n in range(len(entries)):
             if entries[n] < limit and keep[n]:
-                chosen[row, place] = n
-                place += 1
+                chosen[row, slot] = n
+                slot += 1
             elif entries[n] == limit and equal > 0 and keep[n]:
-                chosen[row, place] = n
-                place += 1
+                chosen[row, slot] = n
+                slot += 1
                 equal -= 1

@@ -1,10 +1,9 @@
-"""True distances of a few chosen entities, on the processor.
+"""Measures a few chosen entities for each point, on the processor.
 
 R points, N entities, D dimensions, C candidates.
 
 Rows are read where they lie, eight at a time: first their terms, vectorised, then eight sums side by side, each in the
-order of the dimensions: the same bits as in `scan` and `l1_rank`. One core of an AMD EPYC measures 1,000 rows of 800
-numbers in bf16 in 0.2 ms, three times as fast as adding term by term.
+order of the dimensions: the same bits as in `scan` and `l1_rank`.
 """
 
 from __future__ import annotations
@@ -12,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 from pathformer.compiled import compiled, share, thread_count
-from pathformer.index.kernels.scan import merged
+from pathformer.index.kernels.scan import merge
 from pathformer.index.kernels.stored import wide
 
 __all__ = ["nearest_of"]
@@ -21,14 +20,14 @@ __all__ = ["nearest_of"]
 def nearest_of(
     points: np.ndarray, rows: np.ndarray, candidates: np.ndarray, k: int, factors: np.ndarray | None = None
 ) -> tuple[np.ndarray, np.ndarray]:
-    """As `scan.nearest`, among each point's own candidates (R, C), -1 for none; rows (N, D) are as stored."""
+    """Finds as `scan.nearest` does, among each point's own candidates (R, C), -1 for none; rows (N, D) as stored."""
     dot = factors is not None
     factors = np.empty(0, np.float32) if factors is None else factors
     distances = np.empty(candidates.shape, np.float32)
     total = candidates.size
     threads = min(thread_count(), max(1, total))
     share(lambda _, a, b: _measure(points, rows, candidates, dot, factors, a, b, distances), total, threads)
-    ids, found = merged(candidates, distances, k)
+    ids, found = merge(candidates, distances, k)
     if ids.shape[1] == k:
         return ids, found
     missing = ((0, 0), (0, k - ids.shape[1]))
@@ -37,7 +36,7 @@ def nearest_of(
 
 @compiled
 def _measure(points, rows, candidates, dot, factors, first, last, distances):
-    """The pairs first to last of points and candidates, counted row by row."""
+    """Measures the pairs first to last of points and candidates, counted row by row."""
     count = candidates.shape[1]
     terms = np.zeros((8, rows.shape[1]), np.float32)
     pair = first
@@ -46,7 +45,7 @@ def _measure(points, rows, candidates, dot, factors, first, last, distances):
         group = min(8, last - pair, count - column)
         for j in range(group):
             _fill(points[row], rows[max(candidates[row, column + j], 0)], dot, terms[j])
-        sums = _added(terms)
+        sums = _add_up(terms)
         for j in range(group):
             entity = candidates[row, column + j]
             factor = factors[entity] if dot and entity >= 0 else np.float32(1)
@@ -65,8 +64,8 @@ def _fill(point, entity, dot, terms):
 
 
 @compiled
-def _added(terms):
-    """Eight sums at a time: each waits for its own last addition, not for the others'."""
+def _add_up(terms):
+    """Adds up eight sums at a time: each waits for its own last addition alone."""
     a = b = c = d = e = f = g = h = np.float32(0)
     for k in range(terms.shape[1]):
         a += terms[0, k]
