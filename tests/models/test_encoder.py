@@ -21,7 +21,7 @@ from pathformer.models._base import build
 from pathformer.models._batch import Batch
 from pathformer.models._encoder import TorchEncoder
 from pathformer.models._forms import FORMS
-from pathformer.nn.mlp import _able
+from pathformer.nn.mlp import _can_lay_out
 from pathformer.plan.encoder import FULL, find
 from pathformer.plan.layout import Block
 from pathformer.query.structures import STRUCTURES
@@ -107,7 +107,7 @@ def test_laid_out_weights_give_the_same_points(dtype: torch.dtype, fork: str, mo
     trees = [s.tree([(3 * k + n) % 12 for k in range(len(s.columns))]) for n, s in enumerate(STRUCTURES.values())]
     laid = TorchEncoder(model)
     together, alone = laid.points(trees).rows, [laid.points([tree]).rows for tree in trees]
-    assert len(laid._laid) >= (8 if _able(dtype) else 0)
+    assert len(laid._laid) >= (8 if _can_lay_out(dtype) else 0)
     plain = TorchEncoder(model)
     monkeypatch.setattr(plain, "_laid", SimpleNamespace(used=nullcontext))
     expected = plain.points(trees).rows

@@ -20,7 +20,7 @@ from pathformer.query.structures import STRUCTURES, Structure
 from pathformer.querysets.sampler import draw_rows, list_links
 from pathformer.symbolic.graph_pair import GraphPair
 
-__all__ = ["reindex", "sample_query_points"]
+__all__ = ["reindex", "sample_query_points", "takes"]
 
 _STRUCTURES = ("1p", "2p", "3p", "2i", "pi", "2in")
 
