@@ -33,8 +33,8 @@ from pathformer.fitting.held_out_predictions import (
     measure_reliability,
 )
 from pathformer.fitting.heldout import draw_questions, hold_out
-from pathformer.fitting.lesson import Lesson, new_model, train_in
-from pathformer.fitting.settings import Scale, scale_for
+from pathformer.fitting.learn import learn, new_model
+from pathformer.fitting.settings import FitSettings, settings_for
 from pathformer.index._base import over
 from pathformer.kg.datasets import load
 from pathformer.kg.knowledge import KnowledgeGraph
@@ -65,7 +65,9 @@ def steps_for(model: Model, training: Training, questions: QuerySets[Queries], s
     return max(1, round(seconds * TIMED / (time.process_time() - start)))
 
 
-def counted(scale: Scale, method: str, kg: KnowledgeGraph, questions: QuerySets[Queries], seconds: float) -> Scale:
+def counted(
+    scale: FitSettings, method: str, kg: KnowledgeGraph, questions: QuerySets[Queries], seconds: float
+) -> FitSettings:
     """The settings with so many steps as make up the seconds, those of a link predictor that comes first included."""
     first = 0.0 if scale.links is None else scale.links.share * seconds
     training = replace(scale.training, minutes=None, validations=4)
@@ -78,11 +80,13 @@ def counted(scale: Scale, method: str, kg: KnowledgeGraph, questions: QuerySets[
     return replace(scale, links=replace(scale.links, training=replace(before, steps=steps)))
 
 
-def trained(model: Model, kg: KnowledgeGraph, questions: QuerySets[Queries], scale: Scale, seconds: float) -> Scale:
+def trained(
+    model: Model, kg: KnowledgeGraph, questions: QuerySets[Queries], scale: FitSettings, seconds: float
+) -> FitSettings:
     """Train `model` for so long. Returns the settings, with the steps."""
     chosen = counted(scale, model.name, kg, questions, seconds)
     with tempfile.TemporaryDirectory() as folder:
-        train_in(Path(folder), model, Lesson(kg, questions, chosen), Display(Console(quiet=True)))
+        learn(Path(folder), model, kg, questions, chosen, Display(Console(quiet=True)))
     return chosen
 
 
@@ -98,7 +102,7 @@ def links_of(questions: QuerySets[Queries]) -> QuerySets[Queries]:
     )
 
 
-def complex_scale(scale: Scale) -> Scale:
+def complex_scale(scale: FitSettings) -> FitSettings:
     """Settings for links alone."""
     update = StepConfig(objective="links", average_over="batch", weighted=False, rate=0.1)  # as in engine.scale
     training = Training(
@@ -109,8 +113,8 @@ def complex_scale(scale: Scale) -> Scale:
 
 def measured(name: str, seconds: float, asked: int, data: Path | None) -> dict[str, Any]:
     kg = load(name, data)
-    scale = scale_for(entities=kg.vocabulary.entity_count, triples=kg.triple_count, minutes=5.0)
-    scale = replace(scale, asked=asked)
+    scale = settings_for(entities=kg.vocabulary.entity_count, triples=kg.triple_count, minutes=5.0)
+    scale = replace(scale, held_out_per_structure=asked)
     kg = hold_out(kg, scale.held_out)
     questions = draw_questions(kg, scale)
     model = new_model(kg, scale, CPU)

@@ -29,7 +29,7 @@ from rich.console import Console
 
 from pathformer.evaluation.evaluate import ScoreRanker, evaluate
 from pathformer.evaluation.report import Report
-from pathformer.experiments.run import Material, gather, new_model, train_run, training_set
+from pathformer.experiments.run import Material, gather, new_model, train_run, training_queries
 from pathformer.experiments.settings import Run, read_run
 from pathformer.links.evidence.counts import Frequency
 from pathformer.models._base import find
@@ -107,7 +107,7 @@ def read(folder: Path, words: list[str]) -> Run:
 
 def updates_in(seconds: float, run: Run, material: Material, tried: int = 12) -> int:
     """How many updates fit into so many seconds of this process on the processor; the first ones are not counted."""
-    data = training_set(run, material, torch.device("cpu"))
+    data = training_queries(run, material).on_device(torch.device("cpu"))
     sizes = run.training.composition(run.trained_structures)
     step = Turns(
         new_model(run, material.kg, torch.device("cpu")),

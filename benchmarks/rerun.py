@@ -15,9 +15,9 @@ import sys
 import traceback
 from pathlib import Path
 
-from pathformer.experiments.beside import whole_minutes
-from pathformer.experiments.records import record_name, record_of
+from pathformer.experiments.records import make_record, record_name
 from pathformer.experiments.run import start_anew, train_run
+from pathformer.experiments.second_model import whole_minutes
 from pathformer.experiments.settings import read_run
 from pathformer.nn.device import choose_device
 
@@ -37,7 +37,7 @@ def rerun(name: str, args: argparse.Namespace) -> bool:
     if not outcome.result.finished:
         return False
     device = choose_device(args.device)
-    record = record_of(folder, run=name, variant=args.variant, device=device, commit=args.commit)
+    record = make_record(folder, run=name, variant=args.variant, device=device, commit=args.commit)
     print(f"written to {record.write(args.out)}", flush=True)
     if not args.keep:
         start_anew(folder)  # deletes the weights

@@ -15,7 +15,7 @@ import pytest
 
 import pathformer as pf
 from pathformer.fitting.fit import fit
-from pathformer.fitting.settings import scale_for
+from pathformer.fitting.settings import settings_for
 
 ROOT = Path(__file__).parents[1]
 EXAMPLES = ROOT / "examples"
@@ -25,9 +25,11 @@ SCRIPTS = sorted(path.stem for path in EXAMPLES.glob("*.py") if path.stem != "no
 
 def quick_fit(kg: pf.KnowledgeGraph, minutes: float | None = None, **options: Any) -> pf.Engine:
     """A fit that draws little and trains for a second."""
-    scale = scale_for(entities=kg.vocabulary.entity_count, triples=kg.triple_count, minutes=0.02)
-    small = replace(scale, drawn=200, asked=20, training=replace(scale.training, validations=0))
-    return fit(kg, scale=small, **{**options, "progress": False})
+    scale = settings_for(entities=kg.vocabulary.entity_count, triples=kg.triple_count, minutes=0.02)
+    small = replace(
+        scale, trained_per_structure=200, held_out_per_structure=20, training=replace(scale.training, validations=0)
+    )
+    return fit(kg, settings=small, **{**options, "progress": False})
 
 
 def test_there_are_as_many_as_promised() -> None:

@@ -89,8 +89,13 @@ _WORDS: dict[Any, str] = {
 }
 
 
-def read(cls: type[T], path: str | Path | None = None, overrides: Sequence[str] = ()) -> T:
-    """Settings of dataclass `cls`: its defaults, then the file at `path`, then each `key=value`; the last one wins."""
+def read(
+    cls: type[T],
+    path: str | Path | None = None,
+    overrides: Sequence[str] = (),
+    base: Mapping[str, Any] | None = None,
+) -> T:
+    """Reads settings of `cls`: its defaults, `base`, the file at `path`, then each `key=value`; the last one wins."""
     table: dict[str, Any] = {}
     if path is not None:
         table = _read_toml(Path(path))
@@ -98,9 +103,19 @@ def read(cls: type[T], path: str | Path | None = None, overrides: Sequence[str] 
             _build(cls, table, "", complete=False)
         except ConfigError as error:
             raise ConfigError(f"{path}: {error}") from None
+    table = _joined(base or {}, table)
     for override in overrides:
         _apply(cls, table, override)
     return from_mapping(cls, table)
+
+
+def _joined(base: Mapping[str, Any], more: Mapping[str, Any]) -> dict[str, Any]:
+    """Puts nested settings on top of others."""
+    joined = dict(base)
+    for key, value in more.items():
+        below = joined.get(key)
+        joined[key] = _joined(below, value) if isinstance(below, Mapping) and isinstance(value, Mapping) else value
+    return joined
 
 
 def from_mapping(cls: type[T], table: Mapping[str, Any]) -> T:

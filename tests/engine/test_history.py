@@ -15,7 +15,7 @@ from pathformer.fitting.fit import fit
 from pathformer.fitting.notes import notes_on
 from pathformer.fitting.release import compress
 from pathformer.fitting.report import FitReport
-from pathformer.fitting.settings import scale_for
+from pathformer.fitting.settings import settings_for
 from pathformer.fitting.update import update_engine
 from pathformer.kg.knowledge import KnowledgeGraph
 from pathformer.query.structures import EFOL_TRAINED
@@ -67,11 +67,17 @@ def test_what_was_trained() -> None:
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """An engine of 1,234 steps, so it says, that was trained on all shapes but 1p and 3p."""
-    usual = scale_for(entities=12, triples=35, minutes=1.0, hops=False).stepped(3)
+    usual = settings_for(entities=12, triples=35, minutes=1.0, hops=False).with_steps(3)
     training = replace(usual.training, batch=32, validations=1)
-    scale = replace(usual, training=training, drawn=50, asked=10, model={**usual.model, "dim": 16, "heads": 2})
+    scale = replace(
+        usual,
+        training=training,
+        trained_per_structure=50,
+        held_out_per_structure=10,
+        model={**usual.model, "dim": 16, "heads": 2},
+    )
     out = tmp_path_factory.mktemp("made") / "engine"
-    engine = fit(KnowledgeGraph.from_triples(STARS), out=out, scale=scale, progress=False)
+    engine = fit(KnowledgeGraph.from_triples(STARS), out=out, settings=scale, progress=False)
     lacking = Engine(
         engine.kg,
         engine.encoder,

@@ -19,7 +19,7 @@ from pathformer.engine.answer.read import read_question
 from pathformer.engine.engine import Engine
 from pathformer.fitting.fit import fit
 from pathformer.fitting.reindex import reindex
-from pathformer.fitting.settings import scale_for
+from pathformer.fitting.settings import settings_for
 from pathformer.index._base import Index
 from pathformer.kg.datasets import load as load_graph
 from pathformer.query.structures import STRUCTURES
@@ -34,7 +34,7 @@ APPROXIMATE = ("hnsw", "lsh")
 def hashed() -> Engine:
     """`fit --index lsh` on the bundled graph, with a small model and few steps."""
     kg = load_graph("world")
-    usual = scale_for(entities=kg.vocabulary.entity_count, triples=kg.triple_count, minutes=1.0).stepped(6)
+    usual = settings_for(entities=kg.vocabulary.entity_count, triples=kg.triple_count, minutes=1.0).with_steps(6)
     assert usual.links is not None
     training = replace(usual.training, batch=48, validations=0)
     links = replace(
@@ -42,8 +42,15 @@ def hashed() -> Engine:
         model={**usual.links.model, "rank": 16},
         training=replace(usual.links.training, steps=60, validations=0),
     )
-    scale = replace(usual, drawn=100, asked=6, model={**usual.model, "dim": 32}, training=training, links=links)
-    return fit(kg, index="lsh", scale=scale, progress=False)
+    scale = replace(
+        usual,
+        trained_per_structure=100,
+        held_out_per_structure=6,
+        model={**usual.model, "dim": 32},
+        training=training,
+        links=links,
+    )
+    return fit(kg, index="lsh", settings=scale, progress=False)
 
 
 @pytest.fixture(scope="module")

@@ -13,10 +13,10 @@ from rich.console import Console
 from support import training_toy as toy
 
 from pathformer.errors import ConfigError, UnsupportedQueryError
-from pathformer.experiments.beside import BESIDE, PAIR, second_run, whole_minutes
 from pathformer.experiments.evaluate_run import evaluate_run, find_checkpoint
-from pathformer.experiments.records import record_of
+from pathformer.experiments.records import make_record
 from pathformer.experiments.run import Outcome, start_anew, train_run
+from pathformer.experiments.second_model import FOLDER, PAIR, second_run, whole_minutes
 from pathformer.experiments.settings import read_run
 from pathformer.models.pair import Pair
 from pathformer.training import checkpoint
@@ -59,7 +59,7 @@ def test_the_second_is_trained_after_the_first_and_both_are_judged_as_one(folder
     pair, facts = checkpoint.load_model(out / PAIR)
     assert isinstance(pair, Pair)
     assert (pair.config.weight, pair.config.denies, facts["method"]) == (0.4, False, "pair")
-    alone = {place: checkpoint.read(place / "best.safetensors").weights() for place in (out, out / BESIDE)}
+    alone = {place: checkpoint.read(place / "best.safetensors").weights() for place in (out, out / FOLDER)}
     both = torch.cat([weights["entities.weight"] for weights in alone.values()], dim=1)
     assert torch.equal(pair.entities.weight, both)
     measured = evaluate_run(out, device="cpu")
@@ -68,12 +68,12 @@ def test_the_second_is_trained_after_the_first_and_both_are_judged_as_one(folder
     for name, scores in measured.scores.items():  # of what is denied the second knows nothing
         assert (scores.mrr == pytest.approx(first.scores[name].mrr, abs=1e-6)) == ("n" in name), name
 
-    log, theirs = read_log(out / LOG), read_log(out / BESIDE / LOG)
+    log, theirs = read_log(out / LOG), read_log(out / FOLDER / LOG)
     for line in theirs:  # it is trained and judged on its own structures alone
         assert not [name for name in line if name.startswith(("loss/", "valid/")) and name.endswith(("in", "pni"))]
-    assert log[-1][BESIDE] == theirs[-1]["seconds"]
+    assert log[-1][FOLDER] == theirs[-1]["seconds"]
     assert log[-1]["seconds"] == pytest.approx(log[-2]["seconds"] + theirs[-1]["seconds"])
-    record = record_of(out, run=str(folder / "first.toml"))
+    record = make_record(out, run=str(folder / "first.toml"))
     assert record.seconds == round(log[-1]["seconds"], 1)
     assert (record.steps, record.minutes) == (12, None)
     assert record.curve[-1]["2p"] == round(100 * log[-1]["valid/2p"], 3)

@@ -17,9 +17,9 @@ from pathformer.cli._main import app
 from pathformer.engine.answer.read import read_question
 from pathformer.engine.engine import Engine
 from pathformer.errors import InputError
-from pathformer.experiments.beside import PAIR
 from pathformer.experiments.deploy import engine_of_run
 from pathformer.experiments.evaluate_run import find_checkpoint
+from pathformer.experiments.second_model import PAIR
 from pathformer.fitting.reindex import reindex
 from pathformer.fitting.release import compress
 from pathformer.fitting.update import update_engine

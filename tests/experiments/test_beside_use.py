@@ -14,10 +14,10 @@ import torch
 from support.beside_toy import save_runs, train
 
 from pathformer.errors import CheckpointError, ConfigError, InputError
-from pathformer.experiments.beside import BESIDE, PAIR, figures_file, kinds, note_pair
 from pathformer.experiments.deploy import engine_of_run
-from pathformer.experiments.records import before_all, record_of
+from pathformer.experiments.records import before_all, make_record
 from pathformer.experiments.run import new_model, start_anew
+from pathformer.experiments.second_model import FOLDER, PAIR, figures_file, kinds, note_pair
 from pathformer.experiments.settings import read_run
 from pathformer.kg.knowledge import KnowledgeGraph
 from pathformer.models._base import Model
@@ -59,11 +59,11 @@ def test_a_kill_after_the_second_run_leaves_nothing_but_the_rest_to_do(folder: P
 
 def test_a_second_run_that_is_trained_again_is_noted_anew(folder: Path, run: Path) -> None:
     before = read_log(run / LOG)
-    start_anew(run / BESIDE)
+    start_anew(run / FOLDER)
     assert train(folder, run).result.finished
-    after, theirs = read_log(run / LOG), read_log(run / BESIDE / LOG)
+    after, theirs = read_log(run / LOG), read_log(run / FOLDER / LOG)
     assert after[:-1] == before[:-1]
-    assert after[-1][BESIDE] == theirs[-1]["seconds"] != before[-1][BESIDE]
+    assert after[-1][FOLDER] == theirs[-1]["seconds"] != before[-1][FOLDER]
     assert after[-1]["seconds"] == pytest.approx(after[-2]["seconds"] + theirs[-1]["seconds"])
 
 
@@ -103,7 +103,7 @@ def test_without_validation_queries_the_last_weights_are_joined(folder: Path, tm
     out = tmp_path / "run"
     assert train(folder, out, *settings).reports == {}
     assert kinds(out) == ("last",)
-    log, theirs = read_log(out / LOG), read_log(out / BESIDE / LOG)
+    log, theirs = read_log(out / LOG), read_log(out / FOLDER / LOG)
     assert log[-1]["seconds"] == pytest.approx(log[-2]["seconds"] + theirs[-1]["seconds"])  # the time of both is told
     assert "valid/mrr" not in log[-1]
     assert checkpoint.read_facts(out / PAIR)["valid_mrr"] is None
@@ -125,7 +125,7 @@ def test_where_one_alone_was_validated_its_best_stand_beside_the_last_of_the_oth
     blind = "training.validations=0"
     outcome = train(folder, out, blind if looked == "second" else f"second_model_settings=['{blind}']")
     assert kinds(out) == tuple(outcome.reports) == ("last", "best")
-    assert [(place / "best.safetensors").is_file() for place in (out, out / BESIDE)] == [
+    assert [(place / "best.safetensors").is_file() for place in (out, out / FOLDER)] == [
         looked == "first",
         looked == "second",
     ]
@@ -172,20 +172,20 @@ def test_a_folder_that_was_moved_needs_nothing_of_where_it_was_trained(
     saved = checkpoint.read(run / PAIR)
     facts = {**saved.facts, "settings": {**saved.facts["settings"], "second_model": "second.toml"}}
     checkpoint.write(run / PAIR, facts, saved.tensors)
-    record = record_of(run, run=str(folder / "first.toml"))
+    record = make_record(run, run=str(folder / "first.toml"))
     assert (record.minutes, record.seconds_before) == (None, 0.0)
     assert engine_of_run(run, asked=0).encoder.name == "pair"
 
     monkeypatch.chdir(tmp_path)  # here is another file of that name
     Path("second.toml").write_text("dataset = 'lines'\nstart = 'complex-nell995'\n")
-    assert record_of(run, run=str(folder / "first.toml")).seconds_before == 0.0
+    assert make_record(run, run=str(folder / "first.toml")).seconds_before == 0.0
 
 
 def test_weights_of_both_can_go_alone_and_by_another_name(run: Path, tmp_path: Path) -> None:
     saved = checkpoint.read(run / PAIR)
     facts = {**saved.facts, "settings": {**saved.facts["settings"], "second_model": "gone.toml"}}
     checkpoint.write(file := tmp_path / "alone" / "nell.safetensors", facts, saved.tensors)
-    parts = [checkpoint.read_facts(place / "best.safetensors")["seconds"] for place in (run, run / BESIDE)]
+    parts = [checkpoint.read_facts(place / "best.safetensors")["seconds"] for place in (run, run / FOLDER)]
     engine = engine_of_run(file, asked=0)
     assert engine.about["seconds"] == sum(parts)
     assert engine.encoder.name == "pair"
@@ -216,12 +216,12 @@ def test_the_first_leaves_its_memory_to_the_second(
 
 
 def test_logs_that_are_gone_cost_nothing_but_themselves(folder: Path, run: Path) -> None:
-    for place in (run, run / BESIDE):
+    for place in (run, run / FOLDER):
         (place / LOG).unlink()
     assert train(folder, run).result.finished
     [line] = read_log(run / LOG)
-    seconds = [checkpoint.read_facts(place / "last.safetensors")["seconds"] for place in (run, run / BESIDE)]
-    assert (line["step"], line["seconds"], line[BESIDE]) == (6, sum(seconds), seconds[1])
+    seconds = [checkpoint.read_facts(place / "last.safetensors")["seconds"] for place in (run, run / FOLDER)]
+    assert (line["step"], line["seconds"], line[FOLDER]) == (6, sum(seconds), seconds[1])
 
 
 # --- its records --------------------------------------------------------------------------------------------
@@ -244,7 +244,7 @@ def test_the_time_before_is_that_of_both(folder: Path, tmp_path: Path) -> None:
     assert before_all(tmp_path, two) is None  # neither is there
     checkpoint.write(tmp_path / "start" / "last.safetensors", {"seconds": 20.0}, {})
     assert (before_all(tmp_path, one), before_all(tmp_path, two)) == (20.0, None)
-    checkpoint.write(tmp_path / BESIDE / "start" / "last.safetensors", {"seconds": 1.5}, {})
+    checkpoint.write(tmp_path / FOLDER / "start" / "last.safetensors", {"seconds": 1.5}, {})
     assert before_all(tmp_path, two) == 21.5
     shared = tmp_path / "start"
     run = read_run(folder / "first.toml", [f"start={shared}", f"second_model_settings=['start={shared}']"])
@@ -253,18 +253,18 @@ def test_the_time_before_is_that_of_both(folder: Path, tmp_path: Path) -> None:
 
 def test_waits_for_queries_are_those_of_both(folder: Path, run: Path) -> None:
     file = str(folder / "first.toml")
-    assert record_of(run, run=file).seconds_waited is None  # neither draws fresh ones
-    for place, seconds in ((run, 0.25), (run / BESIDE, 1.5)):
-        line = json.dumps({"step": 6, "seconds": 0.0, "waited": seconds})
+    assert make_record(run, run=file).seconds_waited is None  # neither draws fresh ones
+    for place, seconds in ((run, 0.25), (run / FOLDER, 1.5)):
+        line = json.dumps({"step": 6, "seconds": 0.0, "seconds_waited": seconds})
         with (place / LOG).open("a", encoding="utf-8") as log:
             log.write(f"{line}\n")
-    assert record_of(run, run=file).seconds_waited == 1.8
+    assert make_record(run, run=file).seconds_waited == 1.8
 
 
 def test_the_most_memory_is_that_of_either(folder: Path, run: Path) -> None:
-    for place, held in ((run, 2.0), (run / BESIDE, 3.5)):
+    for place, held in ((run, 2.0), (run / FOLDER, 3.5)):
         with (place / LOG).open("a", encoding="utf-8") as log:
             log.write(json.dumps({"step": 6, "seconds": 0.0, "memory_gb": held}) + "\n")
     note_pair(run, None)
     assert read_log(run / LOG)[-1]["memory_gb"] == 3.5
-    assert record_of(run, run=str(folder / "first.toml")).memory_gb == 3.5
+    assert make_record(run, run=str(folder / "first.toml")).memory_gb == 3.5

@@ -11,7 +11,7 @@ from support import training_toy as toy
 from pathformer import plugins
 from pathformer.config import to_toml
 from pathformer.errors import ConfigError, UnsupportedQueryError
-from pathformer.experiments.refuse import check_method
+from pathformer.experiments.checks import check_method
 from pathformer.experiments.run import train_run
 from pathformer.experiments.settings import read_run, run_file, run_names
 from pathformer.experiments.tables.catalogue import MEASURED

@@ -113,7 +113,7 @@ def test_how_long_it_took_is_known_where_it_is_not_to_be_found(
     monkeypatch.chdir(tmp_path / "elsewhere")
     train(folder, tmp_path / "plain")
     assert seconds_before(tmp_path / "none", "links/start") is None
-    assert checkpoint.read_facts(tmp_path / "plain/last.safetensors")["before"] == 0.0
+    assert checkpoint.read_facts(tmp_path / "plain/last.safetensors")["seconds_before"] == 0.0
 
 
 def test_one_whose_rows_are_to_be_kept_is_as_wide_as_the_model(folder: Path, tmp_path: Path) -> None:

@@ -20,32 +20,40 @@ import pathformer
 from pathformer.engine.history import trained_structures
 from pathformer.errors import InputError
 from pathformer.fitting.fit import fit
-from pathformer.fitting.heldout import draw_again, draw_questions, hold_out
+from pathformer.fitting.heldout import draw_questions, hold_out
+from pathformer.fitting.learn import training_queries
 from pathformer.fitting.report import FitReport
-from pathformer.fitting.settings import Scale, scale_for
+from pathformer.fitting.settings import FitSettings, settings_for
 from pathformer.kg.knowledge import KnowledgeGraph
 from pathformer.query.structures import EFOL_TRAINED, STRUCTURES
 
 Triples = list[tuple[str, str, str]]
 
 
-def quick(kg: KnowledgeGraph, steps: int = 3) -> Scale:
+def quick(kg: KnowledgeGraph, steps: int = 3) -> FitSettings:
     """Settings for a few steps: everything happens, nothing is learned."""
-    usual = scale_for(entities=kg.vocabulary.entity_count, triples=kg.triple_count, minutes=1.0)
-    return smaller(usual.stepped(steps))
+    usual = settings_for(entities=kg.vocabulary.entity_count, triples=kg.triple_count, minutes=1.0)
+    return smaller(usual.with_steps(steps))
 
 
-def smaller(scale: Scale) -> Scale:
+def smaller(scale: FitSettings) -> FitSettings:
     """Less of everything at once."""
     assert scale.links is not None
     few = {"batch": 32, "validations": 1}
     links = replace(scale.links, model={**scale.links.model, "rank": 8}, training=replace(scale.links.training, **few))
     model = {**scale.model, "dim": 16, "heads": 2}
-    return replace(scale, training=replace(scale.training, **few), links=links, drawn=50, asked=10, model=model)
+    return replace(
+        scale,
+        training=replace(scale.training, **few),
+        links=links,
+        trained_per_structure=50,
+        held_out_per_structure=10,
+        model=model,
+    )
 
 
 def quickly(kg: KnowledgeGraph, **options: object) -> pathformer.Engine:
-    return fit(kg, scale=quick(kg), progress=False, **options)  # type: ignore[arg-type]
+    return fit(kg, settings=quick(kg), progress=False, **options)  # type: ignore[arg-type]
 
 
 @pytest.fixture(scope="module")
@@ -86,13 +94,14 @@ def test_held_out_questions_are_not_in_what_is_learned(graph: KnowledgeGraph) ->
         assert len(train.tails_of(head, relation)) < len(everything.tails_of(head, relation))
     for split in ("valid", "test"):
         assert any((queries.hard.counts == 0).any() for queries in questions[f"everyday {split}"].values())
-        assert all((queries.hard.counts > 0).all() for queries in getattr(questions, split).values())
+        assert all((queries.hard.counts > 0).all() for queries in questions[split].values())
 
 
 def test_fresh_questions_are_others_of_the_same_shapes(graph: KnowledgeGraph) -> None:
     parts, scale = hold_out(graph, 0.1), quick(graph)
-    first = draw_questions(parts, scale)["train"]
-    second, third = (draw_again(parts, first, scale, 0, number) for number in (1, 2))
+    questions = draw_questions(parts, scale)
+    first, queries = questions["train"], training_queries(parts, questions, scale)
+    second, third = (queries.draw_set(number) for number in (1, 2))
     assert [part.structure.name for part in second] == list(first)
     for before, one, two in zip(first.values(), second, third, strict=True):
         if before.structure.name == "1p":
@@ -194,7 +203,7 @@ def test_no_triples_are_refused() -> None:
 
 
 def test_training_tells_links_from_questions(graph: KnowledgeGraph, capsys: pytest.CaptureFixture[str]) -> None:
-    fit(graph, scale=quick(graph))
+    fit(graph, settings=quick(graph))
     told = " ".join(capsys.readouterr().err.split())
     assert "single links first, then questions of all kinds: the figures of the two are not comparable" in told
     assert told.index("single links: step 3") < told.index("questions: step 3")
@@ -231,10 +240,10 @@ def test_an_unfinished_fit_of_something_else_is_refused(graph: KnowledgeGraph, t
     with pytest.raises(InputError, match="is in the way"):
         quickly(graph, out=tmp_path / "engine", fresh=True)
     assert [path.name for path in work.iterdir()] == ["letter.txt"]
-    (work / "fit.json").write_text(json.dumps({"fingerprint": other.fingerprint(), "scale": {}}))
+    (work / "fit.json").write_text(json.dumps({"fingerprint": other.fingerprint(), "settings": {}}))
     with pytest.raises(InputError, match=r"an unfinished fit of another graph.*--fresh"):
         quickly(graph, out=tmp_path / "engine")
-    (work / "fit.json").write_text(json.dumps({"fingerprint": graph.fingerprint(), "scale": {}}))
+    (work / "fit.json").write_text(json.dumps({"fingerprint": graph.fingerprint(), "settings": {}}))
     with pytest.raises(InputError, match=r"an unfinished fit with other settings \(.* was None and is .* more\)"):
         quickly(graph, out=tmp_path / "engine")
     quickly(graph, out=tmp_path / "engine", fresh=True)
@@ -252,7 +261,7 @@ from dataclasses import replace
 kg = KnowledgeGraph.read({triples!r})
 scale = quick(kg, steps={steps})
 scale = replace(scale, training=replace(scale.training, save_minutes=0.001))
-fit(kg, out={out!r}, scale=scale, progress=True)
+fit(kg, out={out!r}, settings=scale, progress=True)
 """
 
 
@@ -280,7 +289,7 @@ def triples_file(graph: KnowledgeGraph, tmp_path_factory: pytest.TempPathFactory
 @pytest.fixture(scope="module")
 def uninterrupted(triples_file: Path) -> pathformer.Engine:
     kg = KnowledgeGraph.read(triples_file)
-    return fit(kg, scale=quick(kg, STEPS), progress=False)
+    return fit(kg, settings=quick(kg, STEPS), progress=False)
 
 
 @pytest.mark.parametrize("how", [signal.SIGKILL, pytest.param(signal.SIGINT, marks=pytest.mark.slow)])
@@ -297,7 +306,7 @@ def test_an_interrupted_fit_goes_on_to_the_same_engine(
     kg = KnowledgeGraph.read(triples_file)
     scale = quick(kg, STEPS)
     scale = replace(scale, training=replace(scale.training, save_minutes=0.001))
-    resumed = fit(kg, out=out, scale=scale, progress=False)
+    resumed = fit(kg, out=out, settings=scale, progress=False)
     assert not begun.exists()
     for name, tensor in uninterrupted.encoder.model.state_dict().items():
         assert tensor.equal(resumed.encoder.model.state_dict()[name]), name
@@ -306,7 +315,7 @@ def test_an_interrupted_fit_goes_on_to_the_same_engine(
 
 @pytest.mark.gpu
 def test_a_fit_on_a_card_opens_on_a_processor(graph: KnowledgeGraph, tmp_path: Path) -> None:
-    made = fit(graph, scale=quick(graph, 20), device="cuda", out=tmp_path / "engine", progress=False)
+    made = fit(graph, settings=quick(graph, 20), device="cuda", out=tmp_path / "engine", progress=False)
     assert made.encoder.model.entities.weight.is_cuda
     opened = pathformer.load(tmp_path / "engine", device="cpu")
     tree = STRUCTURES["2p"].tree([1, 0, 2])
@@ -316,27 +325,27 @@ def test_a_fit_on_a_card_opens_on_a_processor(graph: KnowledgeGraph, tmp_path: P
 
 
 def test_settings_follow_the_graph_and_the_machine() -> None:
-    small, large = (scale_for(entities=n, triples=10 * n, minutes=5) for n in (500, 300_000))
-    card = scale_for(entities=15_000, triples=300_000, minutes=5, cuda=True)
+    small, large = (settings_for(entities=n, triples=10 * n, minutes=5) for n in (500, 300_000))
+    card = settings_for(entities=15_000, triples=300_000, minutes=5, cuda=True)
     assert small.training.update.softmax.entities == "all"
     assert large.training.update.softmax.entities == "drawn"  # a batch against all entities would not fit
     assert card.training.update.softmax.entities == "all"
     assert card.model["dim"] > small.model["dim"]
     assert small.held_out == 0.05
     assert large.held_out * 3_000_000 == pytest.approx(20_000)
-    assert scale_for(entities=50, triples=100).held_out == 0.1
-    boxes = [scale_for(entities=100, triples=n).minutes for n in (100, 3_000, 50_000, 10**6)]
+    assert settings_for(entities=50, triples=100).held_out == 0.1
+    boxes = [settings_for(entities=100, triples=n).minutes for n in (100, 3_000, 50_000, 10**6)]
     assert boxes == sorted(boxes)
     assert boxes[0] < 1 < boxes[-1] <= 10
-    assert large.asked < small.asked
+    assert large.held_out_per_structure < small.held_out_per_structure
     assert set(small.training.mix) == set(EFOL_TRAINED)
-    assert small.training.redraw_every > 0 == scale_for(entities=500, triples=5000, minutes=1).training.redraw_every
+    assert small.training.redraw_every > 0 == settings_for(entities=500, triples=5000, minutes=1).training.redraw_every
 
 
 @pytest.mark.parametrize("minutes", [0.0, -1.0, float("nan"), float("inf"), "1"])
 def test_a_time_that_is_none_is_refused_before_any_work(minutes: Any) -> None:
-    with pytest.raises(InputError, match="minutes is a time above 0, got"):
-        scale_for(entities=50, triples=100, minutes=minutes)
+    with pytest.raises(InputError, match="minutes must be a positive finite number, got"):
+        settings_for(entities=50, triples=100, minutes=minutes)
 
 
 @pytest.mark.parametrize(

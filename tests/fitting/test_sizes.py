@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pathformer.fitting.fit import fit
-from pathformer.fitting.settings import Size, memory_of, scale_for, size_for
+from pathformer.fitting.settings import Size, memory_of, settings_for, size_for
 from pathformer.kg.knowledge import KnowledgeGraph
 from pathformer.models._base import build
 from pathformer.training.recipes.fast import fast
@@ -80,14 +80,14 @@ def test_what_is_chosen_fits_and_more_of_anything_is_no_less(entities: int, minu
 
 def test_a_card_has_the_recipe_itself() -> None:
     recipe = fast(negation=True)
-    card = scale_for(entities=14_505, triples=310_116, cuda=True, memory=80 * GIB)
+    card = settings_for(entities=14_505, triples=310_116, cuda=True, memory=80 * GIB)
     assert card.model == {**recipe.model, "deny_in": "path", "dim": 2000}
     assert card.training.update == recipe.training.update
     assert card.training.batch == 10 * recipe.training.batch  # ten structures in one update
     assert len({part for name, part in card.training.mix.items() if name != "1p"}) == 1
     assert card.links is not None
     assert 2 * card.links.model["rank"] == card.model["dim"]
-    smaller = scale_for(entities=14_505, triples=310_116, minutes=5.0)
+    smaller = settings_for(entities=14_505, triples=310_116, minutes=5.0)
     different = {name for name, value in smaller.model.items() if recipe.model.get(name) != value}
     assert different == {"dim", "hidden", "deny_in"}
     assert smaller.training.update.softmax == recipe.training.update.softmax
@@ -98,7 +98,7 @@ def test_a_card_has_the_recipe_itself() -> None:
 @pytest.mark.parametrize(("entities", "many"), [(14_505, False), (30_000, False), (30_001, True), (63_361, True)])
 def test_many_entities_have_the_recipes_form_for_them_on_a_card(entities: int, many: bool) -> None:
     recipe = fast(negation=True, many_entities=many)
-    scale = scale_for(entities=entities, triples=10 * entities, minutes=5.0, cuda=True, memory=80 * GIB)
+    scale = settings_for(entities=entities, triples=10 * entities, minutes=5.0, cuda=True, memory=80 * GIB)
     assert scale.model == {**recipe.model, "deny_in": "path", "dim": 2000}
     assert not scale.training.walk_from_answer
     assert scale.links is not None
@@ -108,7 +108,7 @@ def test_many_entities_have_the_recipes_form_for_them_on_a_card(entities: int, m
 
 @pytest.mark.parametrize(("entities", "cuda"), [(50, False), (20_000, False), (50, True), (70_000, True)])
 def test_settings_make_a_model(entities: int, cuda: bool) -> None:
-    scale = scale_for(entities=entities, triples=10 * entities, minutes=1.0, cuda=cuda)
+    scale = settings_for(entities=entities, triples=10 * entities, minutes=1.0, cuda=cuda)
     assert scale.links is not None
     with torch.device("meta"):
         model = build(scale.method, scale.model, entities=entities, relations=4)
@@ -119,12 +119,15 @@ def test_settings_make_a_model(entities: int, cuda: bool) -> None:
 
 
 def test_what_a_card_would_be_told_trains_on_a_processor(graph: KnowledgeGraph) -> None:
-    card = scale_for(entities=50, triples=460, minutes=1.0, cuda=True).stepped(3)
+    card = settings_for(entities=50, triples=460, minutes=1.0, cuda=True).with_steps(3)
     assert card.links is not None
     links = replace(card.links, training=replace(card.links.training, batch=50))
     training = replace(card.training, batch=60)
     engine = fit(
-        graph, scale=replace(card, training=training, links=links, drawn=50, asked=10), device="cpu", progress=False
+        graph,
+        settings=replace(card, training=training, links=links, trained_per_structure=50, held_out_per_structure=10),
+        device="cpu",
+        progress=False,
     )
     assert engine.encoder.model.config.dim == 2 * card.links.model["rank"]
     assert engine.about["steps"] == 3
@@ -132,8 +135,8 @@ def test_what_a_card_would_be_told_trains_on_a_processor(graph: KnowledgeGraph) 
 
 def test_a_model_with_hops_is_kept_where_a_fit_would_choose_none() -> None:
     """It was fitted on a card, and is updated on a processor."""
-    plain = scale_for(entities=200_000, triples=10**6, minutes=1.0)
-    kept = scale_for(entities=200_000, triples=10**6, minutes=1.0, hops=True)
+    plain = settings_for(entities=200_000, triples=10**6, minutes=1.0)
+    kept = settings_for(entities=200_000, triples=10**6, minutes=1.0, hops=True)
     assert (plain.links, plain.model["space"]) == (None, "sphere")
     assert kept.method == "composed"
     assert (kept.training.update.softmax.entities, kept.training.update.softmax.removed) == ("drawn", 0)

@@ -24,9 +24,9 @@ from pathformer.fitting.new_entities import grow_model, place_new
 from pathformer.fitting.reindex import reindex
 from pathformer.fitting.release import compress
 from pathformer.fitting.report import FitReport
-from pathformer.fitting.settings import scale_for
+from pathformer.fitting.settings import settings_for
 from pathformer.fitting.update import strangers, update_engine
-from pathformer.fitting.update_settings import row_rates, update_scale
+from pathformer.fitting.update_settings import row_rates, settings_for_update
 from pathformer.fitting.workspace import workshop
 from pathformer.kg.graph import Graph
 from pathformer.kg.grow import Grown, grow
@@ -48,11 +48,17 @@ def folder(graph: KnowledgeGraph, tmp_path: Path, made: Path) -> Path:
 
 @pytest.fixture(scope="module")
 def made(graph: KnowledgeGraph, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    usual = scale_for(entities=50, triples=460, minutes=1.0, hops=False).stepped(3)
+    usual = settings_for(entities=50, triples=460, minutes=1.0, hops=False).with_steps(3)
     training = replace(usual.training, batch=32, validations=1)
-    scale = replace(usual, training=training, drawn=50, asked=10, model={**usual.model, "dim": 16, "heads": 2})
+    scale = replace(
+        usual,
+        training=training,
+        trained_per_structure=50,
+        held_out_per_structure=10,
+        model={**usual.model, "dim": 16, "heads": 2},
+    )
     out = tmp_path_factory.mktemp("made") / "engine"
-    fit(graph, out=out, scale=scale, progress=False)
+    fit(graph, out=out, settings=scale, progress=False)
     return out
 
 
@@ -184,11 +190,16 @@ def test_an_update_without_a_step_knows_what_it_knew(folder: Path) -> None:
 
 
 def test_an_update_of_links_leaves_alone_what_new_triples_do_not_name(graph: KnowledgeGraph, tmp_path: Path) -> None:
-    usual = scale_for(entities=50, triples=460, minutes=1.0)
-    small = replace(usual.stepped(3), drawn=50, asked=10, model={**usual.model, "dim": 16, "heads": 2})
+    usual = settings_for(entities=50, triples=460, minutes=1.0)
+    small = replace(
+        usual.with_steps(3),
+        trained_per_structure=50,
+        held_out_per_structure=10,
+        model={**usual.model, "dim": 16, "heads": 2},
+    )
     assert small.links is not None
     small = replace(small, links=replace(small.links, model={**small.links.model, "rank": 8}))
-    old = fit(graph, out=tmp_path / "engine", scale=small, progress=False)
+    old = fit(graph, out=tmp_path / "engine", settings=small, progress=False)
     new = update_engine(tmp_path / "engine", KnowledgeGraph.from_triples(NEW), minutes=0.03, progress=False)
     assert new.about["updates"][0]["steps"] > 0
     before, after = old.encoder.model.state_dict(), new.encoder.model.state_dict()
@@ -250,7 +261,7 @@ def test_an_update_trains_as_the_engine_s_own_model_was(
         engines.append(engine_over(graph, model))
     monkeypatch.setattr(type(grown.kg.vocabulary), "entity_count", entities)
     for old, (method, _), rate in zip(engines, methods, (3e-2, 1e-1), strict=True):
-        scale = update_scale(old, grown, 1.0, torch.device("cpu"), 0)
+        scale = settings_for_update(old, grown, 1.0, torch.device("cpu"), 0)
         assert scale.training.update.rate == rate, method
         assert (scale.training.update.softmax.n3 > 0) == (method == "composed")
         assert scale.links is None
@@ -272,7 +283,7 @@ def test_a_larger_card_learns_more_at_once(
     old = an_engine(graph, "composed", dim=16, heads=2)
     monkeypatch.setattr(type(grown.kg.vocabulary), "entity_count", 500_000)
     monkeypatch.setattr("pathformer.fitting.update_settings.memory_of", lambda device: memory)
-    assert update_scale(old, grown, 60.0, torch.device("cuda"), 0).training.batch == batch
+    assert settings_for_update(old, grown, 60.0, torch.device("cuda"), 0).training.batch == batch
 
 
 @pytest.mark.parametrize("device", ["cpu", "cuda"])
@@ -282,10 +293,10 @@ def test_links_alone_take_nothing_away_and_the_average_forgets_half_learned_rows
 ) -> None:
     monkeypatch.setattr("pathformer.fitting.update_settings.memory_of", lambda device: None)
     old = an_engine(graph, "composed", dim=16, heads=2)
-    usual = scale_for(entities=50, triples=460, minutes=minutes, cuda=device == "cuda", hops=True).training.update
+    usual = settings_for(entities=50, triples=460, minutes=minutes, cuda=device == "cuda", hops=True).training.update
     assert usual.softmax.removed > 0  # of a fit, whose questions have negations
     grown = grow(graph, KnowledgeGraph.from_triples(NEW))
-    found = update_scale(old, grown, minutes, torch.device(device), 0).training.update
+    found = settings_for_update(old, grown, minutes, torch.device(device), 0).training.update
     assert (found.softmax.removed, found.ema) == (0, 0.98)
 
 
@@ -318,8 +329,8 @@ def test_in_other_spaces_all_of_a_model_is_trained_at_a_tenth_of_the_rate(
     graph: KnowledgeGraph, tmp_path: Path
 ) -> None:
     old, more = an_engine(graph.split(0.1, 0.1), "mlp", dim=8), KnowledgeGraph.from_triples(NEW)
-    scale = update_scale(old, grow(old.kg, more), 1.0, torch.device("cpu"), 0)
-    usual = scale_for(entities=52, triples=465, minutes=1.0, hops=False).training.update
+    scale = settings_for_update(old, grow(old.kg, more), 1.0, torch.device("cpu"), 0)
+    usual = settings_for(entities=52, triples=465, minutes=1.0, hops=False).training.update
     assert scale.training.update.rate == pytest.approx(0.1 * usual.rate)
     assert scale.training.update.softmax == usual.softmax
     new = update_engine(old.save(tmp_path / "engine"), more, minutes=0.03, progress=False)
@@ -373,7 +384,7 @@ def test_strangers_are_told_of_before_anything_is_learned(
     def stop(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("pathformer.fitting.update.update_scale", stop)
+    monkeypatch.setattr("pathformer.fitting.update.settings_for_update", stop)
     with pytest.raises(KeyboardInterrupt):
         update_engine(folder, KnowledgeGraph.from_triples([("x", "r0", "y")]))
     assert "no entity of these triples is known to the engine" in capsys.readouterr().err
@@ -420,7 +431,7 @@ def test_a_folder_that_was_named_holds_an_engine_though_nothing_was_learned(
 def test_labels_wait_for_an_update_that_is_at_work(graph: KnowledgeGraph, folder: Path) -> None:
     """They were written, and lost when it was done; one that was interrupted goes on with them."""
     more = graph.with_labels({"e1": "one"})
-    with workshop(folder, graph, scale_for(entities=50, triples=460)) as work:
+    with workshop(folder, graph, settings_for(entities=50, triples=460)) as work:
         with pytest.raises(InputError, match=f"^another fit is writing {folder}: wait for it"):
             update_engine(folder, more, progress=False)
         shutil.copytree(work, folder.parent / "kept")

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from pathformer.fitting.fit import fit
-from pathformer.fitting.settings import scale_for
+from pathformer.fitting.settings import settings_for
 from pathformer.fitting.update import update_engine
 from pathformer.kg.datasets import load
 from pathformer.kg.knowledge import KnowledgeGraph
@@ -42,8 +42,8 @@ def renewed(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
     assert 0.009 < later.triple_count / seen.triple_count < 0.02
     start = time.monotonic()
     entities, hops = seen.vocabulary.entity_count, False if large else None
-    scale = scale_for(entities=entities, triples=seen.triple_count, minutes=MINUTES, hops=hops)
-    fit(seen, out=folder, device="cpu", progress=False, scale=scale)
+    scale = settings_for(entities=entities, triples=seen.triple_count, minutes=MINUTES, hops=hops)
+    fit(seen, out=folder, device="cpu", progress=False, settings=scale)
     first = time.monotonic() - start
     start = time.monotonic()
     engine = update_engine(folder, later, device="cpu", progress=False)

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from pathformer.errors import InputError
-from pathformer.fitting.settings import Scale, scale_for
+from pathformer.fitting.settings import FitSettings, settings_for
 from pathformer.fitting.workspace import workshop
 from pathformer.kg.knowledge import KnowledgeGraph
 
@@ -29,11 +29,11 @@ with workshop(Path(sys.argv[1]), KG, settings()):
 """
 
 
-def settings(minutes: float = 1.0) -> Scale:
-    return scale_for(entities=2, triples=1, minutes=minutes)
+def settings(minutes: float = 1.0) -> FitSettings:
+    return settings_for(entities=2, triples=1, minutes=minutes)
 
 
-def interrupt(target: Path, scale: Scale | None = None) -> Path:
+def interrupt(target: Path, scale: FitSettings | None = None) -> Path:
     """Begin there and stop; the folder."""
     with pytest.raises(KeyboardInterrupt), workshop(target, KG, scale or settings()) as folder:
         raise KeyboardInterrupt

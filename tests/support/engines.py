@@ -58,16 +58,23 @@ def random_triples(entities: int = 40, relations: int = 4, drawn: int = 300, see
 
 def tiny_settings(kg: pf.KnowledgeGraph, steps: int) -> Any:
     """Settings of a fit for so many steps of everything, small: all stages happen, next to nothing is learned."""
-    usual = sys.modules[pf.fit.__module__].scale_for(
+    usual = sys.modules[pf.fit.__module__].settings_for(
         entities=kg.vocabulary.entity_count, triples=kg.triple_count, minutes=1.0
     )
-    few, usual = {"batch": 32, "validations": 1}, usual.stepped(steps)
+    few, usual = {"batch": 32, "validations": 1}, usual.with_steps(steps)
     links = replace(usual.links, model={**usual.links.model, "rank": 8}, training=replace(usual.links.training, **few))
     model = {**usual.model, "dim": 16, "heads": 2}
-    return replace(usual, training=replace(usual.training, **few), links=links, drawn=50, asked=10, model=model)
+    return replace(
+        usual,
+        training=replace(usual.training, **few),
+        links=links,
+        trained_per_structure=50,
+        held_out_per_structure=10,
+        model=model,
+    )
 
 
 def tiny_engine(triples: Triples, name: str, steps: int = 6, **options: Any) -> pf.Engine:
     """A fit of a few steps: the same engine in every run."""
     kg = pf.KnowledgeGraph.from_triples(triples, name=name)
-    return pf.fit(kg, scale=tiny_settings(kg, steps), progress=False, device="cpu", **options)
+    return pf.fit(kg, settings=tiny_settings(kg, steps), progress=False, device="cpu", **options)

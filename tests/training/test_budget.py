@@ -1,144 +1,50 @@
-"""A fit keeps to its time: late stages take from training, drawing and measuring do less, also when it is continued."""
+"""One clock: what is spent, what is left, what a part may take; pauses and earlier sittings."""
 
 from __future__ import annotations
 
-import time
-from pathlib import Path
+import math
+from contextlib import suppress
 
-import numpy as np
 import pytest
-from support.engines import engine_over
 
-from pathformer.fitting import measure
-from pathformer.fitting.fit import fit
-from pathformer.fitting.heldout import draw_questions, drawn_once, hold_out
-from pathformer.fitting.lesson import new_model
-from pathformer.fitting.settings import scale_for
-from pathformer.kg.knowledge import KnowledgeGraph
-from pathformer.nn.device import choose_device
-from pathformer.query.structures import EFOL_TRAINED, STRUCTURES
-from pathformer.querysets.queries import Queries
-from pathformer.querysets.query_sets import QuerySets
-from pathformer.querysets.sampler import Rules, sample
-from pathformer.symbolic.graph_pair import GraphPair
-from pathformer.training.budget import Box
-from pathformer.training.settings import Training
+from pathformer.training.budget import TimeBudget
 
 
-@pytest.fixture(scope="module")
-def graph(graph: KnowledgeGraph) -> KnowledgeGraph:
-    return hold_out(graph, 0.1)
+@pytest.fixture
+def now() -> list[float]:
+    return [100.0]
 
 
-@pytest.fixture(scope="module")
-def questions(graph: KnowledgeGraph) -> QuerySets[Queries]:
-    return draw_questions(graph, scale_for(entities=50, triples=460, minutes=1.0))
+def test_it_runs_down_and_adds_up_over_sittings(now: list[float]) -> None:
+    budget = TimeBudget.of_minutes(2.0, spent=60.0, now=lambda: now[0])
+    now[0] = 130.0
+    assert (budget.spent, budget.left, budget.progress) == (90.0, 30.0, 0.75)
+    now[0] = 999.0
+    assert (budget.left, budget.progress > 1.0) == (0.0, True)
 
 
-def test_training_has_what_is_left_and_a_tenth_at_the_least(tmp_path: Path) -> None:
-    usual = Training(minutes=0.8)
-    punctual, late, over = (Box(60.0, time.monotonic() - spent) for spent in (3.0, 33.0, 80.0))
-    minutes = []
-    for place, box in enumerate((punctual, late, over)):
-        folder = tmp_path / str(place)
-        folder.mkdir()
-        minutes.append(box.training(usual, folder).minutes)
-    assert minutes == pytest.approx([0.8, 0.3, 0.1], abs=0.01)
-    assert late.measuring == pytest.approx(9.0)
-    assert Box.of(0.5).seconds == 30.0
+def test_without_a_limit_time_is_counted_all_the_same(now: list[float]) -> None:
+    budget = TimeBudget(now=lambda: now[0])
+    now[0] = 103.0
+    assert (budget.spent, budget.left, budget.progress) == (3.0, math.inf, 0.0)
+    assert (budget.part(0.5), budget.next_of(3), budget.first(0.2).seconds) == (None, None, None)
 
 
-def test_a_continued_fit_trains_as_long_as_it_was_to(tmp_path: Path) -> None:
-    first = Box(60.0).training(Training(minutes=0.8), tmp_path)
-    again = Box(60.0, time.monotonic() - 50.0).training(Training(minutes=0.8), tmp_path)
-    assert again == first
-
-
-def test_steps_and_no_box_are_left_alone(tmp_path: Path) -> None:
-    counted, timed = Training(steps=7), Training(minutes=3.0)
-    assert Box(60.0).training(counted, tmp_path) is counted
-    assert Box.of(None).training(timed, tmp_path) is timed
-    assert Box.of(None).end(0.5) is None
-    assert Box.of(None).measuring is None
-    assert not list(tmp_path.iterdir())
-
-
-def test_a_draw_in_a_hurry_is_the_beginning_of_a_longer_one(graph: KnowledgeGraph) -> None:
-    pair = GraphPair.of(graph.graph("train"))
-    hasty, patient = (
-        sample(STRUCTURES["3p"], pair, 50_000, rules=Rules(forward=True, seconds=seconds)) for seconds in (0.0, None)
-    )
-    assert 0 < len(hasty) < len(patient)
-    assert np.array_equal(hasty.ids, patient.ids[: len(hasty)])
-
-
-def test_a_box_that_is_over_still_draws_something(graph: KnowledgeGraph, questions: QuerySets[Queries]) -> None:
-    scale = scale_for(entities=50, triples=460, minutes=1.0)
-    found = draw_questions(graph, scale, box=Box(60.0, time.monotonic() - 100.0))
-    assert set(found["train"]) == set(EFOL_TRAINED)
-    assert set(found["test"]) == set(questions["test"])
-    counts = {name: (len(asked), len(questions["train"][name])) for name, asked in found["train"].items()}
-    assert all(some <= whole for some, whole in counts.values())
-    assert any(some < whole for some, whole in counts.values())
-
-
-def test_questions_are_drawn_once(graph: KnowledgeGraph, questions: QuerySets[Queries], tmp_path: Path) -> None:
-    assert drawn_once(tmp_path, graph, lambda: questions) is questions
-    again = drawn_once(tmp_path, graph, lambda: pytest.fail("drawn twice"))
-    pairs = [
-        (questions["train"], again["train"]),
-        (questions["valid"], again["valid"]),
-        (questions["test"], again["test"]),
-    ]
-    pairs += [(questions[f"everyday {split}"], again[f"everyday {split}"]) for split in ("valid", "test")]
-    for before, after in pairs:
-        assert list(before) == list(after)
-        for name, asked in before.items():
-            other = after[name]
-            assert np.array_equal(asked.ids, other.ids)
-            for one, two in ((asked.easy, other.easy), (asked.hard, other.hard)):
-                assert np.array_equal(one.ptr, two.ptr)
-                assert np.array_equal(one.values, two.values)
-
-
-def test_fewer_questions_are_some_of_them(questions: QuerySets[Queries]) -> None:
-    fewer = questions.thin_held_out(5)
-    assert fewer["train"] is questions["train"]
-    for some, whole in ((fewer["test"], questions["test"]), (fewer["everyday valid"], questions["everyday valid"])):
-        for name, asked in some.items():
-            assert len(asked) == min(5, len(whole[name]))
-            assert {tuple(row) for row in asked.ids.tolist()} <= {tuple(row) for row in whole[name].ids.tolist()}
-
-
-def test_probabilities_rest_on_what_there_is_time_for(graph: KnowledgeGraph, questions: QuerySets[Queries]) -> None:
-    scale = scale_for(entities=50, triples=460, minutes=1.0)
-    model = new_model(graph, scale, choose_device("cpu"))
-    engine = engine_over(graph, model)
-    assert measure._in_time(engine, questions, 1e9) is questions
-    hasty = measure._in_time(engine, questions, 0.0)
-    assert max(len(asked) for asked in hasty["test"].values()) == 20
-    assert len(measure._answers_to_explain(hasty)) < len(measure._answers_to_explain(questions))
-
-
-@pytest.mark.slow
-def test_a_short_box_is_kept(graph: KnowledgeGraph) -> None:
-    start = time.monotonic()
-    engine = fit(KnowledgeGraph("small", graph.vocabulary, {"train": graph.splits["train"]}), 0.25, progress=False)
-    assert time.monotonic() - start < 1.1 * 15.0 + 5.0
-    assert engine.about["steps"] > 0
-
-
-def test_a_kill_while_the_time_is_written_down_leaves_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def killed(self: Path, text: str, *_: str) -> int:
-        with self.open("w") as file:
-            file.write(text[:5])
+def test_a_pause_stands_still_even_if_it_is_interrupted(now: list[float]) -> None:
+    budget = TimeBudget(60.0, now=lambda: now[0])
+    now[0] = 130.0
+    with suppress(KeyboardInterrupt), budget.pause():
+        now[0] = 999.0
+        assert (budget.spent, budget.progress) == (30.0, 0.5)
         raise KeyboardInterrupt
+    now[0] = 1014.0
+    assert budget.spent == 45.0
 
-    settings = Training(minutes=1.0)
-    with monkeypatch.context() as patched:
-        patched.setattr(Path, "write_text", killed)
-        with pytest.raises(KeyboardInterrupt):
-            Box(60.0).training(settings, tmp_path)
-    first = Box(60.0).training(settings, tmp_path)
-    assert first.minutes == pytest.approx(0.85, abs=0.01)
-    assert Box(600.0).training(settings, tmp_path) == first
+
+def test_parts_share_what_is_left(now: list[float]) -> None:
+    budget = TimeBudget(100.0, now=lambda: now[0])
+    now[0] = 110.0
+    first = budget.first(0.2)
+    assert (first.seconds, first.spent, first.next_of(5)) == (20.0, 10.0, 2.0)
+    now[0] = 150.0
+    assert (first.next_of(4), budget.next_of(0), budget.part(0.15)) == (0.0, 50.0, 15.0)

@@ -17,9 +17,10 @@ from support import training_toy as toy
 
 from pathformer.evaluation.report import Report
 from pathformer.training import loop
+from pathformer.training.budget import TimeBudget
 from pathformer.training.data import TrainingSet
 from pathformer.training.display import Display
-from pathformer.training.schedule import Clock
+from pathformer.training.schedule import Progress
 from pathformer.training.settings import Result, StepConfig, Training
 from pathformer.training.step import TrainingStep
 from pathformer.training.turns import Turns
@@ -45,7 +46,8 @@ def slow(monkeypatch: pytest.MonkeyPatch, now: list[float]) -> list[float]:
         now[0] += FIRST if len(rates) == 1 else USUAL
 
     monkeypatch.setattr(TrainingStep, "update", timed)
-    monkeypatch.setattr(loop, "Clock", partial(Clock, now=lambda: now[0]))
+    made = partial(TimeBudget.of_minutes, now=lambda: now[0])
+    monkeypatch.setattr(loop.TimeBudget, "of_minutes", made)
     return rates
 
 
@@ -125,7 +127,7 @@ def test_a_box_that_is_over_at_once_compiles_nothing_and_says_nothing_of_it(
     slow: list[float], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     cold(monkeypatch, slow)
-    monkeypatch.setattr(Clock, "done", property(lambda _: True))
+    monkeypatch.setattr(Progress, "done", property(lambda _: True))
     said = io.StringIO()
     result = toy.run(tmp_path, Display(Console(file=said, width=200)), steps=10**9, minutes=1e-9)
     assert (result.finished, result.step, slow) == (True, 0, [])

@@ -9,7 +9,8 @@ import pytest
 from support import training_toy as toy
 
 from pathformer import plugins
-from pathformer.errors import UnknownPluginError
+from pathformer.config import to_toml
+from pathformer.errors import ConfigError, UnknownPluginError
 from pathformer.evaluation.evaluate import ModelRanker, evaluate
 from pathformer.experiments.settings import read_run
 from pathformer.models._base import build
@@ -17,37 +18,37 @@ from pathformer.query.structures import EFOL_TRAINED
 from pathformer.training.loop import train
 from pathformer.training.recipes._base import find
 
-RUNS = [
-    (recipe, f"{name}{kind}", bool(kind))
-    for recipe in ("fast", "scratch")
-    for name in ("fb15k-237", "nell995")
-    for kind in ("", "-efol")
-]
-
 
 def test_these_are_there() -> None:
-    assert set(plugins.names("recipes")) == {"fast", "scratch", "small"}
+    names = plugins.names("recipes")
+    assert set(names) == {"fast", "links", "scratch", "small"}
+    for name in names:
+        for options in ({}, {"negation": True, "many_entities": True, "minutes": 3.0, "seed": 7}):
+            recipe = find(name)(**options)  # type: ignore[arg-type]
+            build(recipe.method, dict(recipe.model), entities=3, relations=2)
+            assert not options or (recipe.training.minutes, recipe.training.seed) == (3.0, 7)
     with pytest.raises(UnknownPluginError, match="slow"):
         find("slow")
 
 
-@pytest.mark.parametrize(("kind", "name", "negation"), RUNS)
-def test_a_run_file_is_its_recipe(kind: str, name: str, negation: bool) -> None:
-    many = {"many_entities": True} if (kind, name.removesuffix("-efol")) == ("fast", "nell995") else {}
-    run, recipe = read_run(f"{kind}-{name}"), find(kind)(negation=negation, **many)
-    assert (run.method, run.trained) == (recipe.method, "efol" if negation else "epfo")
-    assert run.start == recipe.start.format(dataset=run.dataset)
-    assert asdict(run.training) == asdict(recipe.training)
+def test_a_run_file_extends_its_recipe() -> None:
+    run, recipe = read_run("fast-nell995-q2b"), find("fast")(many_entities=True)
+    assert (run.method, run.start) == (recipe.method, "complex-nell995")
+    assert run.training == replace(recipe.training, walk_from_answer=False)
     plain = asdict(build(recipe.method, dict(recipe.model), entities=3, relations=2).config)
     assert run.model_settings == plain
+    ten = read_run("fast-nell995-q2b", ["trained=efol", "training.update.softmax.targets=3"])
+    assert ten.training.weigh_by_removed == find("fast")(negation=True).training.weigh_by_removed > 0
+    assert (ten.training.update.softmax.targets, ten.training.update.softmax.removed) == (3, 128)
+    assert read_run("fast-fb15k-237").model_settings["sharpness"] != run.model_settings["sharpness"]
+    with pytest.raises(ConfigError, match="slow"):
+        read_run("fast-fb15k-237", ["recipe=slow"])
 
 
-@pytest.mark.parametrize("name", ["fb15k-237", "nell995"])
-def test_what_the_query2box_queries_judge_is_trained_on_walks_from_the_anchor(name: str) -> None:
-    run, recipe = read_run(f"fast-{name}-q2b"), find("fast")(many_entities=name == "nell995")
-    assert asdict(run.training) == {**asdict(recipe.training), "walk_from_answer": False}
-    plain = asdict(build(recipe.method, dict(recipe.model), entities=3, relations=2).config)
-    assert run.model_settings == plain
+def test_a_saved_run_reads_back(tmp_path: Path) -> None:
+    run = read_run("fast-nell995-efol", ["training.update.weight_decay=0.5"])
+    (tmp_path / "settings.toml").write_text(to_toml(run), encoding="utf-8")
+    assert read_run(tmp_path / "settings.toml").plain() == run.plain()
 
 
 def test_a_small_graph_is_learned_by_the_small_recipe(tmp_path: Path) -> None:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from contextlib import suppress
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pathformer.training.schedule import Clock, moment
+from pathformer.training.budget import TimeBudget
+from pathformer.training.schedule import Progress, moment
 
 
 def test_the_reference_drops_twice_and_starts_anew_each_time() -> None:
@@ -47,43 +47,24 @@ def test_no_schedule_leaves_its_bounds(progress: float, warmup: float, floor: fl
         assert 0.0 <= moment(name, progress, warmup, floor).factor <= 1.0 + 1e-12
 
 
-def test_a_clock_of_steps_ignores_time() -> None:
-    time = iter(range(0, 10**6, 1000))
-    clock = Clock(10, now=lambda: float(next(time)))
-    assert not clock.done
-    clock.step = 5
-    assert clock.progress == 0.5
-    clock.step = 10
-    assert clock.done
+def test_a_run_of_steps_ignores_time() -> None:
+    run = Progress(10, TimeBudget(spent=1e6))
+    assert not run.done
+    run.step = 5
+    assert run.share == 0.5
+    run.step = 10
+    assert run.done
 
 
-def test_a_time_box_follows_the_clock_and_adds_up_over_interruptions() -> None:
-    moments = iter([100.0, 130.0, 130.0, 161.0])
-    clock = Clock(10**9, minutes=2.0, seconds=60.0, now=lambda: next(moments))  # a minute was spent before
-    assert clock.progress == pytest.approx(0.75, abs=1e-6)
-    assert clock.seconds == pytest.approx(90.0)
-    assert clock.done
-
-
-def test_a_time_box_ends_at_its_steps_if_they_come_first() -> None:
-    clock = Clock(10, minutes=60.0, step=10)
-    assert clock.done
+def test_a_run_with_a_time_ends_at_its_steps_if_they_come_first() -> None:
+    assert Progress(10, TimeBudget.of_minutes(60.0), step=10).done
 
 
 def test_time_left_is_unknown_at_first() -> None:
-    assert math.isinf(Clock(10).left)
-    moments = iter([0.0, 30.0, 30.0])
-    clock = Clock(100, step=25, now=lambda: next(moments))
-    assert clock.left == pytest.approx(90.0)
+    assert math.isinf(Progress(10, TimeBudget()).seconds_left)
+    assert Progress(100, TimeBudget(spent=30.0, now=lambda: 0.0), step=25).seconds_left == pytest.approx(90.0)
 
 
-def test_a_clock_that_is_held_stands_still_and_goes_on_from_there() -> None:
-    now = [100.0]
-    clock = Clock(10**9, minutes=1.0, now=lambda: now[0])
-    now[0] = 130.0
-    with suppress(KeyboardInterrupt), clock.held():
-        now[0] = 999.0
-        assert (clock.seconds, clock.progress, clock.done) == (30.0, 0.5, False)
-        raise KeyboardInterrupt
-    now[0] = 1014.0
-    assert clock.seconds == 45.0
+def test_an_update_that_outlasts_the_time_leaves_none() -> None:
+    run = Progress(1000, TimeBudget.of_minutes(0.5, spent=47.0, now=lambda: 0.0), step=5)
+    assert (run.done, run.seconds_left, run.share > 1.0) == (True, 0.0, True)

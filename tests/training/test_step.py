@@ -198,7 +198,7 @@ def test_rows_that_are_to_move_do_and_nothing_else(data: TrainingSet) -> None:
     rates = torch.zeros(40, 1)
     rates[[3, 39]] = 1.0
     step = StepConfig(negatives=8, rate=3e-3, weight_decay=0.1)
-    made = TrainingStep(model, data, COMPOSITION, step, moved={"entities.weight": rates})
+    made = TrainingStep(model, data, COMPOSITION, step, row_rates={"entities.weight": rates})
     assert [slot.name for slot in made.adam.slots] == ["entities.weight"]
     made.run(3)
     after = model.state_dict()

@@ -306,7 +306,7 @@ def test_rows_that_are_to_move_do_and_nothing_else(data: TrainingSet) -> None:
     rates = torch.zeros(60, 1, device=DEVICE)
     rates[[3, 59]] = 1.0
     step = StepConfig(negatives=7, rate=1e-2)
-    made = TrainingStep(model, data, dict.fromkeys(STRUCTURES, 3), step, moved={"entities.weight": rates})
+    made = TrainingStep(model, data, dict.fromkeys(STRUCTURES, 3), step, row_rates={"entities.weight": rates})
     made.run(6)
     moved = (model.entities.weight != before["entities.weight"]).any(dim=1)
     assert moved.nonzero().flatten().tolist() == [3, 59]

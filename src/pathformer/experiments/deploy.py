@@ -14,9 +14,9 @@ from typing import Any
 from pathformer.engine.calibrate.calibration import Calibration
 from pathformer.engine.engine import Engine
 from pathformer.errors import InputError
-from pathformer.experiments.beside import BESIDE, PAIR, figures_file
 from pathformer.experiments.evaluate_run import find_checkpoint
 from pathformer.experiments.records import trained_on
+from pathformer.experiments.second_model import FOLDER, PAIR, figures_file
 from pathformer.fitting.held_out_predictions import (
     find_predictions,
     fit_calibration,
@@ -24,7 +24,7 @@ from pathformer.fitting.held_out_predictions import (
     measure_reliability,
 )
 from pathformer.fitting.heldout import draw_questions
-from pathformer.fitting.settings import scale_for
+from pathformer.fitting.settings import settings_for
 from pathformer.index._base import over
 from pathformer.kg.datasets import load
 from pathformer.kg.graph import Graph
@@ -60,7 +60,7 @@ def engine_of_run(
 def _run_facts(file: Path, facts: Mapping[str, Any]) -> dict[str, Any]:
     """What a checkpoint and the log beside it say of the training, in plain values."""
     both = facts["method"] == Pair.name  # under whatever name
-    log = [line for line in read_log(file.parent / LOG) if both or BESIDE not in line]
+    log = [line for line in read_log(file.parent / LOG) if both or FOLDER not in line]
     return {
         "seed": facts["settings"]["training"]["seed"],
         "steps": max((line["step"] for line in log), default=facts["step"]),
@@ -108,8 +108,10 @@ def _probabilities(engine: Engine, structures: Sequence[str], asked: int) -> tup
     kg, names = engine.kg, engine.kg.vocabulary
     if not asked or not {"valid", "test"} <= kg.splits.keys():
         return Calibration.none(), None
-    scale = scale_for(entities=names.entity_count, triples=kg.triple_count)
-    drawn = draw_questions(kg, replace(scale, drawn=1, asked=min(asked, scale.asked)))
+    scale = settings_for(entities=names.entity_count, triples=kg.triple_count)
+    drawn = draw_questions(
+        kg, replace(scale, trained_per_structure=1, held_out_per_structure=min(asked, scale.held_out_per_structure))
+    )
 
     def found(queries: Mapping[str, Queries], known: Graph) -> Any:
         some = {name: one for name, one in queries.items() if name in structures}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import cast, get_args
 
@@ -10,15 +11,22 @@ from pathformer.errors import CheckpointError, ConfigError
 from pathformer.evaluation.evaluate import Answers, ModelRanker, evaluate
 from pathformer.evaluation.metrics import TIES, Ties
 from pathformer.evaluation.report import Report
-from pathformer.experiments.beside import PAIR
+from pathformer.experiments.second_model import PAIR
+from pathformer.experiments.settings import Run
 from pathformer.kg.datasets import load
+from pathformer.models._base import Model
 from pathformer.nn.device import choose_device
 from pathformer.plan.layout import UnionWay
+from pathformer.querysets.queries import Queries
+from pathformer.querysets.query_sets import QuerySets
 from pathformer.querysets.sources import collect_queries
 from pathformer.text import closest
 from pathformer.training import checkpoint
+from pathformer.training.settings import Result
 
-__all__ = ["evaluate_run", "find_checkpoint"]
+__all__ = ["evaluate_run", "find_checkpoint", "rank_and_write", "rank_test"]
+
+Advance = Callable[[str, int], None]  # called with each structure that is ranked, and the number of its queries
 
 
 def evaluate_run(
@@ -99,3 +107,39 @@ def _check(what: str, value: str, known: Sequence[str]) -> None:
         near = closest(value, known, count=1)
         hint = f"; closest: {near[0]!r}" if near else ""
         raise ConfigError(f"{what} {value!r} is not one of {', '.join(known)}{hint}")
+
+
+def rank_test(
+    run: Run, model: Model, result: Result, sets: QuerySets[Queries], folder: Path, advance: Advance
+) -> dict[str, Report]:
+    """Ranks the last weights, which the reference code reports, and the best on validation."""
+    reports: dict[str, Report] = {}
+    ranked: dict[int, Report] = {}  # by step: where the last weights are the best ones, they are ranked once
+    for name, path in (("last", result.last), ("best", result.best)):
+        if path is None:
+            continue
+        saved = checkpoint.read(path)
+        step = int(saved.facts["step"])
+        if step not in ranked:
+            model.load_state_dict(saved.weights())
+        reports[name] = ranked[step] = rank_and_write(run, model, sets, folder, name, step, advance, ranked.get(step))
+    return reports
+
+
+def rank_and_write(
+    run: Run,
+    model: Model,
+    sets: QuerySets[Queries],
+    folder: Path,
+    name: str,
+    step: int,
+    advance: Advance,
+    known: Report | None = None,
+) -> Report:
+    """Ranks the test queries and writes the figures beside the weights; known: the figures of the same weights."""
+    about = {"dataset": run.dataset, "split": "test", "queries": sets.describe_sources("test"), "weights": ""}
+    report = known or evaluate(ModelRanker(model), sets["test"], about=about, paper=run.paper.mrr, progress=advance)
+    report = replace(report, about={**report.about, "weights": f"{name}, step {step:,}"})
+    (folder / f"test-{name}.json").write_text(report.json() + "\n", encoding="utf-8")
+    (folder / f"test-{name}.md").write_text(report.markdown(), encoding="utf-8")
+    return report

@@ -25,9 +25,9 @@ from pathformer.config import flat
 from pathformer.errors import ConfigError, InputError
 from pathformer.evaluation.metrics import HITS
 from pathformer.evaluation.report import Report
-from pathformer.experiments import first
-from pathformer.experiments.beside import BESIDE, PAIR, kept_second, whole_minutes
+from pathformer.experiments.second_model import FOLDER, PAIR, kept_second, whole_minutes
 from pathformer.experiments.settings import Run, read_run, run_names
+from pathformer.experiments.start_run import START, start_checkpoint
 from pathformer.files.atomic import new_file
 from pathformer.models._base import build
 from pathformer.query.structures import EFOL_TRAINED, EPFO, EPFO_TRAINED, NEGATION_STRUCTURES
@@ -39,17 +39,16 @@ from pathformer.training.machine import device_facts
 __all__ = [
     "NO_RECORDS",
     "RECORDS",
-    "START",
     "Record",
     "before_all",
     "budget_words",
     "changes_of",
     "curve_of",
     "figures_of",
+    "make_record",
     "plain_settings",
     "read_records",
     "record_name",
-    "record_of",
     "run_of",
     "seconds_before",
     "trained_on",
@@ -196,12 +195,11 @@ def _dump(value: Any, depth: int = 0) -> str:
     return "{\n" + ",\n".join(lines) + "\n" + pad[:-1] + "}"
 
 
-START = "start"  # the folder of what a run trains first
 _MINUTES = "training.minutes"
 _VALID = "valid/"  # what a log calls the figures of a validation
 
 
-def record_of(
+def make_record(
     folder: Path,
     *,
     run: str | None = None,
@@ -224,7 +222,7 @@ def record_of(
     stored = plain_settings(tomllib.loads((folder / "settings.toml").read_text(encoding="utf-8")))
     file = run or run_of(settings)
     rates = [line["queries_per_second"] for line in log if "queries_per_second" in line]
-    waits = [line["waited"] for line in (*log, *read_log(folder / BESIDE / LOG)) if "waited" in line]
+    waits = [line["seconds_waited"] for line in (*log, *read_log(folder / FOLDER / LOG)) if "seconds_waited" in line]
     facts = _facts(folder / PAIR) or _facts(folder / "last.safetensors")
     told = facts or {}
     return Record(
@@ -281,11 +279,11 @@ def seconds_before(folder: Path, start: str) -> float | None:
     """How long the run was trained that this one's tables start from: in its own folder, or wherever `start` is."""
     if not start:
         return 0.0
-    for file in (folder / START / "last.safetensors", first.checkpoint_of(start)):
+    for file in (folder / START / "last.safetensors", start_checkpoint(start)):
         if file is not None and file.is_file():
             return round(float(checkpoint.read_facts(file)["seconds"]), 1)
     last = folder / "last.safetensors"  # noted when its training began: a path may be one from another folder, or gone
-    return checkpoint.read_facts(last).get("before") if last.is_file() else None
+    return checkpoint.read_facts(last).get("seconds_before") if last.is_file() else None
 
 
 def before_all(folder: Path, run: Run) -> float | None:
@@ -297,9 +295,9 @@ def before_all(folder: Path, run: Run) -> float | None:
         return None
     if other is None or not other.start:
         return own
-    if other.start == run.start and first.checkpoint_of(run.start):
+    if other.start == run.start and start_checkpoint(run.start):
         return own  # trained once for both
-    theirs = seconds_before(folder / BESIDE, other.start)
+    theirs = seconds_before(folder / FOLDER, other.start)
     return None if own is None or theirs is None else round(own + theirs, 1)
 
 

@@ -10,45 +10,34 @@ from typing import Any
 
 import torch
 
-from pathformer import __version__
 from pathformer.config import to_toml
-from pathformer.errors import ConfigError
 from pathformer.evaluation.report import Report
-from pathformer.experiments import beside, first
-from pathformer.experiments.drawn import first_set, fresh_set, with_origins
-from pathformer.experiments.judge import rank_and_keep, rank_test, validation
-from pathformer.experiments.records import START, seconds_before
-from pathformer.experiments.refuse import check_graph, check_method, check_settings
+from pathformer.experiments import second_model
+from pathformer.experiments.checks import check_graph, check_method, check_settings
+from pathformer.experiments.evaluate_run import rank_and_write, rank_test
+from pathformer.experiments.records import seconds_before
 from pathformer.experiments.settings import Run
+from pathformer.experiments.start_run import START, load_start_checkpoint, read_start_run
 from pathformer.files.lock import alone
 from pathformer.kg.datasets import load
 from pathformer.kg.knowledge import KnowledgeGraph
-from pathformer.models._base import Model, build
-from pathformer.models.pair import Pair
+from pathformer.models._base import Model
 from pathformer.nn.device import choose_device
+from pathformer.querysets.protocol import protocol_for
 from pathformer.querysets.queries import Queries
 from pathformer.querysets.query_sets import QuerySets
+from pathformer.querysets.sampler import Rules
 from pathformer.querysets.sources import collect_queries
 from pathformer.text import counted, duration
-from pathformer.training import checkpoint
-from pathformer.training.data import TrainingSet
+from pathformer.training import pipeline
 from pathformer.training.display import Display
-from pathformer.training.fresh import ROOM
 from pathformer.training.logs import LOG
-from pathformer.training.loop import train
+from pathformer.training.loop import LAST
 from pathformer.training.machine import commit, device_facts
-from pathformer.training.settings import Result, Task
-from pathformer.training.start import start_tables
+from pathformer.training.redraw import TrainingQueries
+from pathformer.training.settings import Result
 
-__all__ = [
-    "Material",
-    "Outcome",
-    "gather",
-    "new_model",
-    "start_anew",
-    "train_run",
-    "training_set",
-]
+__all__ = ["Material", "Outcome", "gather", "new_model", "start_anew", "train_run", "training_queries"]
 
 _FEW = 100  # updates; no result of the package is of fewer than 800
 _RANKED = "the test queries"
@@ -57,14 +46,14 @@ _WIDE = 5_000_000  # numbers in a table of entities, beyond which an update of a
 
 @dataclass(frozen=True)
 class Material:
-    """What a run works on; runs of one dataset and query set may share it."""
+    """The graph and the queries of a run; runs of one dataset and query set may share them."""
 
     kg: KnowledgeGraph
     sets: QuerySets[Queries]
 
 
 def gather(run: Run, data: str | Path | None = None, *, test: bool = True) -> Material:
-    """Load a run's graph and put its queries together; test: those of the test, too."""
+    """Loads a run's graph and put its queries together; test: those of the test, too."""
     kg = load(run.dataset, data)
     trained, evaluated = run.trained_structures, run.evaluated_structures
     splits = ("train", "valid", "test") if test else ("train", "valid")
@@ -91,134 +80,124 @@ def train_run(
     display: Display | None = None,
     material: Material | None = None,
 ) -> Outcome:
-    """Train a run in its folder, or continue it there; when it is finished, rank the test queries.
+    """Trains a run in its folder, or continue it there; when it is finished, ranks the test queries.
 
     data: the folder that holds datasets; material: what `gather` gave, where several runs share it.
     """
-    display, place = display or Display(), choose_device(device)
+    display, chosen = display or Display(), choose_device(device)
     with alone(folder):
-        check_settings(folder / "last.safetensors", run)
+        check_settings(folder / LAST, run)
         check_method(run)
-        if (other := beside.second_run(run)) is not None:
+        if (other := second_model.second_run(run)) is not None:
             check_method(other)
         if material is None:
             display.say(f"reading {run.dataset}, its queries read or drawn")
             material = gather(run, data, test=test)
-        return _train_alone(run, folder, material, place, display, test)
+        return _train_alone(run, folder, material, chosen, display, test)
 
 
 def _train_alone(
-    run: Run, folder: Path, material: Material, place: torch.device, display: Display, test: bool
+    run: Run, folder: Path, material: Material, device: torch.device, display: Display, test: bool
 ) -> Outcome:
-    """What `train_run` does with all at hand, while no other process may touch the folder."""
-    kg, sets = _told(run, material, place, display, test)
-    check_graph(folder / "last.safetensors", kg)
+    """Trains a run with all at hand, while no other process may touch the folder."""
+    kg, queries = material.kg, training_queries(run, material)
+    sets = _name_sources(material.sets, queries)
+    _announce(run, Material(kg, sets), device, display, test)
+    check_graph(folder / LAST, kg)
     (folder / "settings.toml").write_text(to_toml(run), encoding="utf-8")
-    model = new_model(run, kg, place)
-    if run.start and not (folder / "last.safetensors").is_file():
-        before = _first(run, folder, Material(kg, sets), str(place), display)
-        if not before.finished:
-            return Outcome(result=before, reports={})
-        start_tables(model, _source(before.last, kg, place), run.training.seed)
-    task = Task(
-        model=model,
-        data=training_set(run, Material(kg, sets), place),
-        facts={
-            **_facts(run, kg, sets),
-            "machine": device_facts(place),
-            "commit": commit(),
-            "before": seconds_before(folder, run.start),
-        },
-        validate=validation(run, model, sets) if "valid" in sets.splits else None,
-        draw=partial(fresh_set, run, kg, sets["train"]) if run.training.redraw_every else None,
+    model = new_model(run, kg, device)
+    result = pipeline.train_model(
+        model,
+        pipeline.Material(
+            queries=queries, valid=_validation_queries(run, sets), facts=partial(_facts, run, sets, device, folder)
+        ),
+        folder,
+        display,
+        start=(lambda: _train_start(run, folder, Material(kg, sets), str(device), display)) if run.start else None,
     )
-    result = train(task, run.training, folder, display)
+    if result.last.parent != folder:  # what it starts from was interrupted
+        return Outcome(result=result, reports={})
     if result.finished and run.training.minutes is not None and result.step < _FEW:
         display.say(
-            f"{counted(result.step, 'update')} in {duration(result.seconds)} on {place}: so few teach next to nothing, "
-            "whatever the method; more minutes, a smaller model or a faster device make more of them"
+            f"{counted(result.step, 'update')} in {duration(result.seconds)} on {device}: so few teach next to "
+            "nothing, whatever the method; more minutes, a smaller model or a faster device make more of them"
         )
-    if result.finished and (other := beside.second_run(run)) is not None:
-        del task, model  # the second has the memory for itself
-        return _train_beside(run, other, result, folder, material, place, display, test)
+    if result.finished and (other := second_model.second_run(run)) is not None:
+        del model  # the second has the memory for itself
+        return _train_second(run, other, result, folder, material, device, display, test)
     reports: dict[str, Report] = {}
     if test and result.finished and "test" in sets.splits:
-        with display.ranking(_RANKED) as told:
-            reports = rank_test(run, model, result, sets, folder, told)
+        with display.ranking(_RANKED) as advance:
+            reports = rank_test(run, model, result, sets, folder, advance)
     return Outcome(result=result, reports=reports)
 
 
-def _train_beside(
+def _train_second(
     run: Run,
     other: Run,
     result: Result,
     folder: Path,
     material: Material,
-    place: torch.device,
+    device: torch.device,
     display: Display,
     test: bool,
 ) -> Outcome:
-    """Train the second run after the first, and judge both by the points of both."""
+    """Trains the second run after the first, and ranks both by the points of both."""
     display.say(f"then {run.second_model}: its points stand beside these")
-    sets = material.sets.only(train=other.trained_structures, other=other.evaluated_structures)
-    own = Material(material.kg, sets)
-    after = train_run(
-        other, folder / beside.BESIDE, device=str(place), test=False, display=display, material=own
-    ).result
+    sets, inner = material.sets, folder / second_model.FOLDER
+    own = Material(material.kg, sets.only(train=other.trained_structures, other=other.evaluated_structures))
+    after = train_run(other, inner, device=str(device), test=False, display=display, material=own).result
     if not after.finished:
         return Outcome(result=after, reports={})
-    pair, facts = beside.joined(run, folder, "best", place)
-    report = validation(run, pair, material.sets)() if "valid" in material.sets.splits else None
+    pair, facts = second_model.join(run, folder, "best", device)
+    report = pipeline.validation(pair, valid)() if (valid := _validation_queries(run, sets)) else None
     if report is not None:
         display.say(f"both: validation MRR {100 * report.mrr:.2f}")
-    beside.note_pair(folder, report)
+    second_model.note_pair(folder, report)
     mrr = None if report is None else report.mrr
-    file = beside.write_pair(folder, pair, {**facts, "valid_mrr": mrr})
+    file = second_model.write_pair(folder, pair, {**facts, "valid_mrr": mrr})
     reports: dict[str, Report] = {}
-    if test and "test" in material.sets.splits:
-        with display.ranking(_RANKED) as told:
-            for kind in beside.kinds(folder):
-                ranked, its = (pair, facts) if kind == "best" else beside.joined(run, folder, kind, place)
-                reports[kind] = rank_and_keep(run, ranked, material.sets, folder, kind, int(its["step"]), told)
+    if test and "test" in sets.splits:
+        with display.ranking(_RANKED) as advance:
+            for kind in second_model.kinds(folder):
+                ranked, its = (pair, facts) if kind == "best" else second_model.join(run, folder, kind, device)
+                reports[kind] = rank_and_write(run, ranked, sets, folder, kind, int(its["step"]), advance)
     best = None if report is None else file
     both = replace(result, seconds=result.seconds + after.seconds, best=best, best_mrr=mrr)
     return Outcome(result=both, reports=reports)
 
 
-def _first(run: Run, folder: Path, material: Material, device: str, display: Display) -> Result:
-    """What a run starts from: a checkpoint that is there, or a run that is trained first in `folder`."""
-    if found := first.there(run):
+def _train_start(run: Run, folder: Path, material: Material, device: str, display: Display) -> Result:
+    """Returns the training that a run starts from: a checkpoint, or a run that is trained first in `folder`."""
+    if found := load_start_checkpoint(run):
         return found
-    before = first.first_run(run)
+    start = read_start_run(run)
     display.say(f"first {run.start}: the tables start from what it learns")
-    sets = material.sets.only(train=before.trained_structures, other=before.evaluated_structures)
+    sets = material.sets.only(train=start.trained_structures, other=start.evaluated_structures)
     own = Material(material.kg, sets)
-    return train_run(before, folder / START, device=device, test=False, display=display, material=own).result
+    return train_run(start, folder / START, device=device, test=False, display=display, material=own).result
 
 
-def _source(path: Path, kg: KnowledgeGraph, device: torch.device) -> Model:
-    """The model to start from, refused where its ids mean other things."""
-    if checkpoint.read_facts(path)["method"] == Pair.name:
-        raise ConfigError(
-            f"{path} is two models side by side: start from one of them, {path.with_name('best.safetensors')} say"
-        )
-    model, facts = checkpoint.load_model(path, device)
-    checkpoint.check_graph(facts, kg.vocabulary.fingerprint(), path, kg.name)
-    return model
+def training_queries(run: Run, material: Material) -> TrainingQueries:
+    """The queries that a run learns from, drawn anew as the dataset's own ones are walked."""
+    rules = Rules(forward=not protocol_for(material.kg).backward)
+    return TrainingQueries(kg=material.kg, given=material.sets["train"], settings=run.training, rules=rules)
 
 
-def training_set(run: Run, material: Material, device: torch.device) -> TrainingSet:
-    """The queries that a run starts with, on the device, with all that its objective asks for."""
-    kg, room = material.kg, ROOM if run.training.redraw_every else 0.0
-    queries, removed = first_set(run, kg, material.sets["train"]), run.training.update.softmax.removed
-    return TrainingSet.of(queries, kg.vocabulary.entity_count, device, room, removed)
+def _name_sources(sets: QuerySets[Queries], queries: TrainingQueries) -> QuerySets[Queries]:
+    """Says of each structure where its queries come from, where the run draws them in its own way."""
+    ways = {f"train {name}": queries.own_way(part.structure) for name, part in queries.given.items()}
+    return replace(sets, sources={part: ways.get(part) or words for part, words in sets.sources.items()})
 
 
-def _told(
-    run: Run, material: Material, device: torch.device, display: Display, test: bool
-) -> tuple[KnowledgeGraph, QuerySets[Queries]]:
-    """Say what is trained on, and what it is to be judged by."""
-    kg, sets = material.kg, with_origins(run, material.sets)
+def _validation_queries(run: Run, sets: QuerySets[Queries]) -> dict[str, Queries]:
+    """Chooses some of the validation queries; none where the graph has no such part."""
+    return {name: queries.spread(run.valid_queries) for name, queries in sets.splits.get("valid", {}).items()}
+
+
+def _announce(run: Run, material: Material, device: torch.device, display: Display, test: bool) -> None:
+    """Says what is trained on, and what it is judged by."""
+    kg, sets = material.kg, material.sets
     sizes = ", ".join(f"{split} {len(triples):,}" for split, triples in kg.splits.items())
     display.say(f"{kg.name} on {device}: {kg.vocabulary.entity_count:,} entities; triples: {sizes}")
     for split in (split for split in sets.splits if test or split != "test"):
@@ -229,44 +208,37 @@ def _told(
             f"{run.training.minutes:g} minutes of a processor hold few updates of a model of this size: it is meant "
             "for a card; `pathformer fit` has settings for a processor"
         )
-    return kg, sets
 
 
 def start_anew(folder: Path) -> None:
-    """Delete the files of a run, and nothing else, from its folder; refused while another process trains there."""
+    """Deletes the files of a run, and nothing else, from its folder; refused while another process trains there."""
     if not folder.is_dir():
         return
     with alone(folder):
-        for name in ("last.safetensors", "best.safetensors", beside.PAIR, LOG):
+        for name in (LAST, "best.safetensors", second_model.PAIR, LOG):
             (folder / name).unlink(missing_ok=True)
         for pattern in ("tensorboard/events.out.tfevents.*", "test-*.json", "test-*.md"):
             for file in folder.glob(pattern):
                 file.unlink()
-        for another in (folder / START, folder / beside.BESIDE):
+        for another in (folder / START, folder / second_model.FOLDER):
             start_anew(another)
 
 
 def new_model(run: Run, kg: KnowledgeGraph, device: torch.device) -> Model:
-    """A run's model with its first weights."""
-    torch.manual_seed(run.training.seed)
-    names = kg.vocabulary
-    model = build(run.method, run.model_settings, entities=names.entity_count, relations=names.relation_count)
-    return model.to(device)
+    """Builds a run's model with its first weights."""
+    return pipeline.new_model(run.method, run.model_settings, kg, device, run.training.seed)
 
 
-def _facts(run: Run, kg: KnowledgeGraph, sets: QuerySets[Queries]) -> dict[str, Any]:
-    """What every checkpoint of a run says of itself."""
+def _facts(run: Run, sets: QuerySets[Queries], device: torch.device, folder: Path) -> dict[str, Any]:
+    """Returns what every checkpoint of a run says of itself besides its model."""
     return {
-        "version": __version__,
-        "method": run.method,
-        "model": run.model_settings,
-        "entities": kg.vocabulary.entity_count,
-        "relations": kg.vocabulary.relation_count,
-        "fingerprint": kg.vocabulary.fingerprint(),
         "dataset": run.dataset,
         "queries": run.queries,
         "trained": list(run.trained_structures),
         "evaluated": list(run.evaluated_structures),
         "origin": dict(sets.sources),
         "settings": run.plain(),
+        "machine": device_facts(device),
+        "commit": commit(),
+        "seconds_before": seconds_before(folder, run.start),
     }

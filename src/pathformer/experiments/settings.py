@@ -1,10 +1,11 @@
 """A run file: what is trained on what, how, and what the paper got.
 
     dataset = "fb15k-237"     a known name, or a folder
-    queries = "betae"         which queries: see `queries`
+    queries = "betae"         which queries: see `querysets.sources`
     trained = "epfo"          the five conjunctive structures; "efol": those and the five with negation; "links": 1p
-    [model]                   the method's own settings, where they differ from its defaults
-    [training]                the loop's
+    recipe = "fast"           a recipe of `training.recipes` that the rest of the file extends
+    [model]                   the method's own settings, where they differ from the recipe or from its defaults
+    [training]                the loop's settings, likewise
     [paper]                   the tables that this run belongs to, and their figures in percent
 
 A file of `runs/` is meant by its name alone: `pathformer train fb15k-237-epfo`.
@@ -15,20 +16,23 @@ from __future__ import annotations
 import dataclasses
 import tomllib
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
 from pathformer import config
 from pathformer.config import flat
-from pathformer.errors import ConfigError
+from pathformer.errors import ConfigError, UnknownPluginError
 from pathformer.models._base import find
 from pathformer.query.structures import EFOL_TRAINED, EPFO, EPFO_TRAINED, NEGATION_STRUCTURES
 from pathformer.text import closest
+from pathformer.training.recipes._base import find as find_recipe
 from pathformer.training.settings import Training
 
 __all__ = ["Paper", "Run", "flat", "read_run", "run_file", "run_names"]
 
+_METHOD = "pathformer"
 _RUNS = Path(__file__).parent / "runs"
 
 
@@ -50,6 +54,8 @@ class Run:
     queries: str = "betae"
     trained: Literal["links", "epfo", "efol"] = "epfo"  # "EPFO figures come from the EPFO-trained model" (section V-A)
     method: str = "pathformer"
+    recipe: str = ""  # the settings that the others here extend; empty: the paper's; ours
+    many_entities: bool = False  # takes the recipe's form for graphs of more than 30,000 entities
     start: str = ""  # a checkpoint, or a run trained first, whose tables this one's start from; ours
     start_minutes: float | None = None  # of a run that is trained first, in place of its own
     second_model: str = ""  # a run trained after this one, whose points stand beside its own: see `beside`; ours
@@ -87,12 +93,14 @@ class Run:
 def read_run(
     file: str | Path | None = None, overrides: Sequence[str] = (), base: Mapping[str, Any] | None = None
 ) -> Run:
-    """A run from a file (a path, or the name of one of `runs/`), then `key=value`; `base` stands in for a file."""
+    """Reads a run from a file, a path or the name of one of `runs/`, then `key=value`; `base` stands in for a file."""
     path = None if file is None else run_file(file)
     if base is not None:
-        run: Run = config.from_mapping(_type(str(base.get("method", "pathformer"))), base)
+        run: Run = config.from_mapping(_type(str(base.get("method", _METHOD))), base)
         return run
-    return config.read(_type(_method(path, overrides)), path, overrides)
+    early = _early_settings(path, overrides)
+    given = _recipe_settings(early)
+    return config.read(_type(str(early.get("method", given.get("method", _METHOD)))), path, overrides, base=given)
 
 
 def run_names() -> tuple[str, ...]:
@@ -112,18 +120,29 @@ def run_file(file: str | Path) -> Path:
     raise ConfigError(f"no run file {str(file)!r}{hint}")
 
 
-def _method(path: Path | None, overrides: Sequence[str]) -> str:
-    """The method of a run, looked up first: it decides which settings `model` has."""
-    for override in reversed(overrides):
-        key, _, value = override.partition("=")
-        if key.strip() == "method":
-            return value.strip().strip("'\"")
+def _early_settings(path: Path | None, overrides: Sequence[str]) -> dict[str, Any]:
+    """Reads the settings that decide which others there are, and what a recipe gives."""
+    found: dict[str, Any] = {}
     if path is not None and path.is_file():
-        try:
-            return str(tomllib.loads(path.read_text(encoding="utf-8")).get("method", "pathformer"))
-        except (tomllib.TOMLDecodeError, UnicodeDecodeError):
-            pass  # `config.read` tells, with the place
-    return "pathformer"
+        with suppress(tomllib.TOMLDecodeError, UnicodeDecodeError):  # `config.read` tells, with the line
+            found = tomllib.loads(path.read_text(encoding="utf-8"))
+    for override in overrides:
+        key, _, value = (part.strip() for part in override.partition("="))
+        if key in ("method", "recipe", "dataset", "trained", "many_entities"):
+            found[key] = value == "true" if key == "many_entities" else value.strip("'\"")
+    return found
+
+
+def _recipe_settings(early: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns the settings of the recipe that a run names, in the form for what it trains."""
+    if not early.get("recipe"):
+        return {}
+    many, negation = early.get("many_entities") is True, early.get("trained") == "efol"
+    try:
+        recipe = find_recipe(str(early["recipe"]))(negation=negation, many_entities=many)
+    except UnknownPluginError as error:
+        raise ConfigError(str(error)) from None
+    return recipe.as_run(str(early.get("dataset", "")))
 
 
 def _type(method: str) -> type[Run]:

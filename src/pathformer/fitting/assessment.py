@@ -14,15 +14,17 @@ from pathformer import __version__
 from pathformer.engine.calibrate.reliability import draw_reliability
 from pathformer.engine.engine import Engine
 from pathformer.engine.history import FirstFit, learned_structures
-from pathformer.fitting.lesson import Lesson
 from pathformer.fitting.measure import Measured, measure
 from pathformer.fitting.notes import notes_on
 from pathformer.fitting.report import FitReport
-from pathformer.fitting.settings import Scale
+from pathformer.fitting.settings import FitSettings
 from pathformer.fitting.stages import Stages
 from pathformer.index._base import over
+from pathformer.kg.knowledge import KnowledgeGraph
 from pathformer.models._base import Model
 from pathformer.models._encoder import TorchEncoder, model_of
+from pathformer.querysets.queries import Queries
+from pathformer.querysets.query_sets import QuerySets
 from pathformer.text import counted
 from pathformer.training.machine import commit
 from pathformer.training.settings import Result
@@ -32,7 +34,9 @@ __all__ = ["assess", "with_times"]
 
 def assess(
     model: Model,
-    lesson: Lesson,
+    kg: KnowledgeGraph,
+    questions: QuerySets[Queries],
+    settings: FitSettings,
     result: Result,
     stages: Stages,
     advance: Callable[[str], None],
@@ -44,11 +48,10 @@ def assess(
 
     advance, seconds: as in `measure`; old: the header of the engine that this training updates.
     """
-    kg, questions, scale = lesson.kg, lesson.questions, lesson.scale
     encoder = TorchEncoder(model)
     bare = Engine(kg, encoder, over(encoder))
     found = measure(bare, questions, advance, seconds)
-    report = _report(bare, scale, result, found, stages.seconds)
+    report = _report(bare, settings, result, found, stages.seconds)
     shapes = learned_structures(questions["train"], old)
     notes = notes_on(
         kg, questions, report, fitted=found.calibration.fitted, grown=old is not None, lacking=shapes["lacking"]
@@ -59,7 +62,7 @@ def assess(
     files = _texts(report)
     if report.calibration is not None:
         files["calibration.svg"] = draw_reliability(report.calibration).encode()
-    return Engine(kg, encoder, bare.index, found.calibration, {**_about(report, scale), **shapes}, files)
+    return Engine(kg, encoder, bare.index, found.calibration, {**_about(report, settings), **shapes}, files)
 
 
 def with_times(engine: Engine, seconds: Mapping[str, float], first: FirstFit | None = None) -> Engine:
@@ -72,7 +75,9 @@ def with_times(engine: Engine, seconds: Mapping[str, float], first: FirstFit | N
     return Engine(engine.kg, engine.encoder, engine.index, engine.calibration, about, files)
 
 
-def _report(engine: Engine, scale: Scale, result: Result, found: Measured, seconds: Mapping[str, float]) -> FitReport:
+def _report(
+    engine: Engine, settings: FitSettings, result: Result, found: Measured, seconds: Mapping[str, float]
+) -> FitReport:
     """All but the notes."""
     kg = engine.kg
     return FitReport(
@@ -80,7 +85,7 @@ def _report(engine: Engine, scale: Scale, result: Result, found: Measured, secon
         entities=kg.vocabulary.entity_count,
         relations=len(kg.vocabulary.relations),
         triples={part: len(triples) for part, triples in kg.splits.items()},
-        model=scale.model,
+        model=settings.model,
         parameters=sum(parameter.numel() for parameter in model_of(engine.encoder).parameters()),
         steps=result.step,
         device=_machine(model_of(engine.encoder).entities.weight.device),
@@ -94,14 +99,14 @@ def _report(engine: Engine, scale: Scale, result: Result, found: Measured, secon
     )
 
 
-def _about(report: FitReport, scale: Scale) -> dict[str, Any]:
+def _about(report: FitReport, settings: FitSettings) -> dict[str, Any]:
     """What an engine's header says of its making."""
     return {
-        "minutes": scale.minutes,
+        "minutes": settings.minutes,
         "seconds": sum(report.seconds.values()),
         "steps": report.steps,
         "device": report.device,
-        "seed": scale.training.seed,
+        "seed": settings.training.seed,
         "held_out": {part: report.triples.get(part, 0) for part in ("valid", "test")},
         "mrr": None if report.scores is None else report.scores.mrr,
         "ece": None if report.calibration is None else report.calibration.ece,

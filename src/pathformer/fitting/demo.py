@@ -17,7 +17,7 @@ from pathformer.engine.answer.show import COLOURS, notes, percent
 from pathformer.engine.engine import Engine
 from pathformer.fitting.fit import fit
 from pathformer.fitting.report import FitReport
-from pathformer.fitting.settings import scale_for
+from pathformer.fitting.settings import settings_for
 from pathformer.kg.datasets import load
 from pathformer.kg.knowledge import KnowledgeGraph
 from pathformer.query.ast import Atom, Constant, Query, Variable
@@ -67,10 +67,10 @@ def learn(world: KnowledgeGraph, seconds: float, progress: bool = True) -> tuple
     """Train on the graph for so long; the engine knows nothing of the part that is hidden."""
     parts = world.split(_HIDDEN, _HIDDEN)
     names = parts.vocabulary
-    usual = scale_for(entities=names.entity_count, triples=parts.triple_count, minutes=seconds / 60.0)
+    usual = settings_for(entities=names.entity_count, triples=parts.triple_count, minutes=seconds / 60.0)
     training = replace(usual.training, minutes=seconds / 60.0, validations=1)
-    scale = replace(usual, drawn=10_000, asked=40, minutes=None, training=training)
-    learnt = fit(parts, scale=scale, progress=progress)
+    scale = replace(usual, trained_per_structure=10_000, held_out_per_structure=40, minutes=None, training=training)
+    learnt = fit(parts, settings=scale, progress=progress)
     seen = KnowledgeGraph(parts.name, names, {"train": parts.splits["train"], "valid": parts.splits["valid"]})
     engine = Engine(seen, learnt.encoder, learnt.index, learnt.calibration, learnt.about)
     return engine, FitReport.from_json(learnt.files["report.json"].decode())

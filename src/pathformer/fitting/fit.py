@@ -9,7 +9,6 @@ itself; everything else is made again from the same seed in seconds. The folder 
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 
 from rich.console import Console
@@ -19,11 +18,11 @@ from pathformer.engine.storage import HEADER, rewrite_header
 from pathformer.errors import InputError
 from pathformer.files.atomic import check_target
 from pathformer.fitting.assessment import assess, with_times
-from pathformer.fitting.heldout import draw_questions, drawn_once, hold_out
-from pathformer.fitting.lesson import Lesson, new_model, train_in
+from pathformer.fitting.heldout import draw_questions, hold_out, load_or_draw
+from pathformer.fitting.learn import learn, new_model, time_for_training
 from pathformer.fitting.measure import MEASURES
 from pathformer.fitting.reindex import reindex
-from pathformer.fitting.settings import Scale, memory_of, scale_for
+from pathformer.fitting.settings import MEASURING, FitSettings, memory_of, settings_for
 from pathformer.fitting.stages import Stages
 from pathformer.fitting.workspace import workshop
 from pathformer.index._base import find as find_index
@@ -31,7 +30,7 @@ from pathformer.kg.holdout import check_seed
 from pathformer.kg.knowledge import KnowledgeGraph
 from pathformer.nn.device import choose_device, free_threads
 from pathformer.query.structures import EFOL_TRAINED, STRUCTURES
-from pathformer.training.budget import Box
+from pathformer.training.budget import TimeBudget
 
 __all__ = ["fit"]
 
@@ -50,7 +49,7 @@ def fit(
     force: bool = False,
     fresh: bool = False,
     progress: bool = True,
-    scale: Scale | None = None,
+    settings: FitSettings | None = None,
 ) -> Engine:
     """Learn a graph and return an engine that answers questions about it.
 
@@ -60,7 +59,7 @@ def fit(
     out: a folder for the engine; without it nothing is written, and an interruption loses the work.
     index: how the nearest entities are found: exact, lsh, hnsw.
     force: replace an engine that is there; fresh: forget an unfinished fit.
-    scale: settings of one's own instead of those for the graph's size.
+    settings: settings of one's own instead of those for the graph's size.
     """
     _check_graph(kg)
     check_seed(seed)
@@ -68,33 +67,34 @@ def fit(
     find_index(index)  # a name that is none is refused before any work
     if target is not None:
         check_target(target, HEADER, force=force)
-    place = choose_device(device)
-    sizes = scale or scale_for(
+    device_here = choose_device(device)
+    chosen = settings or settings_for(
         entities=kg.vocabulary.entity_count,
         triples=kg.triple_count,
         minutes=minutes,
-        cuda=place.type == "cuda",
-        memory=memory_of(place),
+        cuda=device_here.type == "cuda",
+        memory=memory_of(device_here),
         seed=seed,
     )
-    stages, box = Stages(Console(stderr=True, quiet=not progress), count=_STAGES), Box.of(sizes.minutes)
+    stages = Stages(Console(stderr=True, quiet=not progress), count=_STAGES)
+    budget = TimeBudget.of_minutes(chosen.minutes)
     with (
         stages.stoppable(kept=target is not None),
-        workshop(target, kg, sizes, fresh=fresh) as folder,
+        workshop(target, kg, chosen, fresh=fresh) as folder,
         free_threads(),
     ):
         stages.keep(folder)
         with stages.stage("holding out"):
-            parts = hold_out(kg, sizes.held_out, seed)
+            parts = hold_out(kg, chosen.held_out, seed)
         stages.say_compiling()
         with stages.stage("drawing questions", _DRAWINGS) as advance:
-            questions = drawn_once(folder, parts, lambda: draw_questions(parts, sizes, seed, advance, box))
-        lesson, model = Lesson(parts, questions, sizes), new_model(parts, sizes, place)
+            questions = load_or_draw(folder, parts, lambda: draw_questions(parts, chosen, seed, advance, budget))
+        model = new_model(parts, chosen, device_here)
         with stages.training() as display:
-            timed = sizes.timed(box.training(sizes.training, folder))
-            result = train_in(folder, model, replace(lesson, scale=timed), display)
+            timed = time_for_training(chosen, budget, folder)
+            result = learn(folder, model, parts, questions, timed, display)
         with stages.stage("measuring and calibrating", MEASURES) as advance:
-            engine = assess(model, lesson, result, stages, advance, box.measuring)
+            engine = assess(model, parts, questions, chosen, result, stages, advance, budget.part(MEASURING))
             engine = engine if index == "exact" else reindex(engine, index)
         engine = with_times(engine, stages.seconds)
         if target is not None:

@@ -1,23 +1,19 @@
-"""The parts of a graph in a fit, and the questions drawn from them.
+"""The held-out parts of a graph in a fit, and the questions that are drawn from its parts.
 
-    train   what the model learns from
+    train   the model learns from it
     valid   held out: picks the best weights, fits the probabilities (queries on train, answered on train and valid)
     test    held out: judges both (queries on train and valid, answered on everything)
 
 The engine's model is the one that was trained on `train`, not one trained again on everything. The held-out parts are
-small, their triples are known to the engine all the same, by traversal, and weights that had seen them could no longer
-be judged: neither the figures nor the probabilities of the report would be theirs.
+small, the engine knows their triples all the same, by traversal, and weights that had seen them could not be judged.
 
-Questions of a fit that lie in its folder.
-
-How many were drawn in time depends on the clock, so that drawing them again would not give the same ones. Ids alone are
-kept; answers follow from the graph.
+A fit keeps its questions in its folder: how many were drawn in time depends on the clock, so drawing them again would
+not give the same ones. Only ids are kept; answers follow from the graph.
 """
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -26,34 +22,32 @@ import numpy.typing as npt
 
 from pathformer.errors import InputError
 from pathformer.files.atomic import new_file
-from pathformer.fitting.settings import Scale
+from pathformer.fitting.settings import ALL_DRAWN, TRAIN_QUERIES_DRAWN, FitSettings
 from pathformer.kg.knowledge import KnowledgeGraph
 from pathformer.kg.ragged import common, difference, select, union
 from pathformer.query.structures import EFOL_TRAINED, STRUCTURES
 from pathformer.querysets.queries import Queries
 from pathformer.querysets.query_sets import QuerySets, graph_pair
-from pathformer.querysets.removed_answers import all_with_removed
 from pathformer.querysets.sampler import Rules, sample
 from pathformer.symbolic.answer import answer_rows
 from pathformer.symbolic.graph_pair import GraphPair
-from pathformer.training.budget import DRAWN, JUDGED, Box
+from pathformer.training.budget import TimeBudget
 
 __all__ = [
-    "among",
-    "asked_again",
-    "draw_again",
+    "attempts",
     "draw_held_out",
     "draw_questions",
-    "drawn_once",
+    "drop_new_entities",
     "everyday_split",
     "hold_out",
-    "to_learn",
+    "load_or_draw",
+    "refresh_answers",
 ]
 
 _EVERYDAY = "everyday "
 _HELD_OUT = ("valid", "test", f"{_EVERYDAY}valid", f"{_EVERYDAY}test")
 
-Advance = Callable[[str], None]  # called with what was drawn
+Advance = Callable[[str], None]  # called with the name of what was drawn
 
 _MOST = 120  # missing answers of a held-out query, as in the benchmark's protocol
 
@@ -74,47 +68,30 @@ def hold_out(kg: KnowledgeGraph, share: float, seed: int = 0) -> KnowledgeGraph:
 
 def draw_questions(
     kg: KnowledgeGraph,
-    scale: Scale,
+    settings: FitSettings,
     seed: int = 0,
     advance: Advance | None = None,
-    box: Box | None = None,
+    budget: TimeBudget | None = None,
     learned: tuple[str, ...] = EFOL_TRAINED,
     judged: tuple[str, ...] = tuple(STRUCTURES),
 ) -> QuerySets[Queries]:
-    """Draw what a fit trains on and is judged by; fewer of them where its box leaves no time for all.
+    """Draws the questions that a fit trains on and is judged by; fewer of them where its time is short.
 
     learned, judged: the structures of either.
     """
-    told, box = advance or (lambda _: None), box or Box()
-    draws = _Draws(seed, told, box.end(DRAWN), len(learned))
-    train = draws.asked(GraphPair.of(kg.graph("train")), learned, scale.drawn, "train", scale.limit)
+    announce, budget = advance or (lambda _: None), budget or TimeBudget()
+    draws = _Draws(seed, announce, budget.first(TRAIN_QUERIES_DRAWN), len(learned))
+    count = settings.trained_per_structure
+    train = draws.with_answers(GraphPair.of(kg.graph("train")), learned, count, "train", settings.limit)
     if not {"valid", "test"} <= kg.splits.keys() or not min(len(kg.splits["valid"]), len(kg.splits["test"])):
         held_out: dict[str, dict[str, Queries]] = {split: {} for split in _HELD_OUT}
         return QuerySets(splits={"train": train, **held_out}, graph=kg.name)
-    draws = _Draws(seed, told, box.end(JUDGED), 4 * len(judged))
+    draws, count = _Draws(seed, announce, budget.first(ALL_DRAWN), 4 * len(judged)), settings.held_out_per_structure
     parts = {
-        split: draws.asked(graph_pair(kg, split), judged, scale.asked, split, _MOST) for split in ("valid", "test")
+        split: draws.with_answers(graph_pair(kg, split), judged, count, split, _MOST) for split in ("valid", "test")
     }
-    everyday = {everyday_split(split): draws.everyday(kg, split, judged, scale) for split in parts}
+    everyday = {everyday_split(split): draws.everyday(kg, split, judged, settings) for split in parts}
     return QuerySets(splits={"train": train, **parts, **everyday}, graph=kg.name)
-
-
-def draw_again(kg: KnowledgeGraph, first: Mapping[str, Queries], scale: Scale, seed: int, number: int) -> list[Queries]:
-    """The n-th set of training questions, ready `to_learn`: as many as at first, drawn anew; all links every time."""
-    graphs = GraphPair.of(kg.graph("train"))
-    drawn = {"1p": first["1p"]}
-    for name in first.keys() - drawn.keys():
-        rules = Rules(forward=True, limit=scale.limit, attempts=_attempts(scale.drawn))
-        others = sample(STRUCTURES[name], graphs, len(first[name]), seed=seed, stream=f"train {number}", rules=rules)
-        drawn[name] = others if len(others) else first[name]
-    return to_learn(kg, (drawn[name] for name in first), scale)
-
-
-def to_learn(kg: KnowledgeGraph, queries: Iterable[Queries], scale: Scale) -> list[Queries]:
-    """Training questions with all that the objective asks for: what their negations take away, where that counts."""
-    if not scale.training.update.softmax.removed:
-        return list(queries)
-    return all_with_removed(queries, GraphPair.of(kg.graph("train")))
 
 
 def draw_held_out(
@@ -123,10 +100,10 @@ def draw_held_out(
     """Questions of a held-out part alone; none where the graph has no such part."""
     if not len(kg.splits.get(split, ())):
         return {}
-    return _Draws(seed, lambda _: None).asked(graph_pair(kg, split), names, count, split, _MOST)
+    return _Draws(seed, lambda _: None).with_answers(graph_pair(kg, split), names, count, split, _MOST)
 
 
-def asked_again(queries: Mapping[str, Queries], kg: KnowledgeGraph) -> dict[str, Queries]:
+def refresh_answers(queries: Mapping[str, Queries], kg: KnowledgeGraph) -> dict[str, Queries]:
     """Held-out questions of a graph that has grown to be `kg`, with the answers that they were to find.
 
     What the new triples make true is an answer like any other: others are not ranked against it. What they prove, with
@@ -147,74 +124,69 @@ def asked_again(queries: Mapping[str, Queries], kg: KnowledgeGraph) -> dict[str,
     return found
 
 
-def among(queries: Mapping[str, Queries], entities: int) -> dict[str, Queries]:
+def drop_new_entities(queries: Mapping[str, Queries], entities: int) -> dict[str, Queries]:
     """The same questions to a model of the first `entities` alone, none of whose missing answers is newer."""
     return {name: replace(q, easy=select(q.easy, q.easy.values < entities)) for name, q in queries.items()}
 
 
 class _Draws:
-    """Draws structure after structure: with one seed, telling of each, the time shared among those still to come."""
+    """Draws structure after structure with one seed; they share the time of the budget, each step is announced."""
 
-    def __init__(self, seed: int, advance: Advance, end: float | None = None, structures: int = 0) -> None:
-        """end: when they are to be over, on `time.monotonic`'s clock; without it there is no hurry."""
-        self._seed, self._advance, self._end, self._left = seed, advance, end, structures
+    def __init__(self, seed: int, advance: Advance, budget: TimeBudget | None = None, structures: int = 0) -> None:
+        """structures: how many share the budget; without one there is no hurry."""
+        self._seed, self._advance, self._budget, self._waiting = seed, advance, budget or TimeBudget(), structures
 
-    def asked(
+    def with_answers(
         self, graphs: GraphPair, names: tuple[str, ...], count: int, stream: str, limit: int
     ) -> dict[str, Queries]:
-        """Queries that have an answer, a missing one where `graphs` are two; at most `limit` of them each."""
+        """Draws queries with an answer, a missing one where `graphs` are two; at most `limit` answers each."""
         train = stream == "train"
-        rules = Rules(forward=train, limit=limit, link_limit=None if train else limit, attempts=_attempts(count))
-        found = {}
+        rules = Rules(forward=train, limit=limit, link_limit=None if train else limit, attempts=attempts(count))
+        drawn = {}
         for name in names:
             queries = self._sample(name, graphs, count, stream, rules)
-            if name == "1p" and not train and len(queries) > count:  # listed whole: some of them will do
+            if name == "1p" and not train and len(queries) > count:  # all links are listed: some of them will do
                 queries = queries.take(self._some(len(queries), count))
             if len(queries):
-                found[name] = queries
+                drawn[name] = queries
             self._advance(f"{stream} {name}")
-        return found
+        return drawn
 
-    def everyday(self, kg: KnowledgeGraph, split: str, names: tuple[str, ...], scale: Scale) -> dict[str, Queries]:
-        """Queries that hold on the graph without `split`, with what it adds to their answers, be it nothing."""
-        both = graph_pair(kg, split)
+    def everyday(
+        self, kg: KnowledgeGraph, split: str, names: tuple[str, ...], settings: FitSettings
+    ) -> dict[str, Queries]:
+        """Draws queries that hold on the graph without `split`, with what it adds to their answers, be it nothing."""
+        count, both = settings.held_out_per_structure, graph_pair(kg, split)
         known = GraphPair.of(kg.graph("train" if split == "valid" else "valid"))
-        rules = Rules(limit=scale.limit, link_limit=scale.limit, attempts=_attempts(scale.asked))
-        found = {}
+        rules = Rules(limit=settings.limit, link_limit=settings.limit, attempts=attempts(count))
+        drawn = {}
         for name in names:
-            structure, rows = STRUCTURES[name], self._sample(name, known, scale.asked, f"everyday {split}", rules).ids
-            if len(rows) > scale.asked:
-                rows = rows[self._some(len(rows), scale.asked)]
+            structure, rows = STRUCTURES[name], self._sample(name, known, count, f"everyday {split}", rules).ids
+            if len(rows) > count:
+                rows = rows[self._some(len(rows), count)]
             if len(rows):
-                found[name] = Queries(structure, rows, *answer_rows(structure, rows, both))
+                drawn[name] = Queries(structure, rows, *answer_rows(structure, rows, both))
             self._advance(f"everyday {name}")
-        return found
+        return drawn
 
     def _sample(self, name: str, graphs: GraphPair, count: int, stream: str, rules: Rules) -> Queries:
-        timed = replace(rules, seconds=self._seconds())
-        return sample(STRUCTURES[name], graphs, count, seed=self._seed, stream=stream, rules=timed)
-
-    def _seconds(self) -> float | None:
-        """For the next structure."""
-        if self._end is None:
-            return None
-        share = max(0.0, self._end - time.monotonic()) / max(self._left, 1)
-        self._left -= 1
-        return share
+        rules = replace(rules, seconds=self._budget.next_of(self._waiting))
+        self._waiting -= 1
+        return sample(STRUCTURES[name], graphs, count, seed=self._seed, stream=stream, rules=rules)
 
     def _some(self, total: int, count: int) -> npt.NDArray[np.int64]:
         return np.sort(np.random.default_rng(self._seed).permutation(total)[:count])
 
 
-def _attempts(count: int) -> int:
-    """How often to try for so many queries: a graph that hardly holds a shape must not hold up the others."""
+def attempts(count: int) -> int:
+    """Returns how often to try for so many queries: a graph that hardly holds a shape must not hold up the others."""
     return max(200_000, 50 * count)
 
 
 _FILE = "questions.npz"
 
 
-def drawn_once(folder: Path, kg: KnowledgeGraph, draw: Callable[[], QuerySets[Queries]]) -> QuerySets[Queries]:
+def load_or_draw(folder: Path, kg: KnowledgeGraph, draw: Callable[[], QuerySets[Queries]]) -> QuerySets[Queries]:
     """The questions that an earlier sitting in this folder drew, else those of `draw`, which are kept there."""
     file = folder / _FILE
     if file.is_file():

@@ -2,7 +2,7 @@
 
 Old entities and relations keep their ids. A new entity starts where the model itself expects it: at the mean of what it
 predicts for the questions that the entity's own triples answer. Then a short training goes over the whole graph, new
-links more often than old ones, so that the new is learned and the old is not forgotten (`engine.update_scale`).
+links more often than old ones, so that the new is learned and the old is not forgotten (`engine.settings_for_update`).
 
 What an update may spell otherwise than the engine's graph: a name is the same where it is spelled the same.
 """
@@ -30,14 +30,20 @@ from pathformer.evaluation.evaluate import ModelRanker, ScoreRanker, evaluate
 from pathformer.files.atomic import check_target
 from pathformer.fitting.assessment import assess, with_times
 from pathformer.fitting.change import Change
-from pathformer.fitting.heldout import among, asked_again, draw_held_out, draw_questions, drawn_once
-from pathformer.fitting.lesson import Lesson, train_in
+from pathformer.fitting.heldout import (
+    draw_held_out,
+    draw_questions,
+    drop_new_entities,
+    load_or_draw,
+    refresh_answers,
+)
+from pathformer.fitting.learn import learn, time_for_training
 from pathformer.fitting.measure import MEASURES
 from pathformer.fitting.new_entities import grow_model, place_new
 from pathformer.fitting.reindex import reindex, takes
-from pathformer.fitting.settings import Scale
+from pathformer.fitting.settings import MEASURING, FitSettings
 from pathformer.fitting.stages import Stages
-from pathformer.fitting.update_settings import focused, has_hops, row_rates, update_scale
+from pathformer.fitting.update_settings import has_hops, oversample_new_links, row_rates, settings_for_update
 from pathformer.fitting.workspace import reserved, workshop
 from pathformer.kg.arrow import array_of
 from pathformer.kg.grow import Grown, grow
@@ -54,7 +60,7 @@ from pathformer.querysets.queries import Queries
 from pathformer.querysets.query_sets import QuerySets, graph_pair
 from pathformer.querysets.sampler import sample
 from pathformer.text import counted
-from pathformer.training.budget import Box
+from pathformer.training.budget import TimeBudget
 
 __all__ = ["strangers", "update_engine"]
 
@@ -96,15 +102,15 @@ def update_engine(
         return _relabelled(old, grown, target, stages, unchanged, elsewhere=elsewhere)
     if told := strangers(old.kg.vocabulary, more.vocabulary):
         stages.say(told)
-    scale = update_scale(old, grown, minutes, place, seed)
-    box = Box.of(scale.minutes)
+    settings = settings_for_update(old, grown, minutes, place, seed)
+    budget = TimeBudget.of_minutes(settings.minutes)
     with (
         stages.stoppable(kept=True),
-        workshop(target, grown.kg, scale, fresh=fresh, check=unchanged) as folder,
+        workshop(target, grown.kg, settings, fresh=fresh, check=unchanged) as folder,
         free_threads(),
     ):
         stages.keep(folder)
-        learnt, change = _learn(old, grown, scale, box, folder, stages, place)
+        learnt, change = _learn(old, grown, settings, budget, folder, stages, place)
         with stages.stage("writing"):
             _told(old, learnt, _timed(change, stages, start), stages).save(target, force=True)
         change = _timed(change, stages, start)  # that of writing among it
@@ -155,20 +161,35 @@ def _relabelled(
 
 
 def _learn(
-    old: Engine, grown: Grown, scale: Scale, box: Box, folder: Path, stages: Stages, device: torch.device
+    old: Engine,
+    grown: Grown,
+    settings: FitSettings,
+    budget: TimeBudget,
+    folder: Path,
+    stages: Stages,
+    device: torch.device,
 ) -> tuple[Engine, Change]:
     """An engine of the larger graph, trained and measured, and what has changed; how long it took is not known yet."""
-    questions, held = _questions(old, grown, scale, box, folder, stages)
-    lesson = Lesson(grown.kg, questions, scale)
+    questions, held = _questions(old, grown, settings, budget, folder, stages)
     learned = model_of(old.encoder)
-    before = _mrr(learned, among(held, old.encoder.entity_count))
+    before = _mrr(learned, drop_new_entities(held, old.encoder.entity_count))
     model = grow_model(learned, grown.kg).to(device)
     place_new(model, grown.kg.graph("train"), old.kg.vocabulary.entity_count)
     with stages.training() as display:
-        timed = scale.timed(box.training(scale.training, folder))
-        result = train_in(folder, model, replace(lesson, scale=timed), display, row_rates(model, grown))
+        timed = time_for_training(settings, budget, folder)
+        result = learn(folder, model, grown.kg, questions, timed, display, row_rates(model, grown))
     with stages.stage("measuring and calibrating", MEASURES) as advance:
-        learnt = assess(model, lesson, result, stages, advance, box.measuring, old=old.about)
+        learnt = assess(
+            model,
+            grown.kg,
+            questions,
+            settings,
+            result,
+            stages,
+            advance,
+            budget.part(MEASURING),
+            old=old.about,
+        )
         after = _mrr(model, held)
         new, counting = _new_links(model, grown)
     change = Change(
@@ -187,19 +208,19 @@ def _learn(
 
 
 def _questions(
-    old: Engine, grown: Grown, scale: Scale, box: Box, folder: Path, stages: Stages
+    old: Engine, grown: Grown, settings: FitSettings, budget: TimeBudget, folder: Path, stages: Stages
 ) -> tuple[QuerySets[Queries], dict[str, Queries]]:
     """What is learned from and judged by, and the old held-out questions, to tell whether anything was forgotten."""
-    seed = scale.training.seed
+    seed = settings.training.seed
     taken = tuple(name for name, structure in STRUCTURES.items() if takes(old.encoder, structure))
     learned = tuple(name for name in (("1p",) if has_hops(old) else EFOL_TRAINED) if name in taken)
     stages.say_compiling()
     with stages.stage("drawing questions", len(learned) + 4 * len(taken)) as advance:
-        drawn = drawn_once(
-            folder, grown.kg, lambda: draw_questions(grown.kg, scale, seed, advance, box, learned, taken)
+        drawn = load_or_draw(
+            folder, grown.kg, lambda: draw_questions(grown.kg, settings, seed, advance, budget, learned, taken)
         )
-        held = asked_again(draw_held_out(old.kg, "test", scale.asked, seed, taken), grown.kg)
-        return focused(drawn, grown), held
+        held = refresh_answers(draw_held_out(old.kg, "test", settings.held_out_per_structure, seed, taken), grown.kg)
+        return oversample_new_links(drawn, grown), held
 
 
 def _mrr(model: Model, held: Mapping[str, Queries]) -> float | None:

@@ -16,7 +16,7 @@ import torch
 from torch import Tensor
 
 from pathformer.engine.engine import Engine
-from pathformer.fitting.settings import Scale, memory_of, scale_for
+from pathformer.fitting.settings import FitSettings, memory_of, settings_for
 from pathformer.kg.grow import Grown
 from pathformer.models._base import Model
 from pathformer.models._encoder import model_of
@@ -27,7 +27,7 @@ from pathformer.spaces._base import Space
 from pathformer.spaces.hermitian import Hermitian
 from pathformer.spaces.sphere import Sphere
 
-__all__ = ["focused", "has_hops", "row_rates", "update_scale"]
+__all__ = ["has_hops", "oversample_new_links", "row_rates", "settings_for_update"]
 
 _SHARE = 0.15  # of the first fit's time
 _RATE = 0.1  # of its learning rate, where everything is trained
@@ -39,10 +39,12 @@ _DRAWN = 5_000  # training queries of a structure
 _ASKED = 40  # held-out queries of a structure
 
 
-def update_scale(old: Engine, grown: Grown, minutes: float | None, device: torch.device, seed: int) -> Scale:
+def settings_for_update(
+    old: Engine, grown: Grown, minutes: float | None, device: torch.device, seed: int
+) -> FitSettings:
     """The settings of an update: those of the first fit, less of everything, a lower rate."""
     whole = minutes if minutes is not None else _SHARE * float(old.about.get("seconds") or 300.0) / 60.0
-    usual = scale_for(
+    usual = settings_for(
         entities=grown.kg.vocabulary.entity_count,
         triples=grown.kg.triple_count,
         minutes=whole,
@@ -61,8 +63,8 @@ def update_scale(old: Engine, grown: Grown, minutes: float | None, device: torch
         method=old.encoder.name,
         model=dict(old.encoder.settings),
         links=None,
-        drawn=min(usual.drawn, _DRAWN),
-        asked=min(usual.asked, _ASKED),
+        trained_per_structure=min(usual.trained_per_structure, _DRAWN),
+        held_out_per_structure=min(usual.held_out_per_structure, _ASKED),
         training=replace(training, validations=1, warmup=0.2, update=update),
     )
 
@@ -92,7 +94,7 @@ def row_rates(model: Model, grown: Grown) -> dict[str, Tensor] | None:
     return rates
 
 
-def focused(questions: QuerySets[Queries], grown: Grown) -> QuerySets[Queries]:
+def oversample_new_links(questions: QuerySets[Queries], grown: Grown) -> QuerySets[Queries]:
     """New links so often that they make up a third of all links that are drawn."""
     links = questions["train"]["1p"]
     relations = grown.kg.vocabulary.relation_count

@@ -22,7 +22,7 @@ from pathformer.engine.storage import unfinished
 from pathformer.errors import InputError
 from pathformer.files.atomic import write_json
 from pathformer.files.lock import open_lock
-from pathformer.fitting.settings import Scale
+from pathformer.fitting.settings import FitSettings
 from pathformer.kg.knowledge import KnowledgeGraph
 from pathformer.training.checkpoint import as_stored
 
@@ -39,7 +39,7 @@ _TOLD = 4  # settings that a message names
 def workshop(
     target: Path | None,
     kg: KnowledgeGraph,
-    scale: Scale,
+    settings: FitSettings,
     *,
     fresh: bool = False,
     check: Callable[[], None] = lambda: None,
@@ -53,7 +53,7 @@ def workshop(
             yield Path(temporary)
         return
     folder = unfinished(target)
-    facts = as_stored({"fingerprint": kg.fingerprint(), "scale": asdict(scale)})
+    facts = as_stored({"fingerprint": kg.fingerprint(), "settings": asdict(settings)})
     with _locked(folder, target):
         try:
             check()
@@ -150,12 +150,12 @@ def _aside(folder: Path) -> Path:
 def _check_same(folder: Path, now: Mapping[str, Any]) -> None:
     try:
         before = json.loads((folder / _HEADER).read_text("utf-8"))
-        other_graph, scale = before["fingerprint"] != now["fingerprint"], dict(before["scale"])
+        other_graph, earlier = before["fingerprint"] != now["fingerprint"], dict(before["settings"])
     except (ValueError, TypeError, KeyError):
         raise InputError(f"the unfinished fit in {folder} is damaged; start anew with --fresh") from None
     if before == now:
         return
-    different = changed(scale, now["scale"])
+    different = changed(earlier, now["settings"])
     more = f" and {len(different) - _TOLD} more" if len(different) > _TOLD else ""
     what = "of another graph" if other_graph else f"with other settings ({'; '.join(different[:_TOLD])}{more})"
     raise InputError(

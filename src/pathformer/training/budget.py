@@ -1,65 +1,69 @@
-"""The time of a fit, shared among its stages by the clock.
+"""An amount of time: how much of it is spent, how much is left, and how much each of its parts may take.
 
-    until 12 %   questions to learn from are drawn
-    until 20 %   questions to be judged by are drawn
-    until 85 %   training, a tenth of the box at the least
-    15 %         measuring and calibrating
-
-A stage that is late (the first fit on a machine compiles the sampler, which alone takes ten seconds and more) takes its
-time from training. A card's kernels are compiled before the clock of training starts (`training.loop`), and that comes
-on top: of a short box it would leave nothing to learn in. How long training got is written down beside it, so that a
-fit that is continued follows the same schedule; questions are kept there, too (`engine.drawn`).
+The one clock of everything that has to end in time: a training, the stages of a fit, queries that are drawn structure
+by structure. A limit of None is no limit; time is counted all the same.
 """
 
 from __future__ import annotations
 
-import json
+import math
 import time
-from dataclasses import dataclass, field, replace
-from pathlib import Path
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
-from pathformer.files.atomic import write_json
-from pathformer.training.settings import Training
-
-__all__ = ["DRAWN", "JUDGED", "Box"]
-
-DRAWN, JUDGED = 0.12, 0.2  # of the box: when drawing is to be over
-_TRAINED, _LEAST, _MEASURED = 0.85, 0.1, 0.15
-_FILE = "box.json"
+__all__ = ["TimeBudget"]
 
 
-@dataclass(frozen=True)
-class Box:
-    """So many seconds from its making on; none: as long as it takes."""
+class TimeBudget:
+    """Runs down by the clock from the moment it is made."""
 
-    seconds: float | None = None
-    start: float = field(default_factory=time.monotonic)
+    def __init__(
+        self, seconds: float | None = None, *, spent: float = 0.0, now: Callable[[], float] = time.monotonic
+    ) -> None:
+        """seconds: all of it; None: no limit. spent: what earlier sittings took."""
+        self.seconds = seconds
+        self._now, self._start = now, now() - spent
+        self._paused: float | None = None
 
     @classmethod
-    def of(cls, minutes: float | None) -> Box:
-        """A box of minutes, or none."""
-        return cls(None if minutes is None else 60.0 * minutes)
-
-    def end(self, share: float) -> float | None:
-        """When a share of it is over, on `time.monotonic`'s clock."""
-        return None if self.seconds is None else self.start + share * self.seconds
+    def of_minutes(
+        cls, minutes: float | None, *, spent: float = 0.0, now: Callable[[], float] = time.monotonic
+    ) -> TimeBudget:
+        """Makes a budget of so many minutes."""
+        return cls(None if minutes is None else 60.0 * minutes, spent=spent, now=now)
 
     @property
-    def measuring(self) -> float | None:
-        """Seconds."""
-        return None if self.seconds is None else _MEASURED * self.seconds
+    def spent(self) -> float:
+        """Seconds since it began; pauses do not count."""
+        return self._now() - self._start if self._paused is None else self._paused
 
-    def training(self, settings: Training, folder: Path) -> Training:
-        """The settings with what is left of the time, or with what an earlier sitting in this folder found left.
+    @property
+    def left(self) -> float:
+        """Seconds until it is over; infinite without a limit."""
+        return math.inf if self.seconds is None else max(0.0, self.seconds - self.spent)
 
-        Settings that count steps stay as they are.
-        """
-        if self.seconds is None or settings.minutes is None:
-            return settings
-        file = folder / _FILE
-        if file.is_file():
-            return replace(settings, minutes=float(json.loads(file.read_text("utf-8"))["training"]))
-        left = self.start + _TRAINED * self.seconds - time.monotonic()
-        minutes = max(left, _LEAST * self.seconds) / 60.0
-        write_json(file, {"training": minutes})
-        return replace(settings, minutes=minutes)
+    @property
+    def progress(self) -> float:
+        """The share that is spent; 0 without a limit, above 1 once it is over."""
+        return 0.0 if self.seconds is None else self.spent / self.seconds
+
+    @contextmanager
+    def pause(self) -> Iterator[None]:
+        """Inside, no time goes by."""
+        self._paused = spent = self.spent
+        try:
+            yield
+        finally:
+            self._start, self._paused = self._now() - spent, None
+
+    def first(self, share: float) -> TimeBudget:
+        """Returns the first `share` of it as a budget that began when this one did."""
+        return TimeBudget(self.part(share), spent=self.spent, now=self._now)
+
+    def part(self, share: float) -> float | None:
+        """Returns a share of the whole in seconds; None without a limit."""
+        return None if self.seconds is None else share * self.seconds
+
+    def next_of(self, parts: int) -> float | None:
+        """Returns the seconds for the next of so many parts that share what is left; None without a limit."""
+        return None if self.seconds is None else self.left / max(parts, 1)

@@ -29,15 +29,17 @@ from pathformer.nn.device import keep_freed_memory
 from pathformer.text import duration
 from pathformer.training import checkpoint
 from pathformer.training import checkpoint as generators
+from pathformer.training.budget import TimeBudget
 from pathformer.training.display import Display
-from pathformer.training.fresh import Fresh
 from pathformer.training.logs import Log, open_logs
-from pathformer.training.schedule import Clock, moment
+from pathformer.training.redraw import Redrawer
+from pathformer.training.schedule import Progress, moment
 from pathformer.training.settings import Result, Task, Training
 from pathformer.training.turns import Turns
 
-__all__ = ["Result", "Task", "Training", "train"]
+__all__ = ["LAST", "Result", "Task", "Training", "train"]
 
+LAST = "last.safetensors"  # in a run's folder
 _LOOK = 1.0  # seconds between looks at the losses: each waits for the device
 
 
@@ -71,11 +73,15 @@ class _Run:
         torch.manual_seed(config.seed)
         names = tuple(structure.name for structure in task.data.structures)
         composition = config.composition(names)
-        self.step = Turns(task.model, task.data, composition, config.update, config.update_per_structure, task.moved)
-        self.fresh = (
-            None if task.draw is None or not config.redraw_every else Fresh(task.data, task.draw, config.redraw_every)
+        self.step = Turns(
+            task.model, task.data, composition, config.update, config.update_per_structure, task.row_rates
         )
-        self.clock = Clock(config.steps, config.minutes)
+        self.redrawer = (
+            None
+            if task.draw is None or not config.redraw_every
+            else Redrawer(task.data, task.draw, config.redraw_every)
+        )
+        self.clock = Progress(config.steps, TimeBudget.of_minutes(config.minutes))
         self.logs: list[Log] = []
         self.interrupt = Interrupt()
         self.phase, self.factor = 0, 1.0
@@ -88,7 +94,7 @@ class _Run:
 
     @property
     def last(self) -> Path:
-        return self.folder / "last.safetensors"
+        return self.folder / LAST
 
     @property
     def over(self) -> bool:
@@ -107,7 +113,8 @@ class _Run:
             if self.step.average is not None:
                 self.step.average.load(saved.part("average"))
             generators.restore(saved.part("generator"), self.step.device)
-            self.clock = Clock(self.config.steps, self.config.minutes, step=facts["step"], seconds=facts["seconds"])
+            budget = TimeBudget.of_minutes(self.config.minutes, spent=facts["seconds"])
+            self.clock = Progress(self.config.steps, budget, facts["step"])
             self.phase, self.factor = facts["phase"], facts["factor"]
             self.step.adam.set_rate(self.config.update.rate * self.factor)
             self.best, self.validated = facts["best"] and tuple(facts["best"]), facts["validated"]
@@ -150,8 +157,8 @@ class _Run:
             self.display.say(f"stopped at step {self.clock.step:,}{self.display.after_stop}")
 
     def close(self) -> None:
-        if self.fresh is not None:
-            self.fresh.close()
+        if self.redrawer is not None:
+            self.redrawer.close()
         for log in self.logs:
             log.close()
 
@@ -177,7 +184,7 @@ class _Run:
             return
         start = time.monotonic()
         self.display.begin("compiling kernels")
-        with self.clock.held():
+        with self.clock.budget.pause():
             self._updates(self.step.cold)
             self.step.losses()  # waits for the device
         self._compiling += time.monotonic() - start
@@ -201,14 +208,14 @@ class _Run:
             self._update()
 
     def _update(self) -> None:
-        now = moment(self.config.schedule, self.clock.progress, self.config.warmup, self.config.floor)
+        now = moment(self.config.schedule, self.clock.share, self.config.warmup, self.config.floor)
         if now.phase != self.phase:
             self.step.adam.reset()
         if now.factor != self.factor or self.clock.step == 0:
             self.step.adam.set_rate(self.config.update.rate * now.factor)
         self.phase, self.factor = now.phase, now.factor
-        if self.fresh is not None:
-            self.fresh.before(self.clock.step)
+        if self.redrawer is not None:
+            self.redrawer.prepare(self.clock.step)
         self.step.run()
         self.clock.step += 1
 
@@ -219,7 +226,7 @@ class _Run:
         """
         behind = self.validated + 1
         waits = behind < self.config.validations and self.clock.step != self._ranked
-        return waits and self.clock.progress >= behind / self.config.validations
+        return waits and self.clock.share >= behind / self.config.validations
 
     def _look(self) -> None:
         """Read the losses, refuse to go on without them, show and log them."""
@@ -234,17 +241,17 @@ class _Run:
         loss = sum(losses.mean.values()) / len(losses.mean)
         rate = self.step.queries / max(pace, 1e-9)
         self.display.update(
-            step=self.clock.step, progress=self.clock.progress, loss=loss, rate=rate, left=self.clock.left
+            step=self.clock.step, progress=self.clock.share, loss=loss, rate=rate, left=self.clock.seconds_left
         )
         figures = {"seconds": self.clock.seconds, "loss": loss, "rate": self.config.update.rate * self.factor}
         by_structure = {f"loss/{name}": value for name, value in losses.mean.items()}
-        if self.fresh is not None:
-            figures["waited"] = self.fresh.waited()
+        if self.redrawer is not None:
+            figures["seconds_waited"] = self.redrawer.waited()
         self._log({**figures, "queries_per_second": rate, **_memory(self.step.device), **by_structure})
 
     def _validate(self) -> None:
         """Measure, keep the weights if they are the best; of several validations that are due, one is made."""
-        self.validated = int(self.config.validations * min(1.0, self.clock.progress) + 1e-9)
+        self.validated = int(self.config.validations * min(1.0, self.clock.share) + 1e-9)
         self._ranked = self.clock.step
         if self.task.validate is None:
             return

@@ -1,7 +1,7 @@
 """How the learning rate moves as a run goes by, and how far a run has gone.
 
 A schedule is a function of progress, the share of the run that is done: steps over steps, or minutes over minutes. So a
-time-boxed run drops its rate at half of its box, wherever that falls.
+run with a time budget drops its rate when half of it is spent, at whatever step that is.
 
     reference   lr, lr / 5 after 1/2, lr / 25 after 3/4 of the run; each drop starts a new optimiser, its moments lost.
                 Code nearest to the paper does this (KGReasoning and what grew from it); the paper is silent.
@@ -13,13 +13,12 @@ time-boxed run drops its rate at half of its box, wherever that falls.
 from __future__ import annotations
 
 import math
-import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Literal
 
-__all__ = ["Clock", "Moment", "ScheduleName", "moment"]
+from pathformer.training.budget import TimeBudget
+
+__all__ = ["Moment", "Progress", "ScheduleName", "moment"]
 
 ScheduleName = Literal["reference", "cosine", "linear", "constant"]
 
@@ -55,54 +54,33 @@ def _rise(progress: float, warmup: float) -> float:
     return min(1.0, progress / warmup) if warmup > 0.0 else 1.0
 
 
-class Clock:
+class Progress:
     """How far a run of so many steps, or of so many minutes, has gone.
 
-    Seconds are those of the loop, validation included, summed over interruptions; not those while it is held.
+    Its seconds are those of the loop, validation included, summed over sittings; pauses do not count.
     """
 
-    def __init__(
-        self,
-        steps: int,
-        minutes: float | None = None,
-        *,
-        step: int = 0,
-        seconds: float = 0.0,
-        now: Callable[[], float] = time.monotonic,
-    ) -> None:
-        self.steps, self.minutes, self.step = steps, minutes, step
-        self._now, self._start = now, now() - seconds
-        self._held: float | None = None
+    def __init__(self, steps: int, budget: TimeBudget, step: int = 0) -> None:
+        self.steps, self.budget, self.step = steps, budget, step
 
     @property
     def seconds(self) -> float:
-        """Since the run began, interruptions not counted."""
-        return self._now() - self._start if self._held is None else self._held
-
-    @contextmanager
-    def held(self) -> Iterator[None]:
-        """Inside, no time goes by."""
-        self._held = spent = self.seconds
-        try:
-            yield
-        finally:
-            self._start, self._held = self._now() - spent, None
+        """Seconds since the run began."""
+        return self.budget.spent
 
     @property
-    def progress(self) -> float:
+    def share(self) -> float:
         """The share of the run that is done; past 1 only by the length of the last update."""
-        if self.minutes is None:
-            return self.step / self.steps
-        return max(self.seconds / (60.0 * self.minutes), self.step / self.steps)
+        return max(self.budget.progress, self.step / self.steps)
 
     @property
     def done(self) -> bool:
         """Whether no further update is due."""
-        return self.progress >= 1.0
+        return self.share >= 1.0
 
     @property
-    def left(self) -> float:
+    def seconds_left(self) -> float:
         """Seconds to go, if the coming updates take as long as those so far."""
         if self.step == 0:
             return math.inf
-        return self.seconds * max(0.0, 1.0 - self.progress) / max(self.progress, 1e-9)
+        return self.seconds * max(0.0, 1.0 - self.share) / max(self.share, 1e-9)

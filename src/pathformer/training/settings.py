@@ -162,7 +162,7 @@ class Task:
     draw: Callable[[int], Sequence[Queries]] | None = (
         None  # the n-th set of training queries, for `Training.redraw_every`
     )
-    moved: Mapping[str, Tensor] | None = None  # by weight, what each of its rows has of the rate, (N, 1); others stay
+    row_rates: Mapping[str, Tensor] | None = None  # by weight, each row's factor of the rate, (N, 1); others stay
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -51,14 +51,14 @@ class TrainingStep:
         composition: Mapping[str, int],
         config: StepConfig,
         beside: TrainingStep | None = None,
-        moved: Mapping[str, Tensor] | None = None,
+        row_rates: Mapping[str, Tensor] | None = None,
     ) -> None:
         """composition: queries an update of each structure, by name, e.g. {"1p": 512, "2i": 512}.
 
         beside: another step of the same model, whose weights and optimiser are shared, so that the two can take turns;
-        moved: as in `Task`.
+        row_rates: as in `Task`.
         """
-        self.model, self.config, self._moved = model, config, moved
+        self.model, self.config, self._row_rates = model, config, row_rates
         self.device = data.ids.device
         self.objective: Objective = build(config, model)
         needs = self.objective.needs
@@ -198,7 +198,7 @@ class TrainingStep:
             betas=config.betas,
             epsilon=config.epsilon,
             decay=config.weight_decay,
-            factors=rates if self._moved is None else self._moved,
+            factors=rates if self._row_rates is None else self._row_rates,
             spared=[name for name, weight in self.model.named_parameters() if weight.ndim < 2 or name in rates],
         )
 
@@ -210,8 +210,8 @@ class TrainingStep:
         return network
 
     def _kept(self, network: Model) -> list[str]:
-        if self._moved is not None:
-            return [name for name, _ in network.named_parameters() if name not in self._moved]
+        if self._row_rates is not None:
+            return [name for name, _ in network.named_parameters() if name not in self._row_rates]
         if self.config.table_rate == 0.0:
             return [name for name, group in network.parameter_groups().items() if group == "table"]
         return []

@@ -32,14 +32,14 @@ class Turns:
         composition: Mapping[str, int],
         config: StepConfig,
         update_per_structure: bool = True,
-        moved: Mapping[str, Tensor] | None = None,
+        row_rates: Mapping[str, Tensor] | None = None,
     ) -> None:
-        """composition: queries a step of each structure, by name; moved: as in `Task`.
+        """composition: queries a step of each structure, by name; row_rates: as in `Task`.
 
         update_per_structure: whether each structure has an update of its own.
         """
         rounds = [{name: size} for name, size in composition.items()] if update_per_structure else [composition]
-        first = TrainingStep(model, data, rounds[0], config, moved=moved)
+        first = TrainingStep(model, data, rounds[0], config, row_rates=row_rates)
         self._parts = [first, *(TrainingStep(model, data, part, config, beside=first) for part in rounds[1:])]
 
     @property

@@ -17,7 +17,7 @@ from pathformer.engine.engine import Engine
 from pathformer.fitting.fit import fit
 from pathformer.fitting.new_entities import grow_model
 from pathformer.fitting.release import compress
-from pathformer.fitting.settings import Scale, scale_for
+from pathformer.fitting.settings import FitSettings, settings_for
 from pathformer.fitting.update import update_engine
 from pathformer.fitting.update_settings import row_rates
 from pathformer.kg.grow import grow
@@ -29,13 +29,13 @@ NEW = [("fresh", "r0", "e1"), ("e3", "r2", "fresh"), ("fresh", "x", "e2"), ("e4"
 SMALL = {"dim": 16, "heads": 2}
 
 
-def small(*, domains: bool) -> Scale:
+def small(*, domains: bool) -> FitSettings:
     """Three updates of a fit, narrow."""
-    usual = scale_for(entities=50, triples=460, minutes=1.0).stepped(3)
+    usual = settings_for(entities=50, triples=460, minutes=1.0).with_steps(3)
     assert usual.links is not None
     links = replace(usual.links, model={**usual.links.model, "rank": 8})
     model = {**usual.model, "dim": 16, "heads": 2, "domains": domains}
-    return replace(usual, model=model, links=links, drawn=50, asked=10)
+    return replace(usual, model=model, links=links, trained_per_structure=50, held_out_per_structure=10)
 
 
 def table(model: Model) -> Tensor:
@@ -45,7 +45,7 @@ def table(model: Model) -> Tensor:
 
 
 def test_a_fit_learns_them_and_an_update_keeps_them(graph: KnowledgeGraph, tmp_path: Path) -> None:
-    old = fit(graph, out=tmp_path / "engine", scale=small(domains=True), progress=False)
+    old = fit(graph, out=tmp_path / "engine", settings=small(domains=True), progress=False)
     new = update_engine(tmp_path / "engine", KnowledgeGraph.from_triples(NEW), minutes=0.03, progress=False)
     assert new.about["updates"][0]["steps"] > 0
     before, after = table(old.encoder.model), table(new.encoder.model)
@@ -77,7 +77,7 @@ def test_new_rows_are_zero_and_alone_may_move(graph: KnowledgeGraph) -> None:
 
 def test_an_engine_without_any_is_asked_and_updated(graph: KnowledgeGraph, tmp_path: Path) -> None:
     folder = tmp_path / "engine"
-    fit(graph, out=folder, scale=small(domains=False), progress=False)
+    fit(graph, out=folder, settings=small(domains=False), progress=False)
     old = pathformer.load(folder)
     assert len(old.ask("?x : r0(e1, ?y) & r1(?y, ?x)"))
     new = update_engine(folder, KnowledgeGraph.from_triples(NEW), minutes=0.03, progress=False)

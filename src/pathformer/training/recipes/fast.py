@@ -1,9 +1,8 @@
 """The benchmarks in minutes on one card: a link predictor as the base, a path transformer that adds to it.
 
-ComplEx is trained for 48 seconds on single links and kept as it is; paths are its products by hops, between two of
-which stands an entity that is to have the second one; forks weigh what they add, and one layer of a transformer adds to
-whole paths what links cannot know. Which part gave what is in docs/lab/recipe.md. The run files `fast-fb15k-237`,
-`fast-nell995` and their `-efol` and `-q2b` forms are this recipe.
+ComplEx (`links`) is trained for 48 seconds on single links and kept as it is; paths are its products hop by hop,
+between two of which stands an entity that is to have the second one; forks weigh what they add, and one layer of a
+transformer adds to whole paths what links cannot know.
 """
 
 from __future__ import annotations
@@ -11,25 +10,24 @@ from __future__ import annotations
 from pathformer.training.recipes._base import Recipe
 from pathformer.training.settings import SoftmaxOptions, StepConfig, Training
 
-__all__ = ["NETWORK", "RECIPE", "fast"]
+__all__ = ["RECIPE", "fast"]
 
-NETWORK = {"fork": "network", "fork_dropout": 0.3}  # to deny a branch, a fork must see what it is denied to
-DENIED = {**NETWORK, "deny_in": "fork"}
+_NETWORK = {"fork": "network", "fork_dropout": 0.3}  # to deny a branch, a fork must see what it is denied to
+_DENIED = {**_NETWORK, "deny_in": "fork"}
 
 _MINUTES = {(False, False): 0.4, (True, False): 0.9, (False, True): 0.6, (True, True): 1.2}  # negation, many entities
 
 
-def fast(*, minutes: float | None = None, negation: bool = False, seed: int = 0, many_entities: bool = False) -> Recipe:
-    """For graphs of 10,000 to 100,000 entities on a card; negation: whether ten structures are trained, not five.
+def fast(*, minutes: float | None = None, negation: bool = False, many_entities: bool = False, seed: int = 0) -> Recipe:
+    """For graphs of 10,000 to 100,000 entities on a card.
 
-    minutes: besides those of the link predictor; without, what an H200 to itself needs. many_entities: as many as
-    NELL995 has; what stands between two links is then read less sharply, domains are learned at twice the rate, and
-    forks have a network.
+    minutes: besides those of the link predictor; without, as long as an H200 to itself needs. many_entities: as NELL995
+    has; entities between two links are then read less sharply, domains learn at twice the rate, forks have a network.
     """
     sharpness = {"sharpness": 1.5} if many_entities else {}
     return Recipe(
         method="composed",
-        model={**(DENIED if negation else NETWORK if many_entities else {}), **sharpness},
+        model={**(_DENIED if negation else _NETWORK if many_entities else {}), **sharpness},
         start="complex-{dataset}",
         training=Training(
             minutes=_MINUTES[negation, many_entities] if minutes is None else minutes,
@@ -44,7 +42,7 @@ def fast(*, minutes: float | None = None, negation: bool = False, seed: int = 0,
             seed=seed,
             update=StepConfig(
                 objective="softmax",
-                softmax=SoftmaxOptions(removed=128 if negation else 0),  # what negations take away counts 10 more
+                softmax=SoftmaxOptions(removed=128 if negation else 0),  # what negations remove counts ten times more
                 answer_count_exponent=0.25,
                 rate=5e-4,
                 table_rate=0.0,

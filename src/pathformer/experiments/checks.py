@@ -1,4 +1,4 @@
-"""What a run is refused for before it trains: another graph, other settings, questions its method cannot take."""
+"""The checks before a run trains: the same graph, the same settings, structures that its method can take."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ __all__ = ["check_graph", "check_method", "check_settings"]
 
 
 def check_graph(last: Path, kg: KnowledgeGraph) -> None:
-    """Refuse to continue a run on another graph."""
+    """Refuses to continue a run on another graph."""
     if last.is_file():
         checkpoint.check_graph(checkpoint.read_facts(last), kg.vocabulary.fingerprint(), last, kg.name)
 
 
 def check_settings(last: Path, run: Run) -> None:
-    """Refuse to continue a run with other settings."""
+    """Refuses to continue a run with other settings."""
     if not last.is_file():
         return
     stored = read_run(base=checkpoint.read_facts(last)["settings"])  # as they read today: one version may know more
@@ -41,7 +41,7 @@ def check_settings(last: Path, run: Run) -> None:
 
 
 def check_method(run: Run) -> None:
-    """Refuse a run whose method cannot take what it is trained or ranked on, before anything is read."""
+    """Refuses a run whose method cannot take what it is trained or ranked on, before anything is read."""
     try:
         with torch.device("meta"):  # shapes only
             model = build(run.method, run.model_settings, entities=2, relations=2)

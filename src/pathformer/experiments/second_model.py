@@ -1,11 +1,11 @@
-"""A second run, trained after the first in a folder of its own, whose points stand beside the first one's.
+"""A second run, trained after the first in its own folder, whose points stand beside the first one's.
 
     second_model = "scratch-nell995"
     second_model_settings = ["training.minutes=5"]
     second_model_weight = 0.6
 
-What comes of both is `pair.safetensors`, a checkpoint of the method `pair` with the best weights of each; the figures
-of the test are its, of the best weights and of the last.
+Both together are `pair.safetensors`, a checkpoint of the method `pair` with the best weights of each; the test ranks it
+with the best weights and with the last.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ from pathformer.training import checkpoint
 from pathformer.training.logs import LOG, read_log
 
 __all__ = [
-    "BESIDE",
+    "FOLDER",
     "PAIR",
     "figures_file",
-    "joined",
+    "join",
     "kept_second",
     "kinds",
     "note_pair",
@@ -42,7 +42,7 @@ __all__ = [
     "write_pair",
 ]
 
-BESIDE = "second"  # the folder of the second run, in the first one's
+FOLDER = "second"  # the folder of the second run, in the first one's
 PAIR = "pair.safetensors"
 
 
@@ -78,8 +78,8 @@ def second_run(run: Run) -> Run | None:
 
 
 def kept_second(run: Run, folder: Path) -> Run | None:
-    """The same of a run in its folder: as it was trained there, whatever became of its file; else by its file."""
-    kept = folder / BESIDE / "settings.toml"
+    """Returns the second run as it was trained in a folder, whatever became of its file; else by its file."""
+    kept = folder / FOLDER / "settings.toml"
     return read_run(kept) if run.second_model and kept.is_file() else second_run(run)
 
 
@@ -96,8 +96,8 @@ def whole_minutes(run: Run, folder: Path | None = None) -> float | None:
 
 
 def kinds(folder: Path) -> tuple[str, ...]:
-    """The weights that both can be joined with: the last, and the best where either was validated."""
-    validated = any((place / "best.safetensors").is_file() for place in (folder, folder / BESIDE))
+    """The weights that both can be join with: the last, and the best where either was validated."""
+    validated = any((place / "best.safetensors").is_file() for place in (folder, folder / FOLDER))
     return ("last", "best") if validated else ("last",)
 
 
@@ -113,9 +113,9 @@ def figures_file(file: Path, ending: str) -> Path | None:
     return found if found.is_file() else None
 
 
-def joined(run: Run, folder: Path, kind: str, device: torch.device) -> tuple[Pair, dict[str, Any]]:
+def join(run: Run, folder: Path, kind: str, device: torch.device) -> tuple[Pair, dict[str, Any]]:
     """Both with their weights of a kind, "best" or "last", and the facts of a checkpoint of them."""
-    (one, facts), (other, theirs) = (_load(place, kind, device) for place in (folder, folder / BESIDE))
+    (one, facts), (other, theirs) = (_load(place, kind, device) for place in (folder, folder / FOLDER))
     assert isinstance(one, Composed)  # `second_run` has seen to it
     assert isinstance(other, Pathformer)
     denies = _negated(theirs["trained"]) or other.config.space not in SILENT  # there neither met one: both are asked
@@ -141,13 +141,13 @@ def note_pair(folder: Path, report: Report | None) -> None:
 
     A line of before, of another second run or cut short by a kill, is replaced.
     """
-    log = [line for line in read_log(folder / LOG) if BESIDE not in line]
-    theirs = read_log(folder / BESIDE / LOG)
-    seconds = _latest("seconds", theirs, folder / BESIDE)
+    log = [line for line in read_log(folder / LOG) if FOLDER not in line]
+    theirs = read_log(folder / FOLDER / LOG)
+    seconds = _latest("seconds", theirs, folder / FOLDER)
     line: dict[str, Any] = {
         "step": _latest("step", log, folder),
         "seconds": _latest("seconds", log, folder) + seconds,
-        BESIDE: seconds,
+        FOLDER: seconds,
     }
     if memory := [line["memory_gb"] for line in (*log, *theirs) if "memory_gb" in line]:
         line["memory_gb"] = max(memory)

@@ -19,9 +19,9 @@ from pathformer.querysets.sampler import sample
 from pathformer.symbolic.graph_pair import GraphPair
 from pathformer.training import checkpoint
 from pathformer.training.data import Drawer, TrainingSet
-from pathformer.training.fresh import Fresh
 from pathformer.training.logs import LOG, read_log
 from pathformer.training.loop import train
+from pathformer.training.redraw import Redrawer
 from pathformer.training.settings import Training
 
 
@@ -73,16 +73,16 @@ def test_the_set_of_a_step_is_in_place_and_the_next_under_way() -> None:
         drawn.append(number)
         return [queries("1p", [[number, 0]], [[number]])]
 
-    fresh = Fresh(data, draw, every=3)
+    fresh = Redrawer(data, draw, every=3)
     seen = []
     for step in range(8):
-        fresh.before(step)
+        fresh.prepare(step)
         seen.append(int(data.ids[0]))
     fresh.close()
     assert seen == [1, 1, 1, 1, 1, 1, 2, 2]  # the first set's own first id is 1 too
     assert drawn[:2] == [1, 2]
-    later = Fresh(data, draw, every=3)
-    later.before(13)  # a run that is continued
+    later = Redrawer(data, draw, every=3)
+    later.prepare(13)  # a run that is continued
     later.close()
     assert int(data.ids[0]) == 4
 
@@ -94,11 +94,11 @@ def test_how_long_the_trainer_waits_is_counted_once() -> None:
         assert number > 1 or ready.wait(5.0)
         return [queries("1p", [[number, 0]], [[number]])]
 
-    fresh = Fresh(data, draw, every=3)
-    fresh.before(2)
+    fresh = Redrawer(data, draw, every=3)
+    fresh.prepare(2)
     assert fresh.waited() == 0.0  # the next set is under way, and nobody needs it yet
     Timer(0.05, ready.set).start()
-    fresh.before(3)
+    fresh.prepare(3)
     assert 0.01 < fresh.waited() < 5.0
     assert fresh.waited() == 0.0
     fresh.close()
@@ -128,7 +128,9 @@ def test_a_run_that_was_cut_ends_with_the_same_bits(tmp_path: Path, monkeypatch:
         checkpoint.read(tmp_path / f / "last.safetensors").tensors for f in ("whole", "fixed", "cut")
     )
     assert all(torch.equal(whole[name], again[name]) for name in whole)
-    waits = {name: ["waited" in line for line in read_log(tmp_path / name / LOG)] for name in ("whole", "fixed")}
+    waits = {
+        name: ["seconds_waited" in line for line in read_log(tmp_path / name / LOG)] for name in ("whole", "fixed")
+    }
     assert any(waits["whole"])
     assert not any(waits["fixed"])
     assert not torch.equal(whole["model.entities.weight"], fixed["model.entities.weight"])

@@ -6,7 +6,7 @@ import numpy as np
 import torch
 
 from pathformer.evaluation.evaluate import ModelRanker, evaluate
-from pathformer.fitting.heldout import among, asked_again, draw_held_out
+from pathformer.fitting.heldout import draw_held_out, drop_new_entities, refresh_answers
 from pathformer.kg.grow import grow
 from pathformer.kg.knowledge import KnowledgeGraph
 from pathformer.models._base import build
@@ -41,12 +41,12 @@ def the_row(kg: KnowledgeGraph, queries: Queries, anchor: str) -> int:
 def test_a_new_answer_is_known_and_an_old_one_still_to_be_found() -> None:
     old, grown = given([("a", "r", "new")])
     held = draw_held_out(old, "test", 50)
-    again = asked_again(held, grown)["1p"]
+    again = refresh_answers(held, grown)["1p"]
     row, first = the_row(old, again, "a"), the_row(old, held["1p"], "a")
     assert named(old, held["1p"].easy[first]) == {"x", "y"}
     assert named(grown, again.easy[row]) == {"x", "y", "new"}
     assert named(grown, again.hard[row]) == {"z", "w"} == named(old, held["1p"].hard[first])
-    alone = among({"1p": again}, old.vocabulary.entity_count)["1p"]
+    alone = drop_new_entities({"1p": again}, old.vocabulary.entity_count)["1p"]
     assert named(old, alone.easy[row]) == {"x", "y"}
     assert named(old, alone.hard[row]) == {"z", "w"}
 
@@ -58,8 +58,8 @@ def test_what_a_negation_takes_away_since_is_not_asked_for() -> None:
     rows = np.array([[a, 0, b, 2]], np.int32)
     asked = {"2in": Queries(STRUCTURES["2in"], rows, *answer_rows(STRUCTURES["2in"], rows, graph_pair(old, "test")))}
     assert named(old, asked["2in"].hard[0]) == {"z"}
-    assert asked_again(asked, grown) == {}
-    elsewhere = asked_again(asked, given([("new", "s", "a")])[1])
+    assert refresh_answers(asked, grown) == {}
+    elsewhere = refresh_answers(asked, given([("new", "s", "a")])[1])
     assert named(old, elsewhere["2in"].hard[0]) == {"z"}
 
 
@@ -70,7 +70,7 @@ def test_what_new_triples_prove_is_known_and_no_longer_to_be_found() -> None:
     rows = np.array([[a, 0, b, 2], [a, 0, a, 2]], np.int32)
     asked = {"2u": Queries(STRUCTURES["2u"], rows, *answer_rows(STRUCTURES["2u"], rows, graph_pair(old, "test")))}
     assert [named(old, asked["2u"].hard[row]) for row in (0, 1)] == [{"z"}, {"z", "w"}]
-    again = asked_again(asked, grown)["2u"]
+    again = refresh_answers(asked, grown)["2u"]
     assert again.ids.tolist() == rows[1:].tolist()  # the second does not ask b
     assert named(grown, again.hard[0]) == {"z", "w"}
 
@@ -84,7 +84,7 @@ def test_what_is_held_out_of_the_new_triples_proves_nothing() -> None:
     a, b = (old.vocabulary.entities.find(name)[0] for name in "ab")
     rows = np.array([[a, 0, b, 2]], np.int32)
     asked = {"2u": Queries(STRUCTURES["2u"], rows, *answer_rows(STRUCTURES["2u"], rows, graph_pair(old, "test")))}
-    again = asked_again(asked, KnowledgeGraph("toy", grown.vocabulary, parts))["2u"]
+    again = refresh_answers(asked, KnowledgeGraph("toy", grown.vocabulary, parts))["2u"]
     assert named(grown, again.hard[0]) == {"z"}
 
 
@@ -95,7 +95,7 @@ def test_answers_are_those_of_the_grown_graph(small_graph_triples: dict[str, lis
     new = [(f"n{i}", f"r{i % 3}", f"e{i}") for i in range(9)] + [(f"e{i}", "r1", f"e{i + 9}") for i in range(9)]
     grown = grow(old, KnowledgeGraph.from_triples(new)).kg
     held = draw_held_out(old, "test", 15)
-    again = asked_again(held, grown)
+    again = refresh_answers(held, grown)
     assert len(again) == len(STRUCTURES)
     became = 0
     for name, asked in held.items():
@@ -126,10 +126,10 @@ def test_a_new_entity_that_answers_costs_an_old_question_nothing() -> None:
     with torch.no_grad():
         point, _ = ModelRanker(model).points(asked["1p"])
         model.entities.weight[-1] = 100.0 * point[0]
-    again = asked_again(asked, grown)
+    again = refresh_answers(asked, grown)
     small = build("complex", {"rank": 4}, entities=old.vocabulary.entity_count, relations=4).eval()
     rows = {name: len(table) for name, table in small.state_dict().items()}
     small.load_state_dict({name: table[: rows[name]] for name, table in model.state_dict().items()})
-    before = evaluate(ModelRanker(small), among(again, small.entity_count)).mrr
+    before = evaluate(ModelRanker(small), drop_new_entities(again, small.entity_count)).mrr
     assert evaluate(ModelRanker(model), again).mrr == before
     assert evaluate(ModelRanker(model), asked).mrr < before

@@ -8,8 +8,9 @@ import pytest
 import torch
 from support import training_toy as toy
 
-from pathformer.fitting.lesson import train_best
 from pathformer.training import checkpoint
+from pathformer.training.loop import train
+from pathformer.training.pipeline import choose_weights
 from pathformer.training.settings import StepConfig, Training
 
 
@@ -21,7 +22,8 @@ def test_the_weights_are_those_that_a_validation_ranks(validate: bool, ema: floa
     settings = Training(
         steps=12, batch=16, validations=3, update_per_structure=False, schedule="constant", update=update
     )
-    result = train_best(task, settings, tmp_path, toy.quiet())
+    result = train(task, settings, tmp_path, toy.quiet())
+    choose_weights(task.model, result)
     assert (result.best is not None) == validate
     saved = checkpoint.read(result.best or result.last)
     wanted = saved.part("average") if ema and not validate else saved.part("model")
