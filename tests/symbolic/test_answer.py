@@ -81,9 +81,7 @@ def test_the_number_of_threads_is_a_number(monkeypatch: pytest.MonkeyPatch) -> N
     assert threads() == 3
     for wrong in ("abc", "0", "-3", "²"):
         monkeypatch.setenv("PATHFORMER_THREADS", wrong)
-        with pytest.raises(
-            InputError, match=f"PATHFORMER_THREADS is '{wrong}'; it takes a number of threads, 1 or more"
-        ):
+        with pytest.raises(InputError, match=f"PATHFORMER_THREADS is '{wrong}'"):
             threads()
 
 

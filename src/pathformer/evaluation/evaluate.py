@@ -1,15 +1,15 @@
-"""A model, or a baseline, against sets of queries: encode, rank, score, report.
+"""Evaluates a model or a baseline on sets of queries: encode, rank, score, report.
 
-Which entities an answer is not ranked against.
+A filter names the entities that an answer is not ranked against:
 
-    reference   all easy and hard answers of the query. Easy answers of a negation query hold entities that stop being
-                answers on the larger graph (a new edge lets the negated branch reach them); the reference code leaves
-                those out of the ranking too. The default, since published figures are made so.
-    strict      the answers on the larger graph only, as the paper's text says (ranked "against non-answer entities").
-                The vanished answers come back as wrong entities that the hard answers have to beat. Needs the larger
-                graph, since easy and hard answers alone do not tell which easy ones vanish.
+    reference   all easy and hard answers of the query. Some easy answers of a query with negation are no answers on the
+                larger graph, because a new edge lets the negated branch reach them; the reference code leaves these out
+                of the ranking too. This is the default, because published figures are made so.
+    strict      only the answers on the larger graph, as the paper's text says (ranked "against non-answer entities").
+                The vanished answers are then wrong entities that the hard answers must beat. This filter needs the
+                larger graph, because easy and hard answers do not say which easy ones vanish.
 
-Without a negation nothing vanishes and both are the same.
+Without a negation no answer vanishes and both are the same.
 """
 
 from __future__ import annotations
@@ -44,10 +44,10 @@ Answers = Literal["hard", "easy"]
 
 
 class Ranker(Protocol):
-    """What can be evaluated."""
+    """A method that can be evaluated."""
 
     def rank(self, queries: Queries, targets: Ragged, filters: Filters) -> Ranks:
-        """Rank `targets` of every query among the entities that no filter holds."""
+        """Ranks `targets` of every query among the entities that no filter holds."""
 
 
 def evaluate(
@@ -61,20 +61,20 @@ def evaluate(
     paper: Mapping[str, float] | None = None,
     progress: Callable[[str, int], None] | None = None,
 ) -> Report:
-    """MRR and Hits@k of every structure.
+    """Returns a report with MRR and Hits@k of every structure.
 
-    answers: which ones are ranked, those that need a missing edge or those that the smaller graph already gives;
-    strict: the larger graph, to rank against its non-answers only (`filters`); progress: called after each structure.
+    answers: whether to rank answers that need a missing edge or answers that the smaller graph gives; strict: the
+    larger graph, for the strict filter; progress: called after each structure.
     """
     scores = {}
-    with keep_freed_memory():  # block after block of distances
-        for name in sorted(queries, key=_place):
-            asked = queries[name]
-            filters = reference_filter(asked) if strict is None else strict_filter(asked, strict)
-            targets = asked.hard if answers == "hard" else asked.easy
-            scores[name] = score(ranker.rank(asked, targets, filters), ties)
+    with keep_freed_memory():  # one block of distances after another
+        for name in sorted(queries, key=_position):
+            part = queries[name]
+            filters = reference_filter(part) if strict is None else strict_filter(part, strict)
+            targets = part.hard if answers == "hard" else part.easy
+            scores[name] = score(ranker.rank(part, targets, filters), ties)
             if progress is not None:
-                progress(name, len(asked))
+                progress(name, len(part))
     how = {"answers": answers, "ties": ties, "filter": "reference" if strict is None else "strict"}
     return Report(scores=scores, about={**(about or {}), **how}, paper=paper or {})
 
@@ -105,10 +105,10 @@ class ScoreRanker:
 
 
 class ModelRanker:
-    """Ranks by a model's distances, on the device where the model lies."""
+    """Ranks by a model's distances, on the model's device."""
 
     def __init__(self, model: Model, memory: int | None = None, union: UnionWay | None = None) -> None:
-        """memory: bytes for a block of distances; union: how unions are taken, where not as the model itself says."""
+        """memory: bytes for a block of distances; union: how unions are answered, by default as the model says."""
         self.model, self.memory = model, memory
         self.union: UnionWay = model.union if union is None else union
         table = model.entities.weight.detach()
@@ -118,18 +118,18 @@ class ModelRanker:
         self._table = table
 
     def rank(self, queries: Queries, targets: Ragged, filters: Filters) -> Ranks:
-        """As `Ranker.rank`, in blocks that fit the memory."""
+        """Ranks as `Ranker.rank` says, in blocks that fit the memory."""
         rows = len(decompose(queries.structure, self.union))
         size = max(1, block_rows(self.entities, self.device, self.memory) // rows)
 
-        def some(first: int, last: int) -> Tensor:
+        def distances(first: int, last: int) -> Tensor:
             return self._distances(queries.take(np.arange(first, last)))
 
         with self.model.at_rest(), torch.inference_mode():
-            return rank_blocks(some, targets, filters, even_blocks(len(queries), size))
+            return rank_blocks(distances, targets, filters, even_blocks(len(queries), size))
 
     def points(self, queries: Queries) -> tuple[Tensor, npt.NDArray[np.int64]]:
-        """Rows of the space (D, q), one a disjunct, and how many disjuncts each query has."""
+        """Returns points (D, q), one for each disjunct, and how many disjuncts each query has."""
         layout = build_layout([Block(queries.structure, len(queries))], self.union)
         ids = torch.from_numpy(queries.ids.reshape(-1)).to(self.device)
         points = self.model.encode(Batch.of(layout, self.device), ids).float()
@@ -138,25 +138,25 @@ class ModelRanker:
         return points, np.bincount(layout.owners, minlength=len(queries))
 
     def _distances(self, queries: Queries) -> Tensor:
-        """Of every query to every entity, (Q, N)."""
+        """Returns the distances of every query to every entity, (Q, N)."""
         points, disjuncts = self.points(queries)
         distances = self.model.space.distance_to_all(points, self._table)
         return fold_disjuncts(distances, disjuncts, self.model.combine)
 
 
-def _place(name: str) -> tuple[int, str]:
-    """The benchmark's order, other structures after it by name."""
+def _position(name: str) -> tuple[int, str]:
+    """Orders structures as the benchmark does, other structures after them by name."""
     known = list(STRUCTURES)
     return (known.index(name) if name in known else len(known)), name
 
 
 def reference_filter(queries: Queries) -> Filters:
-    """All easy and hard answers of every query."""
+    """Returns all easy and hard answers of every query."""
     return queries.easy, queries.hard
 
 
 def strict_filter(queries: Queries, larger: Graph) -> Filters:
-    """The answers of every query on the larger graph (train and valid edges for validation, all edges for test)."""
+    """Returns the answers of every query on the larger graph (train + valid for validation, everything for test)."""
     if not queries.structure.negated:
         return reference_filter(queries)
     return answer_rows(queries.structure, queries.ids, GraphPair.of(larger))

@@ -1,19 +1,19 @@
-"""From ranks to figures: MRR and Hits@k of a query, of a structure, and averaged (Eq. 7, label eq5).
+"""MRR and Hits@k from ranks: of a query, of a structure, and averaged (Eq. 7, label eq5).
 
     Metric(q) = 1 / |hard answers| * sum over hard answers of f(rank(e)),   f(x) = 1 / x  or  [x <= k]
 
-of a structure: the mean over its queries; "avg": the mean over structures. A query without ranked answers is left out,
-and so is a structure without such queries: its own figures are nan.
+The metric of a structure is the mean over its queries, "avg" the mean over structures. A query without ranked answers
+is left out; a structure without such queries has nan and is left out of "avg".
 
-Ties have a named policy. With c nearer and t tied entities, the answer stands somewhere from c + 1 to c + t + 1:
+Ties have a named policy. With c nearer and t tied entities, the rank is between c + 1 and c + t + 1:
 
-    expected     the mean of f over those t + 1 ranks: what shuffling ties would give in the long run (the default)
+    expected     the mean of f over those t + 1 ranks: the long-run result of shuffling ties (the default)
     optimistic   rank c + 1
     mean         rank c + 1 + t / 2
     pessimistic  rank c + t + 1
 
-The paper is silent; reference code sorts, so its ties fall by accident of the sort. A scorer that gives all entities
-the same distance gets 1.0 from "optimistic" and ln(n) / n from "expected".
+The paper is silent; the reference code sorts, so that its ties depend on the sort. A scorer that gives all n entities
+the same distance gets 1.0 from "optimistic" and about ln(n) / n from "expected".
 """
 
 from __future__ import annotations
@@ -38,16 +38,16 @@ Floats = npt.NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class Scores:
-    """The figures of a set of queries, each between 0 and 1."""
+    """The metrics of a set of queries, each between 0 and 1."""
 
     mrr: float
     hits: Mapping[int, float]  # k -> Hits@k
-    queries: int  # that have a ranked answer
+    queries: int  # with a ranked answer
     answers: int  # ranked
 
 
 def score(ranks: Ranks, ties: Ties = "expected") -> Scores:
-    """The mean over queries of the mean over a query's answers."""
+    """Returns the mean over queries of the mean over each query's answers."""
     counts = np.diff(ranks.ptr)
     weights = np.repeat(1.0 / np.maximum(counts, 1), counts)
     queries = int((counts > 0).sum())
@@ -64,7 +64,7 @@ def score(ranks: Ranks, ties: Ties = "expected") -> Scores:
 
 
 def average(scores: Iterable[Scores]) -> Scores:
-    """The mean over structures that have ranked answers; counts are summed."""
+    """Returns the mean over structures with ranked answers; counts are summed."""
     parts = [part for part in scores if part.queries]
 
     def mean(values: list[float]) -> float:
@@ -79,16 +79,18 @@ def average(scores: Iterable[Scores]) -> Scores:
 
 
 def reciprocal_ranks(ranks: Ranks, ties: Ties = "expected") -> Floats:
-    """1 / rank of every answer, (A,)."""
+    """Returns 1 / rank of every answer, (A,)."""
     if ties != "expected":
         return 1.0 / _rank(ranks, ties)
     first, count = ranks.closer + 1.0, ranks.tied + 1.0
     together = (_harmonic(ranks.closer + count) - _harmonic(ranks.closer)) / count
-    return np.where(ranks.tied == 0, 1.0 / first, together)  # the difference of two sums loses digits where none is due
+    return np.where(
+        ranks.tied == 0, 1.0 / first, together
+    )  # without ties the difference of two sums would only lose digits
 
 
 def hits(ranks: Ranks, k: int, ties: Ties = "expected") -> Floats:
-    """[rank <= k] of every answer, (A,); a share of it where ties straddle k."""
+    """Returns [rank <= k] of every answer, (A,); a share between 0 and 1 if ties lie on both sides of k."""
     if ties != "expected":
         return (_rank(ranks, ties) <= k).astype(np.float64)
     count = ranks.tied + 1.0
@@ -101,9 +103,9 @@ def _rank(ranks: Ranks, ties: Ties) -> Floats:
 
 
 def _harmonic(numbers: npt.NDArray[np.number]) -> Floats:
-    """1 + 1/2 + ... + 1/n: summed up to 1,000; above that Euler and Maclaurin's series is exact to double precision."""
+    """Returns 1 + 1/2 + ... + 1/n: a sum up to 1,000, above that Euler and Maclaurin's series, exact to 64 bits."""
     table = np.concatenate(([0.0], np.cumsum(1.0 / np.arange(1, 1001))))
     n = np.maximum(numbers, 1).astype(np.float64)
     series = np.log(n) + np.euler_gamma + 1 / (2 * n) - 1 / (12 * n**2) + 1 / (120 * n**4)
-    found: Floats = np.where(numbers <= 1000, table[np.minimum(numbers, 1000).astype(np.int64)], series)
-    return found
+    sums: Floats = np.where(numbers <= 1000, table[np.minimum(numbers, 1000).astype(np.int64)], series)
+    return sums

@@ -2,12 +2,12 @@
 
 Q queries, R rows (a row is one disjunct's point; R > Q where queries hold unions), N entities, A ranked answers.
 
-The rank of an answer is taken among the entities that are not filtered, plus itself. Filtered are by default all easy
-and hard answers, as in the reference code. Two integers describe it completely, whatever the policy on ties: how many
-unfiltered entities are nearer, and how many lie at the same distance; `metrics` turns them into figures.
+An answer is ranked among itself and all entities that are not filtered; by default all easy and hard answers are
+filtered, as in the reference code. Two integers describe the rank for any policy on ties: how many unfiltered entities
+are nearer, and how many have the same distance; `metrics` computes figures from them.
 
-Memory: one block of distances, rows x N float32 within `memory` bytes (one row at the least), and at most about as much
-again for the places of its answers, whatever Q, N and A are: a block of more answers than that is ranked in parts.
+Memory: one block of distances, rows x N float32 within `memory` bytes (one row at the least), and at most about the
+same again for the positions of its answers: a block with more answers than that is ranked in parts.
 """
 
 from __future__ import annotations
@@ -36,15 +36,15 @@ __all__ = [
     "rank_blocks",
 ]
 
-Filters = Sequence[Ragged]  # for each query the entities that are left out of its ranking, in any number of lists
+Filters = Sequence[Ragged]  # for each query, in any number of lists, the entities left out of its ranking
 
 MEMORY = {"cuda": 2 << 30, "cpu": 128 << 20}  # bytes for a block of distances
-_CROWD = 8  # distances for every answer whose place is held at once: a place has 16 bytes, with what is made of it 32
+_CROWD = 8  # distances for each answer that is handled at once: the position of an answer takes 32 bytes in all
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Ranks:
-    """Where the answers of n queries stand: row i of every array is `[ptr[i] : ptr[i + 1]]`, answers ascending."""
+    """The ranks of the answers of n queries: row i of every array is `[ptr[i] : ptr[i + 1]]`, answers ascending."""
 
     ptr: npt.NDArray[np.int64]  # (n + 1,)
     closer: npt.NDArray[np.int32]  # (A,) unfiltered entities at a smaller distance
@@ -57,10 +57,9 @@ class Ranks:
 def rank_blocks(
     distances: Callable[[int, int], Tensor], targets: Ragged, filters: Filters, blocks: Iterable[tuple[int, int]]
 ) -> Ranks:
-    """Rank targets given a function that computes distances (last - first, N) of queries first to last.
+    """Ranks targets; `distances` computes the distances (last - first, N) of queries first to last.
 
-    What is returned is made first: made beside the blocks and kept, its parts would come to lie where a block was, and
-    the next one would need memory of its own (`nn.memory`).
+    The result is allocated first: parts allocated between blocks would fragment the memory that blocks reuse.
     """
     ranks = Ranks(targets.ptr, *(np.empty(len(targets.values), np.int32) for _ in range(2)))
     for first, last in blocks:
@@ -72,12 +71,12 @@ def rank_blocks(
 
 
 def even_blocks(count: int, size: int) -> Iterator[tuple[int, int]]:
-    """Cut so many queries into runs of `size`, the last one shorter."""
+    """Cuts `count` queries into ranges of `size`; the last range is shorter."""
     return ((first, min(first + size, count)) for first in range(0, count, size))
 
 
 def rank_block(distances: Tensor, targets: Ragged, filters: Filters, first: int = 0) -> Ranks:
-    """Rank targets given distances (Q, N), which are overwritten; `first` is added to the row named in an error."""
+    """Ranks targets by distances (Q, N), which are overwritten; `first` is added to the row that an error names."""
     ranks = Ranks(targets.ptr, *(np.empty(len(targets.values), np.int32) for _ in range(2)))
     bounds = np.sum([rows.ptr for rows in (targets, *filters)], axis=0)
     for start, stop in _blocks(bounds, distances.numel() // _CROWD):
@@ -89,19 +88,19 @@ def rank_block(distances: Tensor, targets: Ragged, filters: Filters, first: int 
 
 
 def _counts(distances: Tensor, targets: Ragged, filters: Filters, first: int) -> tuple[npt.NDArray[np.int32], ...]:
-    """Nearer and tied entities of every target.
+    """Counts the nearer and the tied entities of every target.
 
     The distances of the targets are read first; then every filtered entry becomes NaN, which is neither below nor equal
-    to anything, so that one comparison counts exactly the unfiltered ones.
+    to any number, so that one comparison counts only unfiltered entities.
     """
-    rows, columns = _places(targets, distances.device)
-    filtered = [_places(rows, distances.device) for rows in filters]  # while the device is busy with the distances
+    rows, columns = _positions(targets, distances.device)
+    filtered = [_positions(rows, distances.device) for rows in filters]  # while the device is busy with the distances
     thresholds = distances[rows, columns]
     if not bool(torch.isfinite(thresholds).all()):
         row = first + int(rows[~torch.isfinite(thresholds)][0])
         raise DivergedError(f"query {row} has an answer at a distance that is not finite: the weights diverged")
-    for places in filtered:
-        distances[places] = torch.nan
+    for positions in filtered:
+        distances[positions] = torch.nan
     distances[rows, columns] = torch.nan
     return tuple(found.cpu().numpy() for found in count_below(distances, rows, thresholds))
 
@@ -112,42 +111,42 @@ def fold_disjuncts(
     combine: Combine = "smallest",
     counts: Tensor | None = None,
 ) -> Tensor:
-    """One distance a query and entity: (R, N) -> (Q, N).
+    """Folds the rows of each query into one distance for each entity: (R, N) -> (Q, N).
 
-    smallest: over the query's rows, as the reference code does. probability: -log sum_i p_i(e), where
+    smallest: the smallest of the query's rows, as in the reference code. probability: -log sum_i p_i(e), where
     p_i = exp(-Dist_i) / sum_e exp(-Dist_i) is row i's probability over entities, so that disjuncts of one query are
     measured by the same scale whatever their distances are. A query of one row keeps its distances.
 
-    counts (N,): where these entities are some of a larger number, how many each stands for in the sums.
+    counts (N,): if these entities are a sample, how many entities each stands for in the sums.
     """
     starts = np.cumsum(disjuncts) - disjuncts
     if len(starts) == len(distances):
         return distances
-    if combine == "smallest" and disjuncts.min() == disjuncts.max():  # of one structure: nothing else is held beside it
+    if combine == "smallest" and disjuncts.min() == disjuncts.max():  # all queries have as many rows: no copy is needed
         return distances.view(len(starts), -1, distances.shape[1]).amin(dim=1)
     more = torch.zeros((), device=distances.device) if counts is None else counts.log()
     if combine != "smallest":
         distances = distances + torch.logsumexp(more - distances, dim=1, keepdim=True)  # -log p_i
     folded = distances[torch.from_numpy(starts).to(distances.device)]
-    for place in range(1, int(disjuncts.max())):
-        longer = np.flatnonzero(disjuncts > place)
-        query, row = (torch.from_numpy(i).to(distances.device) for i in (longer, starts[longer] + place))
-        folded[query] = _joined(folded[query], distances[row], combine)
+    for number in range(1, int(disjuncts.max())):
+        longer = np.flatnonzero(disjuncts > number)
+        query, row = (torch.from_numpy(i).to(distances.device) for i in (longer, starts[longer] + number))
+        folded[query] = _fold_two(folded[query], distances[row], combine)
     return folded
 
 
-def _joined(one: Tensor, other: Tensor, combine: Combine) -> Tensor:
+def _fold_two(one: Tensor, other: Tensor, combine: Combine) -> Tensor:
     return torch.minimum(one, other) if combine == "smallest" else -torch.logaddexp(-one, -other)
 
 
 def block_rows(entities: int, device: torch.device, memory: int | None = None) -> int:
-    """How many rows of distances fit `memory` bytes; whole tiles of 128 where there is room for one."""
+    """Returns how many rows of distances fit `memory` bytes; a multiple of 128 if there are as many."""
     rows = (memory or MEMORY.get(device.type, MEMORY["cpu"])) // (4 * entities)
     return max(1, rows if rows < 128 else rows // 128 * 128)
 
 
 def _blocks(bounds: npt.NDArray[np.int64], limit: int) -> Iterator[tuple[int, int]]:
-    """Cut queries whose rows, or answers, start at `bounds` into runs of at most `limit`, one query at the least."""
+    """Cuts queries whose answers start at `bounds` into ranges of at most `limit` answers, at least one query each."""
     first = 0
     while first < len(bounds) - 1:
         last = int(np.searchsorted(bounds, bounds[first] + limit, side="right")) - 1
@@ -157,13 +156,13 @@ def _blocks(bounds: npt.NDArray[np.int64], limit: int) -> Iterator[tuple[int, in
 
 
 def part(rows: Ragged, first: int, last: int) -> Ragged:
-    """Rows first to last, the last one not included; nothing is copied."""
+    """Returns rows first to last, without the last; nothing is copied."""
     start, stop = rows.ptr[first], rows.ptr[last]
     return Ragged(rows.ptr[first : last + 1] - start, rows.values[start:stop])
 
 
-def _places(rows: Ragged, device: torch.device) -> tuple[Tensor, Tensor]:
-    """The (row, column) of every value."""
+def _positions(rows: Ragged, device: torch.device) -> tuple[Tensor, Tensor]:
+    """Returns the (row, column) of every value."""
     counts = torch.from_numpy(rows.counts).to(device)
     row = torch.repeat_interleave(torch.arange(len(rows), device=device), counts, output_size=len(rows.values))
     return row, torch.from_numpy(rows.values).to(device).long()

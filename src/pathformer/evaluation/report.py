@@ -1,9 +1,7 @@
-"""Figures a structure and their averages, as a table for people, as JSON for programs, as Markdown for documents.
+"""The report of an evaluation: metrics of each structure and their averages, as a table, JSON or Markdown.
 
-The averages are the paper's: over the nine structures without negation (Table 1) and over the five with it (Table 3).
-Structures outside the fourteen are averaged with neither, and shown. Figures are in percent, as in the paper.
-
-Tables of figures for the terminal, all of one look.
+The averages are the paper's: over the nine structures without negation (Table 1) and over the five with negation
+(Table 3). Other structures are shown but not averaged. Figures are in percent, as in the paper.
 """
 
 from __future__ import annotations
@@ -37,45 +35,45 @@ class Report:
 
     @property
     def averages(self) -> dict[str, Scores]:
-        """The mean over each group of structures that is there in full; over what is there if none is.
+        """Returns the mean over each complete group of structures; if no group is complete, over all structures.
 
-        A structure that no query was ranked of is not there.
+        A structure without ranked queries does not count.
         """
-        there = {name: scores for name, scores in self.scores.items() if scores.queries}
+        ranked = {name: scores for name, scores in self.scores.items() if scores.queries}
         full = {
-            name: average(there[structure] for structure in group)
+            name: average(ranked[structure] for structure in group)
             for name, group in _GROUPS.items()
-            if set(group) <= there.keys()
+            if set(group) <= ranked.keys()
         }
-        return full or ({"avg of these": average(there.values())} if len(there) > 1 else {})
+        return full or ({"avg of these": average(ranked.values())} if len(ranked) > 1 else {})
 
     @property
     def mrr(self) -> float:
-        """One figure to compare runs by: the mean MRR over all structures of which queries were ranked."""
+        """Returns one figure to compare runs by: the mean MRR over all structures with ranked queries."""
         return average(self.scores.values()).mrr
 
     def mrr_percent(self) -> dict[str, float]:
-        """MRR by structure in percent, as records and cards keep it."""
+        """Returns MRR by structure in percent, for records and cards."""
         return {name: round(100 * scores.mrr, 3) for name, scores in self.scores.items()}
 
     def table(self) -> Table:
-        """For the terminal."""
+        """Returns a table for the terminal."""
         caption = ", ".join(f"{key}: {value}" for key, value in self.about.items())
         header, *rows = self._cells()
         table = ruled_table(header, caption or None)
-        for place, row in enumerate(rows):
-            last = place == len(self.scores) - 1
-            table.add_row(*row, style=None if place < len(self.scores) else "bold", end_section=last)
+        for position, row in enumerate(rows):
+            last = position == len(self.scores) - 1
+            table.add_row(*row, style=None if position < len(self.scores) else "bold", end_section=last)
         return table
 
     def markdown(self) -> str:
-        """For documents."""
+        """Returns the report as Markdown."""
         header, *rows = self._cells()
         about = ", ".join(f"{key}: {value}" for key, value in self.about.items())
         return "\n".join([*markdown_table(header, rows), *(["", about] if about else [])]) + "\n"
 
     def json(self) -> str:
-        """For programs; `from_json` reads it back."""
+        """Returns the report as JSON, which `from_json` reads back."""
         return json.dumps(
             {
                 "about": dict(self.about),
@@ -88,7 +86,7 @@ class Report:
 
     @classmethod
     def from_json(cls, text: str) -> Report:
-        """The report that `json` wrote."""
+        """Reads the report that `json` wrote."""
         table = json.loads(text)
         scores = {
             name: Scores(
@@ -114,14 +112,14 @@ class Report:
 
 
 def _beside(mrr: float, paper: float | None) -> list[str]:
-    """The paper's figure and the difference."""
+    """Returns the paper's figure and the difference."""
     if paper is None:
         return ["", ""]
     return [f"{paper:.1f}", "" if isnan(mrr) else f"{100 * mrr - paper:+.1f}"]
 
 
 def _plain(scores: Scores) -> dict[str, float | None]:
-    """JSON has no nan: what could not be measured is null."""
+    """Returns scores as plain values; nan becomes None, because JSON has no nan."""
     figures = {"mrr": scores.mrr, **{f"hits@{k}": value for k, value in scores.hits.items()}}
     plain = {name: None if isnan(value) else value for name, value in figures.items()}
     return {**plain, "queries": scores.queries, "answers": scores.answers}
@@ -132,12 +130,12 @@ def _figure(stored: float | None) -> float:
 
 
 def ruled_table(header: Sequence[str], caption: str | None = None) -> Table:
-    """A table without rows yet, words to the left in its first column, figures to the right in the others.
+    """Makes an empty table for the terminal: the first column is aligned left, the others right.
 
-    Header and caption name folders and graphs: brackets in them are no markup.
+    Brackets in header and caption are not markup, because they may be part of names.
     """
     below = None if caption is None else escape(caption)
     table = Table(box=HORIZONTALS, pad_edge=False, padding=(0, 1, 0, 0), caption=below, caption_justify="left")
-    for place, column in enumerate(header):
-        table.add_column(escape(column), justify="right" if place else "left")
+    for position, column in enumerate(header):
+        table.add_column(escape(column), justify="right" if position else "left")
     return table

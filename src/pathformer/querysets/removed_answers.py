@@ -1,11 +1,11 @@
-"""What a negation takes away: entities that answer a query without its negated branches, and not with them.
+"""Removed answers: entities that answer a query without its negated branches, but not with them.
 
-    2in  r1(a, x) & !r2(b, x)      of the tails of (a, r1) those that are tails of (b, r2) too
+    2in  r1(a, x) & !r2(b, x)      the tails of (a, r1) that are also tails of (b, r2)
 
-In a ranking they are what a model of the positive part alone puts first: it knows them by heart.
+A model of the positive part alone ranks them first, because it has learned them.
 
-Walks find mostly negations that take one or two entities away, while the benchmark's queries, which must lose an answer
-to an edge that is not in the graph, take away ten times as many: hence `sample_by_removed_answers`.
+Random walks find mostly negations that remove one or two entities, while the benchmark's queries, which must lose an
+answer to an edge that is not in the graph, remove ten times as many: hence `sample_by_removed_answers`.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ from pathformer.symbolic.graph_pair import GraphPair
 
 __all__ = ["all_with_removed", "sample_by_removed_answers", "with_removed"]
 
-OVER = 4  # queries that are drawn for each that is kept
+OVER = 4  # queries that are drawn for each one that is chosen
 
 
 def with_removed(queries: Queries, graphs: GraphPair) -> Queries:
-    """The same queries with what their negated branches take away on the smaller graph."""
+    """Returns the queries with the answers that their negated branches remove on the smaller graph."""
     part = positive_part(queries.structure)
     if part is None:
         return replace(queries, removed=Ragged.empty(len(queries)))
@@ -39,7 +39,7 @@ def with_removed(queries: Queries, graphs: GraphPair) -> Queries:
 
 
 def all_with_removed(queries: Iterable[Queries], graphs: GraphPair) -> list[Queries]:
-    """The same for several structures: those without a negation, and those that bring it already, stay as they are."""
+    """Adds removed answers to the queries of each structure with a negation that lacks them."""
     return [with_removed(part, graphs) if part.structure.negated and part.removed is None else part for part in queries]
 
 
@@ -53,10 +53,10 @@ def sample_by_removed_answers(
     stream: str = "train",
     rules: Rules | None = None,
 ) -> Queries:
-    """`count` queries of several times as many that are drawn, chosen by what their negations take away.
+    """Draws several times `count` queries and chooses `count` of them by how many answers their negations remove.
 
-    A query that takes n entities away is chosen with a weight of min(n, most), and none twice: by the largest of
-    u^(1/weight), u uniform in 0 to 1 (Efraimidis and Spirakis).
+    A query that removes n answers is chosen with a weight of min(n, most), and none twice: by the largest u^(1/weight),
+    u uniform in 0 to 1 (Efraimidis and Spirakis).
     """
     drawn = sample(structure, graphs, OVER * count, seed=seed, stream=stream, rules=rules)
     drawn = with_removed(drawn, graphs)

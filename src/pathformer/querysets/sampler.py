@@ -1,11 +1,10 @@
-"""Benchmark queries by the published protocol: random walks, rejection, no duplicates.
+"""Draws benchmark queries by the published protocol: random walks, rejection, no duplicates.
 
-Draws come in blocks of a fixed number of attempts. A block's random stream depends on the seed, the split, the
-structure and the block's number alone, and blocks are merged in order, so the result is the same whatever the number
-of threads.
+Attempts are made in blocks of a fixed size. A block's random stream depends only on the seed, the split, the structure
+and the number of the block, and blocks are merged in order, so the result is the same for any number of threads.
 
-The reference code draws the entity a walk starts from anew each time; here walks go round a random order of all
-entities, so that each is asked equally often. The expectation is the same; the figures of one seed scatter less.
+The reference code draws the start of every walk anew; here walks take all entities in turn, in a random order, so that
+each starts equally often. The expectation is the same; the figures of one seed scatter less.
 """
 
 from __future__ import annotations
@@ -30,34 +29,30 @@ from pathformer.symbolic.answer import answer_rows, threads
 from pathformer.symbolic.graph_pair import GraphPair
 from pathformer.symbolic.kernels.program import Program, Workspace, compile_structure, workspace
 
-__all__ = ["Fates", "Rules", "draw_rows", "is_sampler_compiled", "list_links", "sample"]
+__all__ = ["BlockDrawer", "Fates", "Rules", "draw_rows", "is_sampler_compiled", "list_links", "sample"]
 
 Rows = npt.NDArray[np.int32]
-BLOCK = 4096  # attempts a block
-PATIENCE = 2_000_000  # attempts without a query, or without a new one, before a structure is given up
-SEEN = 1000  # accepted draws for one new query at which a structure is given up
+BLOCK = 4096  # attempts of a block
+PATIENCE = 2_000_000  # attempts without a new query before a structure is given up
+SEEN = 1000  # accepted draws for one new query before a structure is given up
 REMEMBERED = 2**18  # rows whose fate a thread remembers
 FATES = ("accepted", "broken", "empty", "no hard answer", "no vanished answer", "over the limit")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rules:
-    """What a query must satisfy, and how it is walked."""
+    """What a query must satisfy, and how its walk goes."""
 
-    limit: int | None = (
-        None  # most answers on the larger graph alone, or vanished; training: most answers; none: no limit
-    )
-    link_limit: int | None = None  # the same for 1p, where the paper's counts are those without one
-    forward: bool = (
-        False  # walk chains from the anchor, as the released training paths were; forks are walked backwards
-    )
-    attempts: int | None = None  # most of them, in whole blocks; none: until the graph seems to hold no more
-    seconds: float | None = None  # after which no more are tried, by the clock; four blocks are tried in any case
+    limit: int | None = None  # most hard (or vanished) answers; in training, most answers; None: no limit
+    link_limit: int | None = None  # the limit of 1p; the paper's counts are without one
+    forward: bool = False  # walk chains from the anchor, as for released training queries; forks always go backwards
+    attempts: int | None = None  # most attempts, in whole blocks; None: until the graph seems to hold no more queries
+    seconds: float | None = None  # when to stop, by the clock; the first blocks are always drawn
 
 
 @dataclass(frozen=True, slots=True)
 class Fates:
-    """What became of every attempt of a draw."""
+    """The results of all attempts of a draw."""
 
     attempts: int
     counts: dict[str, int]  # fate -> attempts
@@ -74,7 +69,7 @@ def sample(
     rules: Rules | None = None,
     progress: Callable[[int], None] | None = None,
 ) -> Queries:
-    """Draw up to `count` distinct queries with all their answers; 1p is not drawn but listed whole.
+    """Draws up to `count` distinct queries with all their answers; of 1p all queries are listed.
 
     On a single graph (training) the answers are the easy ones; on a pair, easy and hard.
     """
@@ -103,7 +98,7 @@ def is_sampler_compiled() -> bool:
 
 
 def list_links(graphs: GraphPair) -> Rows:
-    """Every (head, relation) of the edges that the larger graph adds, or of all edges where there is no smaller one."""
+    """Returns each (head, relation) of the edges that only the larger graph has, or of all edges of a single graph."""
     graph = graphs.large
     if graphs.nested:
         added = np.concatenate([np.zeros(1, np.int64), np.cumsum(~graphs.known)])
@@ -123,12 +118,12 @@ def draw_rows(
     rules: Rules | None = None,
     progress: Callable[[int], None] | None = None,
 ) -> tuple[Rows, Fates]:
-    """The ids of `count` distinct accepted queries, fewer when the graph seems to hold no more."""
+    """Returns the ids of `count` distinct accepted queries, fewer if the graph seems to hold no more."""
     rules = rules or Rules()
-    count = count if graphs.large.edges else 0  # nowhere to start from
+    count = count if graphs.large.edges else 0  # an empty graph has no walks
     name = f"{seed}/{stream}/{structure.name}"
     starts = np.random.default_rng(int(_seed(name))).permutation(graphs.starts())
-    drawer = _Drawer(structure, compile_structure(structure), graphs, rules, name, starts)
+    drawer = BlockDrawer(structure, compile_structure(structure), graphs, rules, name, starts)
     kept = np.empty((0, len(structure.columns)), np.int32)
     tally = np.zeros(len(FATES), np.int64)
     blocks = idle = 0
@@ -139,7 +134,7 @@ def draw_rows(
             if blocks and time.monotonic() > end:
                 break
             wave = range(blocks, min(most, blocks + _wave(count - len(kept), len(kept), blocks)))
-            drawn = list(pool.map(drawer.block, wave))
+            drawn = list(pool.map(drawer.draw_block, wave))
             blocks = wave.stop
             before, accepted = len(kept), sum(len(rows) for rows, _ in drawn)
             kept = _distinct(np.concatenate([kept, *(rows for rows, _ in drawn)]))
@@ -147,22 +142,22 @@ def draw_rows(
             idle = 0 if len(kept) > before else idle + len(wave) * BLOCK
             if progress:
                 progress(min(len(kept), count))
-            if SEEN * (len(kept) - before) < accepted:  # nearly all of it was drawn before: the graph holds little more
+            if SEEN * (len(kept) - before) < accepted:  # nearly all were drawn before: the graph holds few more
                 break
     fates = Fates(blocks * BLOCK, dict(zip(FATES, tally.tolist(), strict=True)), int(tally[0]) - len(kept))
     return kept[:count], fates
 
 
 def _patience(found: int, busy: int) -> int:
-    """How many attempts without a new query to bear: the more it took to find the last, the more.
+    """Returns after how many attempts without a new query to give up: more if queries were hard to find so far.
 
-    A small graph that holds no more is left soon, a structure that is rare in a large one is not.
+    So an exhausted small graph is left soon, and a rare structure of a large graph is not.
     """
     return min(PATIENCE, max(16 * BLOCK, 4 * busy)) if found else PATIENCE
 
 
 def _wave(missing: int, found: int, blocks: int) -> int:
-    """How many blocks to draw next: what the rate so far asks for, and a little more."""
+    """Returns how many blocks to draw next: slightly more than the rate so far asks for."""
     if not blocks:
         return 1 if missing <= BLOCK // 16 else 4
     if not found:
@@ -172,7 +167,7 @@ def _wave(missing: int, found: int, blocks: int) -> int:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class _Memory:
-    """A thread's room for sets, and the fates of rows it has judged."""
+    """A thread's memory for sets, and the fates of rows it has judged."""
 
     space: Workspace
     keys: npt.NDArray[np.uint64]
@@ -184,7 +179,7 @@ class _Memory:
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class _Drawer:
+class BlockDrawer:
     """Draws blocks of queries of one structure; safe to call from several threads."""
 
     structure: Structure
@@ -195,8 +190,8 @@ class _Drawer:
     starts: npt.NDArray[np.int32]
     threads: threading.local = field(default_factory=threading.local)
 
-    def block(self, number: int) -> tuple[Rows, npt.NDArray[np.int64]]:
-        """The accepted rows of a block, and the fates of its attempts."""
+    def draw_block(self, number: int) -> tuple[Rows, npt.NDArray[np.int64]]:
+        """Draws a block; returns its accepted rows and counts the fates of its attempts."""
         from pathformer.symbolic.kernels.walk import draw
 
         program, graphs = self.program, self.graphs
@@ -215,7 +210,7 @@ class _Drawer:
             graphs.edges(),
             memory.space,
             _seed(f"{self.stream}/{number}"),
-            self.judged,
+            self.must_judge,
             graphs.nested,
             self.structure.negated,
             limit,
@@ -227,15 +222,15 @@ class _Drawer:
         return rows[:accepted], tally
 
     def _memory(self) -> _Memory:
-        """What this thread reuses from block to block."""
+        """Returns the memory that this thread reuses from block to block."""
         if not hasattr(self.threads, "memory"):
             self.threads.memory = _Memory.of(self.graphs.large.entities, self.program.depth)
         memory: _Memory = self.threads.memory
         return memory
 
     @property
-    def judged(self) -> bool:
-        """Whether a walk's success does not settle the matter: without negation and limit, a walk ends at an answer."""
+    def must_judge(self) -> bool:
+        """Whether a query must be judged after its walk, which needs no more if there is no negation and no limit."""
         return self.graphs.nested or self.structure.negated or self.rules.limit is not None
 
 
@@ -244,7 +239,7 @@ def _seed(text: str) -> np.uint64:
 
 
 def _distinct(rows: Rows) -> Rows:
-    """The first occurrence of every row, in order."""
+    """Returns the first occurrence of every row, in order."""
     keys = np.zeros(len(rows), np.uint64)
     for column in rows.T:  # an odd multiplier is invertible: unequal rows share a key with chance 2^-64 a pair
         keys = (keys ^ column.astype(np.uint64)) * np.uint64(0x9E3779B97F4A7C15)

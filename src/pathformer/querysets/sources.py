@@ -1,15 +1,14 @@
-"""Which queries a run trains on and is measured by, put together from what the data folder has.
+"""Collects the queries that a run trains on and is evaluated by, from the data folder or by drawing them.
 
-    betae    the BetaE set. If the dataset's folder holds its released pickles, those. If not: training queries as
-             released by Query2box, which are BetaE's too, where they are there; the rest of the training queries
-             (FB15k-237 3i, all negation) and any evaluation split without a file drawn by the protocol, seed 0;
-             evaluation queries from the protocol's draws of the data folder. `sources` says of every part which it is:
-             figures on drawn queries are not figures on the released ones.
-    q2b      the Query2box set as released; what it lacks of training queries is drawn.
-    drawn    everything drawn by the protocol, for any graph.
-    else     a folder of queries in any layout; training queries are drawn if it has none.
+    betae    the released pickles of the dataset's folder. Without them: training queries as released by Query2box,
+             which are the same as BetaE's, and evaluation queries from the protocol's draws in the data folder;
+             whatever is still missing is drawn by the protocol with seed 0.
+    q2b      the released Query2box queries; training queries that are missing are drawn.
+    drawn    all queries are drawn by the protocol, for any graph.
+    other    a folder of queries in any layout; training queries are drawn if it has none.
 
-Answers are found by traversal wherever a file lacks them.
+`QuerySets.sources` says where each part came from: figures on drawn queries are not figures on released ones. Answers
+are found by traversal if a file lacks them.
 """
 
 from __future__ import annotations
@@ -67,7 +66,7 @@ def collect_queries(
 
 
 def _sources(kg: KnowledgeGraph, queries: str, data: Path | None) -> list[Any]:
-    """Where to look, in order; the last one draws whatever is still missing."""
+    """Returns the sources in order; the last one draws whatever is still missing."""
     match queries:
         case "drawn":
             found: list[Any] = []
@@ -94,7 +93,7 @@ def _sources(kg: KnowledgeGraph, queries: str, data: Path | None) -> list[Any]:
 
 @dataclass(frozen=True)
 class _Folder:
-    """A folder of queries; answers that it lacks are found by traversal."""
+    """Reads a folder of queries; answers that it lacks are found by traversal."""
 
     kg: KnowledgeGraph
     path: Path
@@ -118,7 +117,7 @@ class _Folder:
 
 @dataclass(frozen=True)
 class _ProtocolFiles:
-    """Evaluation queries that were drawn by the protocol before: a line is `[structure, instance]`."""
+    """Reads evaluation queries that the protocol drew earlier: each line is `[structure, instance]`."""
 
     kg: KnowledgeGraph
     data: Path | None
@@ -143,7 +142,7 @@ class _ProtocolFiles:
 
 @dataclass(frozen=True)
 class _Draws:
-    """Queries drawn by the protocol, seed 0."""
+    """Draws queries by the protocol with seed 0."""
 
     kg: KnowledgeGraph
 
@@ -164,7 +163,7 @@ class _Draws:
 
 
 def _own_folder(kg: KnowledgeGraph, data: Path | None) -> Path | None:
-    """The dataset's own folder, if it holds released queries."""
+    """Returns the dataset's own folder if it holds released queries."""
     try:
         folder = locate(kg.name, data)
     except DatasetError:
@@ -173,6 +172,7 @@ def _own_folder(kg: KnowledgeGraph, data: Path | None) -> Path | None:
 
 
 def _q2b_folder(kg: KnowledgeGraph, data: Path | None) -> Path | None:
+    """Returns the folder of the dataset's Query2box queries, unpacked if needed."""
     if data is None:
         return None
     for name in _Q2B.get(kg.name, ()):

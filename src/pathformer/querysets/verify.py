@@ -1,4 +1,4 @@
-"""Recompute every answer of a folder of queries and tell where it differs."""
+"""Recomputes every answer of a folder of queries and reports differences."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ __all__ = ["Verdict", "differing_rows", "verify"]
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What became of the queries of one split and structure."""
+    """The result for the queries of one split and structure."""
 
     split: str
     structure: str
@@ -31,34 +31,34 @@ class Verdict:
 
     @property
     def absent(self) -> tuple[str, ...]:
-        """Which of the answers that such queries have the folder lacks; easy ones can be read off all and hard ones."""
+        """Returns which answers the folder lacks; easy ones follow from all answers and the hard ones."""
         wanted = ("easy",) if self.split == "train" else ("easy", "hard")
-        there = {*self.checked, *(("easy",) if {"hard", "easy + hard"} <= set(self.checked) else ())}
-        return tuple(what for what in wanted if what not in there)
+        present = {*self.checked, *(("easy",) if {"hard", "easy + hard"} <= set(self.checked) else ())}
+        return tuple(what for what in wanted if what not in present)
 
     @property
     def agrees(self) -> bool:
-        """Whether all that was checked is the same."""
+        """Whether everything that was checked is the same."""
         return not any(self.wrong)
 
 
 def verify(
     sets: QuerySets[StoredQueries], kg: KnowledgeGraph, report: Callable[[Verdict], None] | None = None
 ) -> list[Verdict]:
-    """Compare every answer that a folder holds with traversal; a verdict for each split and structure."""
+    """Compares every answer of a folder with traversal; returns a verdict for each split and structure."""
     sets.check_graph(kg)
     verdicts = []
     for split, stored in sets.splits.items():
         graphs = graph_pair(kg, split)
         for queries in stored.values():
             easy, hard = answer_rows(queries.structure, queries.ids, graphs)
-            verdicts.append(_judge(split, queries, easy, hard))
+            verdicts.append(_compare(split, queries, easy, hard))
             if report:
                 report(verdicts[-1])
     return verdicts
 
 
-def _judge(split: str, stored: StoredQueries, easy: Ragged, hard: Ragged) -> Verdict:
+def _compare(split: str, stored: StoredQueries, easy: Ragged, hard: Ragged) -> Verdict:
     checked, wrong, answers, example = [], [], 0, None
     compared = {"easy": (stored.easy, easy), "hard": (stored.hard if split != "train" else None, hard)}
     if stored.everything is not None:
@@ -76,7 +76,7 @@ def _judge(split: str, stored: StoredQueries, easy: Ragged, hard: Ragged) -> Ver
 
 
 def differing_rows(one: Ragged, other: Ragged) -> npt.NDArray[np.int64]:
-    """The rows in which two sets of answers differ."""
+    """Returns the rows in which two tables of answers differ."""
     same_length = one.counts == other.counts
     rows = np.flatnonzero(same_length)
     unequal = one.take(rows).values != other.take(rows).values
@@ -90,12 +90,12 @@ def _describe(what: str, stored: StoredQueries, given: Ragged, found: Ragged, ro
     extra = np.setdiff1d(given[row], found[row])
     parts = []
     if len(missing):
-        parts.append(f"lacks {_some(missing)}")
+        parts.append(f"lacks {_first_ids(missing)}")
     if len(extra):
-        parts.append(f"has {_some(extra)}, which traversal does not find")
+        parts.append(f"has {_first_ids(extra)}, which traversal does not find")
     return f"{query}: its {what} answers: the folder {' and '.join(parts)}"
 
 
-def _some(ids: npt.NDArray[np.int32]) -> str:
+def _first_ids(ids: npt.NDArray[np.int32]) -> str:
     shown = ", ".join(map(str, ids[:5].tolist()))
     return shown if len(ids) <= 5 else f"{shown} and {len(ids) - 5:,} more"

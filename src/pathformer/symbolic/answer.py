@@ -26,20 +26,20 @@ from pathformer.symbolic.kernels.program import compile_structure, workspace
 __all__ = ["answer", "answer_rows", "threads"]
 
 Ids = npt.NDArray[np.int32]
-CHUNK = 2048  # queries a task: small enough to balance two cores, large enough to hide the hand-over
+CHUNK = 2048  # queries of a task: small enough to balance two cores, large enough to hide the cost of a task
 
 
 def answer(tree: Tree, graph: Graph) -> Ids:
-    """The entities that answer a tree on a graph, ascending."""
-    found = _solve(tree, graph)
-    if found.complement:
-        return np.setdiff1d(np.arange(graph.entities, dtype=np.int32), found.ids, assume_unique=True)
-    return found.ids
+    """Returns the entities that answer a tree on a graph, ascending."""
+    answers = _solve(tree, graph)
+    if answers.complement:
+        return np.setdiff1d(np.arange(graph.entities, dtype=np.int32), answers.ids, assume_unique=True)
+    return answers.ids
 
 
 @dataclass(frozen=True, slots=True)
 class _Set:
-    """Ascending ids; with `complement`, all entities but these."""
+    """Ascending ids; with `complement`, every entity except these."""
 
     ids: Ids
     complement: bool = False
@@ -78,7 +78,7 @@ def _intersection(sets: list[_Set]) -> _Set:
 
 
 def _tails(graph: Graph, heads: Ids, relation: int) -> Ids:
-    """The distinct tails of `relation` from any of `heads`: a binary search in every head's relations at once."""
+    """Returns the distinct tails of `relation` from `heads`, by one binary search in all their relations at once."""
     low, end = graph.head_ptr[heads], graph.head_ptr[heads + np.int64(1)]
     high = end.copy()
     while True:
@@ -89,38 +89,38 @@ def _tails(graph: Graph, heads: Ids, relation: int) -> Ids:
         less = open_ & (graph.pair_relation[np.minimum(middle, len(graph.pair_relation) - 1)] < relation)
         low = np.where(less, middle + 1, low)
         high = np.where(open_ & ~less, middle, high)
-    there = low < end
-    pairs = low[there]
+    pairs = low[low < end]
     pairs = pairs[graph.pair_relation[pairs] == relation]
     if len(pairs) == 1:
         return graph.tails[graph.pair_ptr[pairs[0]] : graph.pair_ptr[pairs[0] + 1]]
     starts, counts = graph.pair_ptr[pairs], graph.pair_ptr[pairs + 1] - graph.pair_ptr[pairs]
     ends = np.cumsum(counts)
-    places = np.arange(ends[-1] if len(ends) else 0) + np.repeat(starts - ends + counts, counts)
-    return np.unique(graph.tails[places])
+    positions = np.arange(ends[-1] if len(ends) else 0) + np.repeat(starts - ends + counts, counts)
+    return np.unique(graph.tails[positions])
 
 
 def _other_heads(graph: Graph, relation: int, barred: Ids) -> Ids:
+    """Returns the heads of `relation` that are not barred."""
     pairs = np.flatnonzero(graph.pair_relation == relation)
     heads = graph.heads_of(pairs)
     return heads[~np.isin(heads, barred, assume_unique=True)]
 
 
 def threads() -> int:
-    """How many threads to answer with: a core each, or as `PATHFORMER_THREADS` says."""
+    """Returns how many threads answer: one for each core, or as `PATHFORMER_THREADS` says."""
     given = os.environ.get("PATHFORMER_THREADS", "").strip()
     if not given:
         return cores()
     if not given.isdecimal() or not int(given):
-        raise InputError(f"PATHFORMER_THREADS is {given!r}; it takes a number of threads, 1 or more")
+        raise InputError(f"PATHFORMER_THREADS is {given!r}: set it to a number of threads, 1 or more")
     return int(given)
 
 
 def answer_rows(structure: Structure, rows: npt.NDArray[np.integer], graphs: GraphPair) -> tuple[Ragged, Ragged]:
-    """Easy and hard answers of every row (n, k) of a structure.
+    """Returns the easy and hard answers of every row (n, k) of a structure.
 
-    Easy are the answers on the smaller graph, vanished ones (answers that a negation takes away on the larger) among
-    them; hard are those on the larger graph that are not easy.
+    Easy answers are the answers on the smaller graph, also those that a negation takes away on the larger one (vanished
+    answers); hard answers are the answers on the larger graph that are not easy.
     """
     from pathformer.symbolic.kernels.evaluate import answer_rows as kernel
 
@@ -137,7 +137,7 @@ def answer_rows(structure: Structure, rows: npt.NDArray[np.integer], graphs: Gra
             easy, hard = np.empty(room, np.int32), np.empty(room, np.int32)
             ends = np.zeros((2, len(chunk)), np.int64)
             upto = kernel(program.answer, chunk, done, edges, space, easy, hard, ends[0], ends[1])
-            pieces.append((_ragged(easy, ends[0, done:upto]), _ragged(hard, ends[1, done:upto])))
+            pieces.append((_rows(easy, ends[0, done:upto]), _rows(hard, ends[1, done:upto])))
             done = upto
         return Ragged.concatenate([p[0] for p in pieces]), Ragged.concatenate([p[1] for p in pieces])
 
@@ -147,6 +147,6 @@ def answer_rows(structure: Structure, rows: npt.NDArray[np.integer], graphs: Gra
     return Ragged.concatenate([d[0] for d in done]), Ragged.concatenate([d[1] for d in done])
 
 
-def _ragged(values: Ids, ends: npt.NDArray[np.int64]) -> Ragged:
+def _rows(values: Ids, ends: npt.NDArray[np.int64]) -> Ragged:
     ptr = np.concatenate([np.zeros(1, np.int64), ends])
     return Ragged(ptr, values[: ptr[-1]].copy())

@@ -1,6 +1,6 @@
-"""Two nested graphs in one index: the larger one's edges, each marked with whether the smaller has it too.
+"""Two nested graphs in one index: the edges of the larger graph, each marked if the smaller graph has it too.
 
-Easy answers hang on the smaller graph, hard ones on what the larger adds (`protocol`: answers). One traversal of the
+Easy answers follow from the smaller graph, hard answers need edges that only the larger one has. One traversal of the
 marked edges finds both.
 """
 
@@ -21,22 +21,22 @@ __all__ = ["GraphPair"]
 
 @dataclass(frozen=True, eq=False, slots=True)
 class GraphPair:
-    """A larger graph and the part of it that a smaller one knows.
+    """A larger graph and the part of it that a smaller graph has.
 
-    Without a smaller graph every edge is known: easy answers are all answers, and there are no hard ones.
+    Without a smaller graph every edge is known: all answers are easy, and there are no hard ones.
     """
 
     large: Graph
-    known: npt.NDArray[np.bool_]  # (E,) of the larger graph's edges
+    known: npt.NDArray[np.bool_]  # (E,) which edges of the larger graph the smaller one has
     nested: bool  # whether a smaller graph was given
     _cache: dict[str, Any] = field(default_factory=dict, repr=False)
 
     @classmethod
     def of(cls, large: Graph, small: Graph | None = None) -> GraphPair:
-        """Mark the edges of `large` that `small` has; refuse a smaller graph that is no part of the larger."""
+        """Marks the edges of `large` that `small` has; fails if `small` is not a part of `large`."""
         if small is None:
             return cls(large, np.ones(large.edges, np.bool_), nested=False)
-        known = _inside(_keys(large), _keys(small))
+        known = _is_in(_keys(large), _keys(small))
         if known.sum() != small.edges:
             raise BenchmarkError(
                 f"the smaller graph is not a part of the larger: {small.edges - int(known.sum()):,} of its "
@@ -45,11 +45,11 @@ class GraphPair:
         return cls(large, known, nested=True)
 
     def starts(self) -> npt.NDArray[np.int32]:
-        """The entities of the larger graph that have an edge: where a walk may start."""
+        """Returns the entities of the larger graph that have an edge: a walk may start from them."""
         return np.flatnonzero(np.diff(self.large.head_ptr) > 0).astype(np.int32)
 
     def edges(self) -> Edges:
-        """The arrays that compiled code reads, made once."""
+        """Returns the arrays that compiled code reads; they are made once."""
         if "edges" not in self._cache:
             graph = self.large
             order = np.argsort(graph.pair_relation, kind="stable")
@@ -69,16 +69,16 @@ class GraphPair:
 
 
 def _keys(graph: Graph) -> npt.NDArray[np.int64]:
-    """Every edge as one ascending number."""
+    """Returns one ascending number for every edge."""
     pairs = (graph.heads_of().astype(np.int64) * graph.relations + graph.pair_relation) * graph.entities
     keys: npt.NDArray[np.int64] = np.repeat(pairs, np.diff(graph.pair_ptr))
     keys += graph.tails
     return keys
 
 
-def _inside(keys: npt.NDArray[np.int64], among: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
-    """Which keys are among others; both ascending."""
+def _is_in(keys: npt.NDArray[np.int64], among: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
+    """Whether each key is among others; both ascending."""
     if not len(among):
         return np.zeros(len(keys), np.bool_)
-    places = np.minimum(np.searchsorted(among, keys), len(among) - 1)
-    return np.equal(among[places], keys)
+    positions = np.minimum(np.searchsorted(among, keys), len(among) - 1)
+    return np.equal(among[positions], keys)

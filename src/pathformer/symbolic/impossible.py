@@ -1,7 +1,7 @@
-"""What the graph already excludes: entities that cannot answer a query however the graph is completed.
+"""Entities that cannot answer a query, however the graph is completed.
 
-A missing edge may turn out true, a stated one stays true. So a positive part that holds now holds for ever, a negated
-part is over as soon as what it denies is stated, and a projection can always gain tails:
+A missing edge may turn out to be true; a stated edge stays true. So a positive part that holds now always holds, a
+negated part fails as soon as the graph states what it denies, and a projection can always gain tails:
 
     certain(a)        = {a}            denied(a)         = all but a
     certain(r(S))     = r(certain S)   denied(r(S))      = nothing
@@ -23,13 +23,13 @@ __all__ = ["impossible_answers"]
 
 
 def impossible_answers(tree: Tree, graph: Graph) -> npt.NDArray[np.int32]:
-    """The entities that answer the tree on no graph which holds all edges of this one, ascending."""
+    """Returns the entities that answer the tree on no graph that holds all edges of this one, ascending."""
     out = _denied(tree)
     return np.empty(0, np.int32) if out is None else answer(out, graph)
 
 
 def _certain(tree: Tree) -> Tree | None:
-    """A tree whose answers are answers of `tree` on every larger graph; None: there are none."""
+    """Returns a tree whose answers answer `tree` on every larger graph; None if there are no such answers."""
     match tree:
         case Anchor():
             return tree
@@ -39,13 +39,13 @@ def _certain(tree: Tree) -> Tree | None:
         case Negation(of):
             return _denied(of)
         case Intersection(branches):
-            return _all([_certain(branch) for branch in branches])
+            return _intersect_all([_certain(branch) for branch in branches])
         case Union(branches):
-            return _any([_certain(branch) for branch in branches])
+            return _unite_any([_certain(branch) for branch in branches])
 
 
 def _denied(tree: Tree) -> Tree | None:
-    """A tree whose answers are answers of `tree` on no larger graph; None: there are none."""
+    """Returns a tree whose answers answer `tree` on no larger graph; None if there are no such answers."""
     match tree:
         case Anchor():
             return Negation(tree)
@@ -54,16 +54,16 @@ def _denied(tree: Tree) -> Tree | None:
         case Negation(of):
             return _certain(of)
         case Intersection(branches):
-            return _any([_denied(branch) for branch in branches])
+            return _unite_any([_denied(branch) for branch in branches])
         case Union(branches):
-            return _all([_denied(branch) for branch in branches])
+            return _intersect_all([_denied(branch) for branch in branches])
 
 
-def _all(parts: list[Tree | None]) -> Tree | None:
+def _intersect_all(parts: list[Tree | None]) -> Tree | None:
     present = tuple(part for part in parts if part is not None)
     return intersect(present) if len(present) == len(parts) else None
 
 
-def _any(parts: list[Tree | None]) -> Tree | None:
+def _unite_any(parts: list[Tree | None]) -> Tree | None:
     present = tuple(part for part in parts if part is not None)
     return unite(present) if present else None

@@ -1,4 +1,4 @@
-"""What other people's files hold in place of ids, told with the file."""
+"""Errors of files that other programs wrote, with the name of the file."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["reading_ids"]
 
 @contextmanager
 def reading_ids(file: Path, what: str) -> Iterator[None]:
-    """Inside, queries or answers of a file are made arrays: what has no place in one is an error of the file."""
+    """Turns errors of making arrays from the queries or answers of a file into an error that names the file."""
     try:
         yield
     except (TypeError, ValueError, OverflowError) as error:

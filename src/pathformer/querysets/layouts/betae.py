@@ -5,8 +5,8 @@
     {valid,test}-{easy,hard}-answers.pkl    instance -> set of answers
     {id2ent,id2rel,ent2id,rel2id}.pkl, stats.txt, {train,valid,test}.txt    the graph, read by `kg.formats.betae`
 
-Some releases also hold De Morgan forms of 2u and up (a negation around an intersection of negations); they ask the same
-questions again and are left out with a notice. Pickles are read by an unpickler that admits plain containers only.
+Some releases also hold De Morgan forms of 2u and up (a negation around an intersection of negations); they repeat
+the same queries and are left out with a notice. Pickles are read by an unpickler that admits plain containers only.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 __all__ = ["MARKER", "SIGN", "detect", "read", "write"]
 
 SIGN = "*-queries.pkl files"
-MARKER = ".pathformer"  # a download looks the same otherwise, and must never be replaced
+MARKER = ".pathformer"  # without it a download looks the same, and a download must never be replaced
 _DE_MORGAN = {
     ((("e", ("r", "n")), ("e", ("r", "n"))), ("n",)): "2u",
     ((("e", ("r", "n")), ("e", ("r", "n"))), ("n", "r")): "up",
@@ -46,7 +46,7 @@ def detect(path: Path) -> bool:
 
 
 def read(path: Path, splits: Sequence[str]) -> QuerySets[StoredQueries]:
-    """Read these splits of the folder; a split without answer files has none."""
+    """Reads these splits of the folder; a split without answer files has no answers."""
     from pathformer.querysets.query_sets import QuerySets
 
     found: dict[str, dict[str, StoredQueries]] = {}
@@ -92,7 +92,7 @@ def write(sets: QuerySets[Queries], path: Path, *, kg: KnowledgeGraph | None = N
 
 
 def _write_graph(kg: KnowledgeGraph, folder: Path) -> None:
-    """What the ids mean and which edges there are: names, counts, and every edge in both directions."""
+    """Writes the names of ids, the counts, and every edge in both directions."""
     names = kg.vocabulary
     entities = {e: names.entity(e) for e in range(names.entity_count)}
     relations = {r: f"{'-' if r % 2 else '+'}{names.relation(r)}" for r in range(names.relation_count)}

@@ -46,8 +46,8 @@ def write(sets: QuerySets[Queries], path: Path, *, kg: KnowledgeGraph | None = N
     with new_folder(path, MARKER, force=force) as folder:
         files = []
         for split, queries_of in sets.splits.items():
-            for place, (name, queries) in enumerate(queries_of.items()):
-                file = f"{split}-{name if name in STRUCTURES else f'shape-{place}'}.npz"
+            for position, (name, queries) in enumerate(queries_of.items()):
+                file = f"{split}-{name if name in STRUCTURES else f'shape-{position}'}.npz"
                 np.savez(
                     folder / file,
                     ids=queries.ids,
@@ -70,7 +70,7 @@ def write(sets: QuerySets[Queries], path: Path, *, kg: KnowledgeGraph | None = N
 
 
 def read(path: Path, splits: Sequence[str]) -> QuerySets[StoredQueries]:
-    """Read these splits of the folder."""
+    """Reads these splits of the folder."""
     from pathformer.querysets.query_sets import QuerySets
 
     header = _header(path / MARKER)
@@ -121,7 +121,7 @@ def _queries(file: Path, shape: str) -> StoredQueries:
 
 
 def _rows(arrays: Mapping[str, Any], name: str, count: int) -> Ragged:
-    """The answers of so many queries."""
+    """Reads the answers of `count` queries."""
     ptr, values = arrays[f"{name}_ptr"], arrays[name]
     if values.ndim != 1 or {ptr.dtype.kind, values.dtype.kind} != {"i"}:
         raise ValueError(f"the {name} answers are not whole numbers in a row")

@@ -38,7 +38,7 @@ def detect(path: Path) -> bool:
 
 
 def read(path: Path, splits: Sequence[str]) -> QuerySets[StoredQueries]:
-    """Read these splits of the folder; answers of structures whose file is absent stay open."""
+    """Reads these splits of the folder; a structure without an answer file has no answers."""
     from pathformer.querysets.query_sets import QuerySets
 
     found: dict[str, dict[str, StoredQueries]] = {}
@@ -71,7 +71,7 @@ def _read(path: Path, split: str, name: str, file: Path) -> StoredQueries:
 
 
 def _key(file: Path, query: Any) -> Any:
-    """A query without its placeholder and name: what the answer files call it."""
+    """Returns a query without its placeholder and name, which is its key in the answer files."""
     try:
         if len(query) == 2:  # ((e, (r, ..), 0), name): a chain
             (entity, relations, _), _ = query

@@ -1,7 +1,4 @@
-"""The answers of one query on two nested graphs at once: its program, run on a stack of sets in compiled code.
-
-The answers of many queries of one structure, written out as ragged rows.
-"""
+"""Answers queries on two nested graphs at once: runs a program on a stack of sets, in compiled code."""
 
 from __future__ import annotations
 
@@ -27,10 +24,10 @@ __all__ = ["answer_rows", "evaluate"]
 
 @compiled
 def evaluate(answer, row, edges, space, capped, cap):
-    """Run an answer program on a row of ids; the set is left at 0:n of the stack. Returns n and its rest.
+    """Runs an answer program on a row of ids; the set is left at 0:n of the stack. Returns n and its rest.
 
-    Where more than `cap` answers are of no interest, step `capped` (`Program.capped`) may stop early: then n is -1.
-    What can still be taken from its set is what the complements below it list and what the links after it hold.
+    If more than `cap` answers are of no interest, step `capped` (`Program.capped`) may stop early: then n is -1. Only
+    entities that the complements below it list, or that the links after it hold, can still be taken from its set.
     """
     start, rest = space.start, space.rest
     top, end = -1, np.int64(0)
@@ -64,7 +61,7 @@ def evaluate(answer, row, edges, space, capped, cap):
 
 @compiled
 def _linked(answer, step, row, edges):
-    """How many entities the links that are excluded after a step hold."""
+    """Counts the entities of the links that are excluded after a step."""
     count = np.int64(0)
     for later in range(step + 1, len(answer)):
         if answer[later, 0] == EXCLUDE:
@@ -77,7 +74,7 @@ def _linked(answer, step, row, edges):
 
 @compiled
 def _join(space, operation, top, end):
-    """Intersect or unite the two topmost sets; returns the end of the result."""
+    """Intersects or unites the two topmost sets; returns the end of the result."""
     start, rest = space.start, space.rest
     first, middle = start[top - 1], start[top]
     if operation == INTERSECT:
@@ -93,10 +90,10 @@ def _join(space, operation, top, end):
 
 @compiled
 def answer_rows(answer, rows, begin, edges, space, easy, hard, easy_ends, hard_ends):
-    """Answer rows from `begin` on until they are done or the output is full; returns the first row not done.
+    """Answers rows from `begin` on until all are done or the output is full; returns the first row that is not done.
 
-    easy gets the answers on the smaller graph, hard those on the larger alone; *_ends (n): where each row's answers
-    end. A row is begun only if all entities would still fit, so that no write needs a check.
+    easy gets the answers on the smaller graph, hard those on the larger graph alone; *_ends (n): where the answers of
+    each row end. A row is begun only if all entities would still fit, so that no write needs a check.
     """
     entities = len(space.where)
     easy_end = hard_end = 0
@@ -122,7 +119,7 @@ def answer_rows(answer, rows, begin, edges, space, easy, hard, easy_ends, hard_e
 
 @compiled
 def _spell_out(space, count, entities):
-    """Turn a complement into a plain set of all entities; returns its size."""
+    """Turns a complement into a plain set over all entities; returns its size."""
     membership = np.full(entities, BOTH, np.uint8)
     for place in range(count):
         membership[space.ids[place]] = space.bits[place]

@@ -1,18 +1,16 @@
 """A structure as two small integer programs: one computes a query's answers, the other walks a query out of the graph.
 
 Both are arrays of (operation, argument) rows that compiled code interprets, so that any shape a user writes runs at
-full speed without being compiled anew.
+full speed without a new compilation.
 
-The answer program is postfix over a stack of sets; the argument is a column of the query's row of ids (NARROW and
-EXCLUDE: of an anchor, its relation in the column after). The walk
-program starts at an answer entity and goes backwards (`protocol`: sampling): every branch of a fork starts from the
-fork's entity.
+The answer program is postfix over a stack of sets; the argument is a column of the query's row of ids (for NARROW and
+EXCLUDE the column of an anchor; its relation is in the next column). The walk program starts at an answer entity and
+goes backwards: every branch of a fork starts from the fork's entity.
 
-Sets of entities on two nested graphs at once, as the compiled code keeps them.
-
-A set is a segment of a stack: entity ids with two membership bits each (1: in the set on the smaller graph, 2: on the
-larger), and one `rest` value for every entity that is not listed: 0, or BOTH for a complement. So a negation costs
-nothing until something is projected from it, and one traversal yields easy, hard and vanished answers together.
+A set holds entities on two nested graphs at once. It is a segment of a stack: entity ids with two membership bits each
+(1: in the set on the smaller graph, 2: on the larger), and one `rest` value for every entity that is not listed: 0, or
+BOTH for a complement. So a negation costs nothing until a projection follows it, and one traversal finds easy, hard and
+vanished answers together.
 
 Membership in a segment is looked up with a sparse set (Briggs and Torczon 1993): `where[e]` may hold anything, and is
 believed only if it points into the segment at an entry that holds `e`. Nothing is ever cleared.
@@ -53,8 +51,8 @@ __all__ = [
     "workspace",
 ]
 
-ANCHOR, PROJECT, NEGATE, INTERSECT, UNITE, NARROW, EXCLUDE = range(7)  # of the answer program
-STEP, KEEP, RETURN, LEAVE = range(1, 5)  # of the walk program, beside ANCHOR
+ANCHOR, PROJECT, NEGATE, INTERSECT, UNITE, NARROW, EXCLUDE = range(7)  # operations of the answer program
+STEP, KEEP, RETURN, LEAVE = range(1, 5)  # operations of the walk program, besides ANCHOR
 
 # One hop from an anchor, and its complement: they narrow a set without being computed themselves.
 _LINKS = {("e", ("r",)): NARROW, ("e", ("r", "n")): EXCLUDE}
@@ -64,7 +62,7 @@ Code = npt.NDArray[np.int32]  # (operations, 2)
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Program:
-    """A structure, ready for compiled code."""
+    """The two programs of a structure, for compiled code."""
 
     answer: Code
     walk: Code
@@ -75,7 +73,7 @@ class Program:
 
 
 def compile_structure(structure: Structure) -> Program:
-    """The programs of a structure."""
+    """Compiles a structure into its programs."""
     answer, walk = _answer(structure.shape, 0), list(_walk(structure.shape, 0))
     twins = list(_twins(structure.shape, 0))
     return Program(
@@ -93,7 +91,7 @@ def _width(shape: Shape) -> int:
 
 
 def _branches(shape: Shape, column: int) -> list[tuple[Shape, int]]:
-    """The branches of a fork, each with its first column."""
+    """Returns the branches of a fork, each with its first column."""
     placed = []
     for branch in shape[:-1] if shape[-1] == ("u",) else shape:
         placed.append((branch, column))
@@ -118,7 +116,7 @@ def _answer(shape: Shape, column: int) -> list[tuple[int, int]]:
 
 def _fork(shape: Shape, column: int) -> list[tuple[int, int]]:
     join = UNITE if shape[-1] == ("u",) else INTERSECT
-    first, *others = sorted(_branches(shape, column), key=lambda placed: _turn(placed[0]))
+    first, *others = sorted(_branches(shape, column), key=lambda placed: _order(placed[0]))
     code = _answer(*first)
     for branch, place in others:
         if join == INTERSECT and branch in _LINKS and not _complements(code)[-1]:
@@ -128,8 +126,8 @@ def _fork(shape: Shape, column: int) -> list[tuple[int, int]]:
     return code
 
 
-def _turn(branch: Shape) -> int:
-    """Complements first: what they can take away is then known before other branches are computed; links last."""
+def _order(branch: Shape) -> int:
+    """Orders branches: complements first, so that what they exclude is known early; single links last."""
     return 2 if branch in _LINKS else int(branch[1][-1] != "n") if is_chain(branch) else 1
 
 
@@ -154,7 +152,7 @@ def _walk(shape: Shape, column: int) -> Iterator[tuple[int, int]]:
 
 
 def _twins(shape: Shape, column: int) -> Iterator[tuple[int, int, int]]:
-    """Sibling branches of the same shape: two of them with the same ids make no query."""
+    """Finds sibling branches of the same shape: a query must not have the same ids in both."""
     if is_chain(shape):
         if shape[0] != "e":
             yield from _twins(shape[0], column)
@@ -176,7 +174,7 @@ def _depth(answer: list[tuple[int, int]]) -> int:
 
 
 def _capped(answer: list[tuple[int, int]]) -> int:
-    """The last projection, if only complements lie below it on the stack and are all that its set is joined with."""
+    """Returns the last projection if its set is only joined with complements, which lie below it on the stack."""
     last = max((step for step, (operation, _) in enumerate(answer) if operation == PROJECT), default=-1)
     stack = _complements(answer[: last + 1])
     only_taken_from = all(operation in (INTERSECT, EXCLUDE) for operation, _ in answer[last + 1 :])
@@ -184,7 +182,7 @@ def _capped(answer: list[tuple[int, int]]) -> int:
 
 
 def _complements(answer: list[tuple[int, int]]) -> list[bool]:
-    """Whether each set that a program leaves on the stack is a complement."""
+    """Returns, for each set that a program leaves on the stack, whether it is a complement."""
     stack: list[bool] = []
     for operation, _ in answer:
         if operation == ANCHOR:
@@ -213,13 +211,13 @@ Workspace = namedtuple("Workspace", "ids bits where seen start rest")
 
 
 def workspace(entities: int, depth: int) -> Workspace:
-    """Room for the deepest program: each set holds at most all entities, and a projection writes beside its source.
+    """Reserves memory for the deepest program, which is not touched: a query pays for the pages it uses.
 
-    The memory is reserved, not touched: a query pays for the pages it uses.
+    Each set holds at most all entities, and a projection writes beside its source.
     """
     room = (depth + 1) * entities + 1
     if room >= 2**31:
-        raise MemoryError(f"{depth} sets of {entities:,} entities are more than places of 32 bits can tell apart")
+        raise MemoryError(f"{depth} sets of {entities:,} entities are more than positions of 32 bits can count")
     return Workspace(
         ids=np.empty(room, np.int32),
         bits=np.empty(room, np.uint8),

@@ -1,4 +1,4 @@
-"""Operations on sets of entities (`stack`): projection, intersection, complement, and both with a link at once."""
+"""Operations on sets of entities (`program`): projection, intersection, complement, and joining with a single link."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _SCAN = 16  # a step of a scan over a relation's heads costs about a sixteenth o
 
 @compiled
 def find_pair(head_ptr, pair_relation, head, relation):
-    """The index of (head, relation) among the pairs, or -1."""
+    """Returns the index of (head, relation) among the pairs, or -1."""
     low, end = head_ptr[head], head_ptr[head + 1]
     high = end
     while low < high:
@@ -30,10 +30,10 @@ def find_pair(head_ptr, pair_relation, head, relation):
 
 @compiled
 def _spread(tails, edge_bits, begin, end, membership, ids, bits, seen, first, last, most):
-    """Add the tails of edges begin:end to the segment first:last, as far as `membership` carries; returns its new end.
+    """Adds the tails of edges begin:end that share a bit with `membership` to the segment first:last; returns its end.
 
-    Stops when the segment has more than `most` entries. Takes plain arrays: a bundle of arrays handed to a function
-    this small costs more than the function.
+    Stops when the segment has more than `most` entries. Takes plain arrays: passing a tuple of arrays would cost more
+    than the work.
     """
     for edge in range(begin, end):
         gained = membership & edge_bits[edge]
@@ -53,14 +53,14 @@ def _spread(tails, edge_bits, begin, end, membership, ids, bits, seen, first, la
 
 @compiled
 def _register(where, ids, first, last):
-    """Make the segment first:last the one that `where` describes."""
+    """Makes `where` describe the segment first:last."""
     for place in range(first, last):
         where[ids[place]] = place
 
 
 @compiled
 def _move(space, first, last, to):
-    """Shift the segment first:last down to `to`; returns its new end."""
+    """Shifts the segment first:last down to `to`; returns its new end."""
     if to != first:
         for offset in range(last - first):
             space.ids[to + offset] = space.ids[first + offset]
@@ -70,7 +70,7 @@ def _move(space, first, last, to):
 
 @compiled
 def _copy(edges, space, pair, membership, first):
-    """Write the tails of a pair from `first` on, unseen: they are distinct. Returns the end."""
+    """Writes the tails of a pair, which are distinct, from `first` on; returns the end."""
     ids, bits = space.ids, space.bits
     for edge in range(edges.pair_ptr[pair], edges.pair_ptr[pair + 1]):
         gained = membership & edges.bits[edge]
@@ -81,7 +81,7 @@ def _copy(edges, space, pair, membership, first):
 
 @compiled
 def project(edges, space, first, last, rest, relation, most):
-    """Replace the segment first:last by its tails under `relation`; returns the new end, or -1 past `most` tails."""
+    """Replaces the segment first:last by its tails under `relation`; returns the new end, or -1 past `most` tails."""
     if last - first == 1 and not rest:  # a set of one, as every anchor is
         pair = find_pair(edges.head_ptr, edges.pair_relation, space.ids[first], relation)
         return first if pair < 0 else _copy(edges, space, pair, space.bits[first], first)
@@ -95,7 +95,7 @@ def project(edges, space, first, last, rest, relation, most):
 
 @compiled
 def _project_by_search(edges, space, first, last, relation, most):
-    """Look every entity's relations up; writes from `last` on and returns the end."""
+    """Looks up the relations of every entity; writes from `last` on and returns the end."""
     head_ptr, pair_relation, pair_ptr = edges.head_ptr, edges.pair_relation, edges.pair_ptr
     tails, edge_bits = edges.tails, edges.bits
     ids, bits, seen = space.ids, space.bits, space.seen
@@ -112,9 +112,9 @@ def _project_by_search(edges, space, first, last, relation, most):
 
 @compiled
 def _project_by_scan(edges, space, first, last, rest, relation, most):
-    """Look every head of the relation up in the set; writes from `last` on and returns the end.
+    """Looks up every head of the relation in the set; writes from `last` on and returns the end.
 
-    The heads lie side by side, so for all but small sets this is the faster way, and for a complement the only one.
+    The heads lie side by side, so this is faster for all but small sets, and a complement needs it.
     """
     relation_head, relation_pair, pair_ptr = edges.relation_head, edges.relation_pair, edges.pair_ptr
     tails, edge_bits = edges.tails, edges.bits
@@ -135,7 +135,7 @@ def _project_by_scan(edges, space, first, last, rest, relation, most):
 
 @compiled
 def exclude(edges, space, first, last, head, relation):
-    """Take the tails of (head, relation) out of the segment first:last, no complement; returns the new end."""
+    """Removes the tails of (head, relation) from the segment first:last, not a complement; returns the new end."""
     pair = find_pair(edges.head_ptr, edges.pair_relation, head, relation)
     if pair < 0:
         return last
@@ -162,7 +162,7 @@ def exclude(edges, space, first, last, head, relation):
 
 @compiled
 def narrow(edges, space, first, last, head, relation):
-    """Intersect the segment first:last, no complement, with the tails of (head, relation); returns the new end."""
+    """Intersects the segment first:last, not a complement, with the tails of (head, relation); returns the new end."""
     pair = find_pair(edges.head_ptr, edges.pair_relation, head, relation)
     if pair < 0:
         return first
@@ -189,9 +189,9 @@ def narrow(edges, space, first, last, head, relation):
 
 @compiled
 def intersect(space, first, middle, last, rest_one, rest_two):
-    """Intersect the segments first:middle and middle:last in place; returns the new end."""
+    """Intersects the segments first:middle and middle:last in place; returns the new end."""
     ids, bits, where = space.ids, space.bits, space.where
-    if rest_one and rest_two:  # everything but what either lists: merge the lists
+    if rest_one and rest_two:  # two complements: merge the lists of what they exclude
         _register(where, ids, first, middle)
         out = middle
         for place in range(middle, last):
@@ -202,7 +202,7 @@ def intersect(space, first, middle, last, rest_one, rest_two):
                 ids[out], bits[out] = ids[place], bits[place]
                 out += 1
         return out
-    # Walk the list of a plain set and look the other up; entities the other does not list have its rest.
+    # Go through the list of a plain set and look up the other; entities that the other does not list have its rest.
     if rest_one:
         _register(where, ids, first, middle)
         low, high, walk_from, walk_to, rest = first, middle, middle, last, rest_one
@@ -222,6 +222,6 @@ def intersect(space, first, middle, last, rest_one, rest_two):
 
 @compiled
 def flip(space, first, last):
-    """Complement the listed memberships."""
+    """Complements the listed memberships."""
     for place in range(first, last):
         space.bits[place] ^= BOTH

@@ -1,4 +1,4 @@
-"""Drawing queries: random walks out of the graph, and the rules that accept or reject what they find.
+"""Draws queries: random walks out of the graph, and the rules that accept or reject their queries.
 
 Every draw has its own generator state, seeded by the caller, so the result depends on the seed and on nothing else.
 """
@@ -14,12 +14,12 @@ from pathformer.symbolic.kernels.program import ANCHOR, ENDLESS, KEEP, LARGE, RE
 __all__ = ["ACCEPTED", "BROKEN", "EMPTY", "NO_HARD", "NO_VANISHED", "OVER_LIMIT", "draw"]
 
 _TRIES = 40  # relations tried at a hop before the walk is given up, as in the reference code
-ACCEPTED, BROKEN, EMPTY, NO_HARD, NO_VANISHED, OVER_LIMIT = range(6)  # what became of an attempt
+ACCEPTED, BROKEN, EMPTY, NO_HARD, NO_VANISHED, OVER_LIMIT = range(6)  # the result of an attempt
 
 
 @compiled
 def _next_random(state):
-    """The next 64 bits of a SplitMix64 stream (Steele, Lea and Flood 2014)."""
+    """Returns the next 64 bits of a SplitMix64 stream (Steele, Lea and Flood 2014)."""
     state[0] += np.uint64(0x9E3779B97F4A7C15)
     z = state[0]
     z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
@@ -29,13 +29,13 @@ def _next_random(state):
 
 @compiled
 def _below(state, bound):
-    """A uniform integer in 0 .. bound - 1, for bounds under 2^31."""
+    """Returns a uniform integer in 0 .. bound - 1, for bounds under 2^31."""
     return np.int64(((_next_random(state) >> np.uint64(33)) * np.uint64(bound)) >> np.uint64(31))
 
 
 @compiled
 def _hop(edges, state, entity, barred):
-    """A random pair of `entity` whose relation is not `barred`; -1 when none was found."""
+    """Returns a random pair of `entity` whose relation is not `barred`; -1 if none was found."""
     first, last = edges.head_ptr[entity], edges.head_ptr[entity + 1]
     if first == last:
         return np.int64(-1)
@@ -48,17 +48,17 @@ def _hop(edges, state, entity, barred):
 
 @compiled
 def _random_tail(edges, state, pair):
-    """A uniform tail of a pair."""
+    """Returns a uniformly drawn tail of a pair."""
     first, last = edges.pair_ptr[pair], edges.pair_ptr[pair + 1]
     return edges.tails[first + _below(state, last - first)]
 
 
 @compiled
 def _walk_backward(walk, edges, state, entity, row, kept):
-    """Fill `row` so that `entity` satisfies every branch, negations read as if they were not there.
+    """Fills `row` so that `entity` satisfies every branch, negations ignored; returns False if a walk found no way on.
 
     An edge into an entity is an inverse edge out of it, so the relation of a hop is the pair's, inverted. A hop may not
-    be the inverse of the hop after it; at a fork the rule starts anew. False when a walk ran dry.
+    be the inverse of the hop after it; at a fork this rule starts over.
     """
     depth = -1
     barred = np.int32(-1)  # the pair relation that would undo the hop just made
@@ -87,7 +87,7 @@ def _walk_backward(walk, edges, state, entity, row, kept):
 
 @compiled
 def _walk_forward(edges, state, entity, row):
-    """Fill the row of a chain from its anchor on; False when the walk ran dry."""
+    """Fills the row of a chain from its anchor on; returns False if the walk found no way on."""
     row[0] = entity
     barred = np.int32(-1)
     for column in range(1, len(row)):
@@ -102,7 +102,7 @@ def _walk_forward(edges, state, entity, row):
 
 @compiled
 def _has_twins(twins, row):
-    """Whether two sibling branches of one shape hold the same ids."""
+    """Whether two sibling branches of the same shape hold the same ids."""
     for pair in range(len(twins)):
         one, other, width = twins[pair, 0], twins[pair, 1], twins[pair, 2]
         same = True
@@ -117,9 +117,9 @@ def _has_twins(twins, row):
 
 @compiled
 def _judge(answer, capped, row, edges, space, pair_of_graphs, negated, limit):
-    """What becomes of a query: on two graphs it needs hard answers and, if negated, vanished ones, neither too many.
+    """Judges a query: on two graphs it needs hard answers and, if negated, vanished ones, and not too many of either.
 
-    With one graph the count can stop as soon as it is past the limit; with two, hard answers may still turn out easy.
+    With one graph, counting can stop at the limit; with two, hard answers may still turn out to be easy.
     """
     count, rest = evaluate(answer, row, edges, space, capped, ENDLESS if pair_of_graphs or limit < 0 else limit)
     if count < 0:
@@ -147,7 +147,7 @@ def _judge(answer, capped, row, edges, space, pair_of_graphs, negated, limit):
 
 @compiled
 def _hash_row(row):
-    """64 well-mixed bits of a row, never 0: that is what an unused place holds."""
+    """Returns 64 well-mixed bits of a row, never 0, which marks an unused slot."""
     key = np.uint64(0x2545F4914F6CDD1D)
     for column in range(len(row)):
         key = (key ^ np.uint64(row[column])) * np.uint64(0x9E3779B97F4A7C15)
@@ -160,12 +160,11 @@ def draw(
     answer, capped, walk, twins, forward, starts, begin, edges, space, seed,
     judged, pair_of_graphs, negated, limit, keys, fates, rows, tally,
 ):  # fmt: skip
-    """Make an attempt for every row of `rows` (attempts, k); accepted ones stay there in order, fates go to `tally`.
+    """Makes an attempt for every row of `rows` (attempts, k); accepted ones stay there in order, fates go to `tally`.
 
-    Attempt i starts from entity begin + i of `starts`, which wraps around. Walks meet the same queries again and
-    again, those of hubs most of all, so the fates of rows judged before are remembered in keys, fates (2^m): one
-    place for each row, the newest stays. What is remembered never changes what is drawn. Returns how many were
-    accepted.
+    Attempt i starts from entity begin + i of `starts`, which wraps around. Walks meet the same queries often, those of
+    hubs most of all, so the fates of judged rows are remembered in keys, fates (2^m): one slot for each row, the newest
+    stays. The memory never changes which queries are drawn. Returns how many were accepted.
     """
     state = np.empty(1, np.uint64)
     state[0] = seed
@@ -183,12 +182,12 @@ def draw(
             fate = ACCEPTED
             if judged:
                 key = _hash_row(row)
-                place = key & np.uint64(len(keys) - 1)
-                if keys[place] == key:
-                    fate = int(fates[place])
+                slot = key & np.uint64(len(keys) - 1)
+                if keys[slot] == key:
+                    fate = int(fates[slot])
                 else:
                     fate = _judge(answer, capped, row, edges, space, pair_of_graphs, negated, limit)
-                    keys[place], fates[place] = key, fate
+                    keys[slot], fates[slot] = key, fate
         tally[fate] += 1
         accepted += fate == ACCEPTED
     return accepted

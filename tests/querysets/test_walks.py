@@ -9,7 +9,7 @@ import numpy as np
 
 from pathformer.kg.graph import Graph
 from pathformer.query.structures import STRUCTURES
-from pathformer.querysets.sampler import Rules, _Drawer
+from pathformer.querysets.sampler import BlockDrawer, Rules
 from pathformer.symbolic.graph_pair import GraphPair
 from pathformer.symbolic.kernels.program import compile_structure
 
@@ -18,8 +18,8 @@ GRAPH = Graph.from_triples(np.array([[0, 0, 1], [0, 0, 2], [1, 2, 2], [3, 0, 2],
 
 def drawn(name: str, rules: Rules, blocks: int) -> Counter[tuple[int, ...]]:
     pair, kind = GraphPair.of(GRAPH), STRUCTURES[name]
-    drawer = _Drawer(kind, compile_structure(kind), pair, rules, f"distribution/{name}", pair.starts())
-    return Counter(tuple(row) for block in range(blocks) for row in drawer.block(block)[0].tolist())
+    drawer = BlockDrawer(kind, compile_structure(kind), pair, rules, f"distribution/{name}", pair.starts())
+    return Counter(tuple(row) for block in range(blocks) for row in drawer.draw_block(block)[0].tolist())
 
 
 def twin_backward(rng: random.Random) -> tuple[int, ...] | None:
