@@ -10,9 +10,10 @@ from support import training_toy as toy
 
 from pathformer import plugins
 from pathformer.errors import PluginError
-from pathformer.index._base import build as build_index
+from pathformer.index._base import over
 from pathformer.models._base import build
 from pathformer.models._contract import ENTITIES, RELATIONS, broken_rules
+from pathformer.models._encoder import TorchEncoder
 from pathformer.spaces._base import build as build_space
 from pathformer.spaces._base import find as find_space
 from pathformer.training.data import TrainingSet
@@ -95,9 +96,7 @@ def test_both_keep_every_rule_are_trained_and_searched(method: str, settings: di
     step = TrainingStep(model, data, {"1p": 16, "2i": 16}, StepConfig(objective="softmax", rate=1e-2))
     early, late = toy.early_and_late(step, 60)
     assert sum(late.mean.values()) < sum(early.mean.values())
-    table = model.entities.weight.detach()
-    index = build_index("exact", table, model.space)
-    nearest = index.search(table[:5], 1)
+    nearest = over(TorchEncoder(model.eval())).nearest(model.entities.weight[:5].detach().numpy(), 1)
     assert nearest.ids[:, 0].tolist() == [0, 1, 2, 3, 4]
 
 
