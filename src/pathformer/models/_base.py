@@ -1,4 +1,4 @@
-"""What every method is: two tables, a space, and a way from a batch of queries to rows of that space.
+"""The base of every method: two tables, a space, and a way from a batch of queries to rows of that space.
 
 Q queries, I ids, D disjuncts, K candidates, q numbers of a query in the space.
 
@@ -37,17 +37,17 @@ class Model(nn.Module, ABC):
 
     name: ClassVar[str]
     config_type: ClassVar[type[Any]]
-    objective: ClassVar[str] = "margin"  # what it is trained by where a run does not say, a file of training.objectives
-    native: ClassVar[bool] = False  # whether it has a union of its own
-    any_length: ClassVar[bool] = True  # whether it takes paths however long
+    objective: ClassVar[str] = "margin"  # a file of training.objectives, used if a run names none
+    native: ClassVar[bool] = False  # whether it has its own union
+    any_length: ClassVar[bool] = True  # whether it takes paths of any length
 
-    negation: bool = True  # whether it can take one
-    union: UnionWay = "dnf"  # what is done to unions before `encode`; where a method offers several, a setting
-    combine: Combine = "smallest"  # what becomes of an entity's distances to the disjuncts; a setting where offered
+    negation: bool = True  # whether it takes negations
+    union: UnionWay = "dnf"  # how unions are rewritten before `encode`; some methods have it as a setting
+    combine: Combine = "smallest"  # how distances to the disjuncts are combined; some methods have it as a setting
 
     space: Space
     entities: Table  # (N, e)
-    row_parts: Mapping[str, tuple[int, ...]] = MappingProxyType({})  # tensors whose rows are several: widths by name
+    row_parts: Mapping[str, tuple[int, ...]] = MappingProxyType({})  # widths of joined rows, by tensor
 
     def __init__(self, config: Any, entities: int, relations: int) -> None:
         super().__init__()
@@ -55,33 +55,33 @@ class Model(nn.Module, ABC):
 
     @abstractmethod
     def embed(self, batch: Batch, ids: Tensor, entities: Reading) -> Tensor:
-        """Queries as rows of the space: ids (I,) -> (D, q); `entities` is the open entity table."""
+        """Encodes queries as rows of the space: ids (I,) -> (D, q); `entities` is the open entity table."""
 
     def encode(self, batch: Batch, ids: Tensor) -> Tensor:
-        """Queries as rows of the space, one a disjunct. ids (I,) -> (D, q)."""
+        """Encodes queries as rows of the space, one a disjunct: ids (I,) -> (D, q)."""
         return self.points(batch, ids)[0]
 
     def points(self, batch: Batch, ids: Tensor) -> tuple[Tensor, Reading]:
-        """As `encode`, with the entity table as it was opened: what is measured in one pass shares its gradient."""
+        """Encodes queries, and returns the open entity table with them, so that one pass writes its gradient once."""
         self.check(batch.layout)
         entities = self.entities.read()
         return self.embed(batch, ids, entities), entities
 
     def distances(self, batch: Batch, ids: Tensor, candidates: Tensor) -> Tensor:
-        """Dist of each query to its own candidates, smallest over its disjuncts. (I,), (Q, K) -> (Q, K) float32.
+        """Measures each query's candidates, smallest Dist over its disjuncts: (I,), (Q, K) -> (Q, K) float32.
 
         The entity table is opened once for anchors and candidates, so that its gradient is written once.
         """
         return self.distances_from(batch, *self.points(batch, ids), candidates)
 
     def distances_from(self, batch: Batch, queries: Tensor, entities: Reading, candidates: Tensor) -> Tensor:
-        """As `distances`, from what `points` gave."""
+        """Measures candidates as `distances` does, from the result of `points`."""
         if batch.layout.united:
             candidates = candidates.index_select(0, batch.owners)
         return batch.smallest(self.space.distance_to(queries, entities, candidates).float())
 
     def check(self, layout: Layout) -> None:
-        """Refuse a layout that holds what this method cannot express."""
+        """Refuses a layout with parts that this method cannot express."""
         if layout.negated and not self.negation:
             self._refuse("take a negation", layout, lambda part: part.negated, lambda method: method.negation)
         if layout.native and not self.native:
@@ -99,9 +99,9 @@ class Model(nn.Module, ABC):
     def _refuse(
         self, what: str, layout: Layout, at_fault: Callable[[Layout], bool], able: Callable[[type[Model]], bool]
     ) -> NoReturn:
-        """Say what cannot be done, in which structures, and which methods can.
+        """Raises an error that names what cannot be done, in which structures, and which methods can.
 
-        Where a setting took it away (Pathformer among boxes has no negation), the method itself is one of those.
+        If a setting took it away (Pathformer among boxes has no negation), the method itself is one of them.
         """
         alone = {
             str(block.structure): build_layout([Block(block.structure, 1)], layout.union) for block in layout.blocks
@@ -129,7 +129,7 @@ class Model(nn.Module, ABC):
 
     @contextmanager
     def at_rest(self) -> Iterator[None]:
-        """Without dropout, as ranking and answering want it; afterwards as it was, whatever happens."""
+        """Inside, the model runs without dropout, for ranking and answering; afterwards it is as it was."""
         training = self.training
         self.eval()
         try:
@@ -138,13 +138,13 @@ class Model(nn.Module, ABC):
             self.train(training)
 
     def sizes(self) -> dict[str, int]:
-        """Trainable numbers: in the tables, and in everything else (what the paper's Table 7 counts)."""
+        """Counts trainable numbers: in the tables, and in the network, which the paper's Table 7 counts."""
         tables = sum(t.weight.numel() for t in self.modules() if isinstance(t, Table))
         return {"tables": tables, "network": sum(p.numel() for p in self.parameters()) - tables}
 
 
 def find(name: str) -> type[Model]:
-    """The class of a method, by its file's name."""
+    """Finds the class of a method by its file's name."""
     module = plugins.load("models", name)
     method = getattr(module, "METHOD", None)
     if not (isinstance(method, type) and issubclass(method, Model)):
@@ -155,6 +155,6 @@ def find(name: str) -> type[Model]:
 
 
 def build(name: str, settings: Mapping[str, Any], *, entities: int, relations: int) -> Model:
-    """A new model of a method over a graph of `entities` and `relations` (directed), its settings checked by name."""
+    """Makes a model of a method for a graph of `entities` and `relations` (directed); checks its settings."""
     method = find(name)
     return method(from_mapping(method.config_type, settings), entities, relations)

@@ -26,25 +26,25 @@ __all__ = ["Bank", "Batch", "Forks", "Paths"]
 
 @dataclass(frozen=True, eq=False)
 class Paths:
-    """A path step: its tokens by kind, each with its places among the T packed rows."""
+    """A path step: its tokens by kind, each with their positions among the T packed rows."""
 
     packing: Packing
     rows: int  # T
-    entity_sources: Tensor  # (A,) places in the batch's ids
-    entity_places: Tensor  # (A,)
-    operator_sources: Tensor  # (O,) places in the batch's ids; 0 where negated
+    entity_sources: Tensor  # (A,) positions in the batch's ids
+    entity_positions: Tensor  # (A,)
+    operator_sources: Tensor  # (O,) positions in the batch's ids; 0 where negated
     operator_negated: Tensor  # (O,) bool
-    operator_places: Tensor  # (O,)
+    operator_positions: Tensor  # (O,)
     variable_values: Tensor  # (W,) numbers of values
-    variable_places: Tensor  # (W,)
-    order: Tensor  # (T,) the rank of each row among entity, operator, variable places one after the other
+    variable_positions: Tensor  # (W,)
+    order: Tensor  # (T,) the rank of each row among the positions of entities, operators, variables
 
     @classmethod
     def of(cls, step: PathStep, device: torch.device) -> Paths:
-        """The tensors of a step."""
-        places = {token: np.flatnonzero(step.kinds == token) for token in (Token.ENTITY, Token.VARIABLE)}
+        """Makes the tensors of a step."""
+        positions = {token: np.flatnonzero(step.kinds == token) for token in (Token.ENTITY, Token.VARIABLE)}
         operators = np.flatnonzero((step.kinds == Token.RELATION) | (step.kinds == Token.NEGATION))
-        entities, variables = places[Token.ENTITY], places[Token.VARIABLE]
+        entities, variables = positions[Token.ENTITY], positions[Token.VARIABLE]
         order = np.empty(step.tokens, np.int64)
         order[np.concatenate([entities, operators, variables])] = np.arange(step.tokens)
         return cls(
@@ -61,34 +61,34 @@ class Paths:
         )
 
     def operators(self, ids: Tensor, table: Reading) -> Tensor:
-        """Rows of the operators' table, whose last row is [Negation]: ids (I,) -> (O,)."""
+        """Returns the row numbers of operators in their table, whose last row is [Negation]: ids (I,) -> (O,)."""
         negation = len(table.weight) - 1
         return ids.index_select(0, self.operator_sources).masked_fill(self.operator_negated, negation)
 
     def tokens(self, ids: Tensor, entities: Reading, operators: Reading, values: Tensor | None) -> Tensor:
-        """The start of each path, an anchor's row or a variable's value (W, d), then its operators' rows: (T, d)."""
+        """Reads each path's start, an anchor's row or a variable's value (W, d), and its operators' rows: (T, d)."""
         anchors = ids.index_select(0, self.entity_sources)
         parts = [
-            (entities, anchors, self.entity_places),
-            (operators, self.operators(ids, operators), self.operator_places),
+            (entities, anchors, self.entity_positions),
+            (operators, self.operators(ids, operators), self.operator_positions),
         ]
-        variables = None if values is None else (values, self.variable_places)
+        variables = None if values is None else (values, self.variable_positions)
         return assemble(parts, variables, self.order, self.rows)
 
 
 @dataclass(frozen=True, eq=False)
 class Forks:
-    """A fork step: the values of branch r of each fork that has one, forks of most branches first; or one of unions."""
+    """A step of forks, or of unions: the values of branch r of each fork that has one, forks of most branches first."""
 
     values: Tensor  # (n_1 + n_2 + ...,) branch 1 of every fork, then branch 2, ...
     sizes: tuple[int, ...]  # n_1, n_2, ...
-    united: bool = False  # the union of the branches, not their intersection
-    negated: Tensor | None = None  # places of the denied ones among `values`, where negations are lifted
-    order: Tensor | None = None  # (n_1 + n_2 + ...,) with the denied ones once more after all values, what to read
+    united: bool = False  # whether branches are united, not intersected
+    negated: Tensor | None = None  # positions of denied values among `values`, where negations are lifted
+    order: Tensor | None = None  # (n_1 + n_2 + ...,) rows to read, where denied values follow all values
 
     @classmethod
     def of(cls, step: ForkStep, device: torch.device, negated: npt.NDArray[np.bool_] | None = None) -> Forks:
-        """The tensors of a step. negated: which values are denied (V,), where negations are lifted."""
+        """Makes the tensors of a step. negated: which values are denied (V,), where negations are lifted."""
         values = np.concatenate(step.branches)
         made = cls(_tensor(values, device), tuple(map(len, step.branches)), step.united)
         denied = np.flatnonzero(negated[values]) if negated is not None else np.empty(0, np.int64)
@@ -110,27 +110,27 @@ class Batch:
 
     @classmethod
     def of(cls, layout: Layout, device: torch.device | str = "cpu") -> Batch:
-        """Put a layout on a device."""
-        place = torch.device(device)
+        """Puts a layout on a device."""
+        target = torch.device(device)
         steps = tuple(
-            Paths.of(step, place) if isinstance(step, PathStep) else Forks.of(step, place) for step in layout.steps
+            Paths.of(step, target) if isinstance(step, PathStep) else Forks.of(step, target) for step in layout.steps
         )
-        return cls(layout, steps, _tensor(layout.roots, place), _tensor(layout.owners, place))
+        return cls(layout, steps, _tensor(layout.roots, target), _tensor(layout.owners, target))
 
     @cached_property
     def walks(self) -> tuple[Walk | None, ...]:
-        """Its path steps one operator at a time, for link-by-link methods, which alone pay for it; None for forks."""
+        """The path steps one operator at a time, made on first use: for link-by-link methods; None for forks."""
         return tuple(Walk.of(step, self.device) if isinstance(step, PathStep) else None for step in self.layout.steps)
 
     @cached_property
     def at_roots(self) -> tuple[Tensor, ...]:
-        """Which values of each step stand for a disjunct and feed nothing else: (P,) or (F,) bool each."""
+        """Marks the values of each step that stand for a disjunct and feed nothing else: (P,) or (F,) bool each."""
         numbers = [step.first + np.arange(len(step)) for step in self.layout.steps]
         return tuple(torch.from_numpy(np.isin(part, self.layout.roots)).to(self.device) for part in numbers)
 
     @cached_property
     def positive(self) -> Tensor:
-        """1 for disjuncts of queries without a negation, 0 for the others: (D,) float32."""
+        """Marks disjuncts of queries without a negation with 1, others with 0: (D,) float32."""
         blocks = self.layout.blocks
         found = np.repeat([not block.structure.negated for block in blocks], [block.count for block in blocks])
         return torch.from_numpy(found[self.layout.owners].astype(np.float32)).to(self.device)
@@ -142,7 +142,7 @@ class Batch:
 
     @cached_property
     def lifted(self) -> Batch:
-        """Its negations as a matter of forks (`plan.lift`), for methods whose forks take them."""
+        """This batch with negations moved into forks (`plan.lift`), for methods whose forks take them."""
         layout, negated = lift_negations(self.layout)
         steps = tuple(
             Paths.of(step, self.device) if isinstance(step, PathStep) else Forks.of(step, self.device, negated)
@@ -152,11 +152,11 @@ class Batch:
 
     @property
     def device(self) -> torch.device:
-        """Where its tensors lie."""
+        """The device of its tensors."""
         return self.roots.device
 
     def smallest(self, distances: Tensor) -> Tensor:
-        """The smallest distance over the disjuncts of each query. (D, K) -> (Q, K)."""
+        """Takes the smallest distance over the disjuncts of each query: (D, K) -> (Q, K)."""
         if not self.layout.united:
             return distances
         owners = self.owners[:, None].expand_as(distances)
@@ -171,11 +171,11 @@ class Bank:
         self._parts: list[Tensor] = []
 
     def add(self, values: Tensor) -> None:
-        """Append a step's values (n, q)."""
+        """Appends a step's values (n, q)."""
         self._parts.append(values)
 
     def take(self, numbers: Tensor) -> Tensor:
-        """Values by number, (n,) -> (n, q)."""
+        """Returns values by number: (n,) -> (n, q)."""
         if len(self._parts) > 1:
             self._parts = [torch.cat(self._parts)]
         return take_once(self._parts[0], numbers)

@@ -1,4 +1,4 @@
-"""What every method keeps to, as rules that can be run on any of them: ours in the tests, a user's own by command.
+"""The rules that every method keeps: the tests run them on ours, `pathformer models NAME --check` on any.
 
 A rule takes a way to build a small model (a seed -> a model over ENTITIES and RELATIONS, on the processor) and raises
 AssertionError where the model breaks it. Queries are of all structures that the method does not refuse, the benchmark's
@@ -49,7 +49,7 @@ Part = tuple[Structure, npt.NDArray[np.int64]]
 
 
 def broken_rules(build: Build) -> dict[str, str]:
-    """The rules that a method breaks, with what was seen; empty where it keeps them all."""
+    """Runs all rules; returns those that a method breaks, with what was seen."""
     broken = {}
     for name, rule in RULES.items():
         try:
@@ -60,13 +60,13 @@ def broken_rules(build: Build) -> dict[str, str]:
 
 
 def shapes(made: Model) -> list[Structure]:
-    """The structures that a method takes."""
+    """Returns the structures that a method takes."""
     every = [*STRUCTURES.values(), structure(DEEP), structure(DEEP_NEGATED)]
     return [shape for shape in every if made.takes(shape)]
 
 
 def tables(made: Model, count: int = 2) -> list[Part]:
-    """Ids of `count` queries of each structure that the method takes."""
+    """Draws ids of `count` queries of each structure that the method takes."""
     rng = np.random.default_rng(1)
     high = {"e": ENTITIES, "r": RELATIONS}
     return [
@@ -76,12 +76,12 @@ def tables(made: Model, count: int = 2) -> list[Part]:
 
 
 def planned(made: Model, parts: Sequence[Part]) -> Plan:
-    """A plan with unions as the method takes them."""
+    """Builds a plan with unions as the method takes them."""
     return build_plan(parts, made.union)
 
 
 def distances(made: Model, plan: Plan) -> Tensor:
-    """Of every query to every entity, taken as candidates: (Q, N)."""
+    """Measures every query against every entity, given as candidates: (Q, N)."""
     candidates = torch.arange(ENTITIES, dtype=torch.int32).repeat(plan.layout.queries, 1)
     return made.distances(Batch.of(plan.layout), torch.from_numpy(plan.ids), candidates)
 

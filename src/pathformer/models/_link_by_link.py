@@ -29,29 +29,29 @@ class LinkModel(Model):
 
     @abstractmethod
     def project(self, rows: Tensor, relations: Tensor) -> Tensor:
-        """Follow one relation from each query: rows (n, q), rows of the relations (n, r) -> (n, q)."""
+        """Follows one relation from each query: rows (n, q), rows of the relations (n, r) -> (n, q)."""
 
     @abstractmethod
     def intersect(self, branches: Sequence[Tensor]) -> Tensor:
-        """The intersection at each fork: (n_1, q), (n_2, q), ... -> (F, q).
+        """Intersects the branches of each fork: (n_1, q), (n_2, q), ... -> (F, q).
 
         Forks of most branches come first, so branch j (n_j, q) is that of the first n_j forks, and n_1 = n_2 = F.
         """
 
     def negate(self, rows: Tensor) -> Tensor:
-        """The complement of each query: rows (n, q) -> (n, q)."""
+        """Takes the complement of each query: rows (n, q) -> (n, q)."""
         raise AssertionError(f"{self.name} takes no negation, and yet one got past its check")
 
     def unite(self, branches: Sequence[Tensor]) -> Tensor:
-        """The union at each fork, branches as in `intersect`, for a method that is `native`."""
+        """Unites the branches of each fork, given as to `intersect`; for a method that is `native`."""
         raise AssertionError(f"{self.name} has no union of its own, and yet one got past its check")
 
     def enter(self, entities: Tensor, relations: Tensor) -> Tensor:
-        """The first projection of a path, from rows of the entity table (n, e); usually like any other."""
+        """Follows the first relation of a path, from rows of the entity table (n, e); usually like any other."""
         return self.project(self.space.anchor(entities), relations)
 
     def embed(self, batch: Batch, ids: Tensor, entities: Reading) -> Tensor:
-        """Walk level by level: paths from anchors, forks, paths from variables, ... (I,) -> (D, q)."""
+        """Walks level by level: paths from anchors, forks, paths from variables, ... (I,) -> (D, q)."""
         relations, bank = self.relations.read(), Bank()
         for step, walk in zip(batch.steps, batch.walks, strict=True):
             if isinstance(step, Paths):
@@ -68,7 +68,7 @@ class LinkModel(Model):
         return bank.take(batch.roots)
 
     def _walk(self, walk: Walk, starts: Tensor, chain: Tensor) -> Tensor:
-        """All paths of a step to their ends: starts (P, e or q), relations of all hops (., r) -> (P, q)."""
+        """Walks all paths of a step to their ends: starts (P, e or q), relations of all hops (., r) -> (P, q)."""
         first = (self.enter, self._negate_anchors) if walk.anchored else (self.project, self.negate)
         return follow(walk, starts, chain, first, (self.project, self.negate))
 

@@ -1,4 +1,4 @@
-"""A batch as whole queries: every route from the target to an anchor, one after the other, as one sequence a disjunct.
+"""A batch as flat sequences, one a disjunct: all routes from the target to an anchor, one after the other.
 
 D disjuncts, T tokens of all of them, A of entities, O of relations, M that stand for a target; L tokens of a route.
 
@@ -36,7 +36,7 @@ Route = tuple[int, tuple[int, ...]]  # the anchor, and the operators from there 
 
 
 def routes(query: Path | Fork) -> list[Route]:
-    """All ways from an anchor to the target, in the order of the query."""
+    """Lists all routes from an anchor to the target, in the order of the query."""
     if isinstance(query, Fork):
         return [route for branch in query.branches for route in routes(branch)]
     if isinstance(query.start, int):
@@ -45,7 +45,7 @@ def routes(query: Path | Fork) -> list[Route]:
 
 
 def longest_route(layout: Layout) -> int:
-    """L of a layout without negations: a route has a token for its target and two for each operator, and [SEP]."""
+    """Computes L of a layout without negations: a route has its target, two tokens for each operator, and [SEP]."""
     queries = (query for block in layout.blocks for query in decompose(block.structure, layout.union))
     return max((2 * len(operators) + 2 for query in queries for _, operators in routes(query)), default=0)
 
@@ -55,18 +55,18 @@ class FlatSequences:
     """One packed sequence a query, longest first."""
 
     packing: Packing
-    entity_sources: Tensor  # (A,) places in the batch's ids
-    relation_sources: Tensor  # (O,) places in the batch's ids
+    entity_sources: Tensor  # (A,) positions in the batch's ids
+    relation_sources: Tensor  # (O,) positions in the batch's ids
     places: Tensor  # (A + O,) tokens of entities, then those of relations
     marks: Tensor  # (T, MARKS + L) float32: 1 for [MASK], for [SEP], and for the position of the token in its route
     longest: int  # L of the longest route
     targets: Tensor  # (M,) the first target of every disjunct, then the second of those that have one, ...
     sizes: tuple[int, ...]  # how many have a first target, a second, ...: those of most targets come first
-    back: Tensor  # (D,) where each disjunct of the layout stands among those
+    back: Tensor  # (D,) the position of each disjunct of the layout among them
 
     @classmethod
     def of(cls, layout: Layout, device: torch.device) -> FlatSequences:
-        """The tensors of a layout without unions and negations."""
+        """Makes the tensors of a layout without unions and negations."""
         return _Builder(layout).build(device)
 
 
@@ -80,7 +80,7 @@ class _Run:
 
     @property
     def targets(self) -> Ints:
-        """Where routes begin."""
+        """Returns the tokens at which routes begin."""
         return np.flatnonzero(np.array([position for _, _, position in self.tokens]) == 0)
 
 
@@ -125,12 +125,12 @@ class _Builder:
         )
 
     def _spread(self, field: int) -> Ints:
-        """A field of every token, (T,)."""
+        """Returns one field of every token, (T,)."""
         parts = [np.tile([token[field] for token in run.tokens], len(run.points)) for run in self.runs]
         return np.concatenate([np.empty(0, np.int64), *parts])
 
     def _targets(self) -> tuple[Ints, tuple[int, ...], Ints]:
-        """Places of targets, how many disjuncts have so many, and where each disjunct stands."""
+        """Returns the positions of targets, how many disjuncts have so many, and where each disjunct stands."""
         found, offset = [], 0
         for run in self.runs:
             starts = offset + np.arange(len(run.points))[:, None] * len(run.tokens)
@@ -151,7 +151,7 @@ class _Builder:
 
 
 def _tokens(query: Path | Fork) -> tuple[tuple[int, int, int], ...]:
-    """Kind, column and position of every token, route by route."""
+    """Returns kind, column and position of every token, route by route."""
     tokens: list[tuple[int, int, int]] = []
     for anchor, operators in routes(query):
         route = [(_MASK, 0)]

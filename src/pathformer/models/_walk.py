@@ -1,6 +1,6 @@
 """A path step as a walk: the index tensors by which all its paths advance one operator at a time.
 
-P paths, longest first, so the paths that have an operator at place j are the first n_j of them, and n_1 >= n_2 >= ...
+P paths, longest first, so the paths with an operator at position j are the first n_j of them, and n_1 >= n_2 >= ...
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ Negate = Callable[[Tensor], Tensor]  # rows (n, .) -> (n, q)
 
 @dataclass(frozen=True, eq=False)
 class Hop:
-    """The operators at one place of the paths that reach it: relations, and negations after them."""
+    """The operators at one position of the paths that reach it: relations, and negations after them."""
 
     count: int  # n_j
     relations: int  # how many of them are relations
-    order: Tensor | None  # (n_j,) paths of relations, then paths of negations; None where there is but one kind
+    order: Tensor | None  # (n_j,) paths of relations, then of negations; None if all are of one kind
     back: Tensor | None  # (n_j,) its inverse
 
 
@@ -37,13 +37,13 @@ class Walk:
 
     anchored: bool  # the paths start at anchors; otherwise all start at variables
     hops: tuple[Hop, ...]
-    relation_sources: Tensor  # places in the batch's ids, hop by hop, in each hop's order
-    first_sources: Tensor  # (P,) likewise of each path's first operator, in the paths' order
-    first_negated: Tensor | None  # (P,) where that is a negation or there is none; None where all are relations
+    relation_sources: Tensor  # positions in the batch's ids, hop by hop, in each hop's order
+    first_sources: Tensor  # (P,) positions in the ids of each path's first operator, in the paths' order
+    first_negated: Tensor | None  # (P,) whether that is a negation or missing; None if all are relations
 
     @classmethod
     def of(cls, step: PathStep, device: torch.device) -> Walk:
-        """The tensors of a step."""
+        """Makes the tensors of a step."""
         starts = step.kinds[step.offsets[:-1]]
         anchored = bool((starts == Token.ENTITY).all())
         assert anchored or (starts == Token.VARIABLE).all(), "a level has anchors or variables, not both"
@@ -51,8 +51,8 @@ class Walk:
         firsts = np.where(bare, 0, step.offsets[:-1] + 1)
         denied = bare | (step.kinds[firsts] == Token.NEGATION)
         hops, sources = [], [np.empty(0, np.int64)]
-        for place in range(1, int(step.lengths.max(initial=1))):
-            tokens = step.offsets[:-1][step.lengths > place] + place
+        for position in range(1, int(step.lengths.max(initial=1))):
+            tokens = step.offsets[:-1][step.lengths > position] + position
             negated = step.kinds[tokens] == Token.NEGATION
             order = np.argsort(negated, kind="stable")
             relations = len(tokens) - int(negated.sum())
@@ -78,23 +78,23 @@ class Walk:
 def follow(
     walk: Walk, starts: Tensor, chain: Tensor, first: tuple[Project, Negate], then: tuple[Project, Negate]
 ) -> Tensor:
-    """All paths of a step to their ends: starts (P, .), rows of the relations of all hops (., r) -> (P, q).
+    """Walks all paths of a step to their ends: starts (P, .), rows of the relations of all hops (., r) -> (P, q).
 
-    first, then: what a relation and what a negation does at the first place of the paths, and at all others.
+    first, then: how a relation and how a negation moves rows, at the first position of the paths and at all others.
     """
     rows, ended = starts, []
-    for place, (hop, relations) in enumerate(
+    for number, (hop, relations) in enumerate(
         zip(walk.hops, chain.split([hop.relations for hop in walk.hops]), strict=True)
     ):
         if hop.count < len(rows):
             rows, rest = rows.split([hop.count, len(rows) - hop.count])
             ended.append(rest)
-        rows = _hop(hop, relations, rows, *(then if place else first))
+        rows = _hop(hop, relations, rows, *(then if number else first))
     return torch.cat([rows, *reversed(ended)])
 
 
 def _hop(hop: Hop, relations: Tensor, rows: Tensor, project: Project, negate: Negate) -> Tensor:
-    """One operator each: (n, .) -> (n, q)."""
+    """Moves each row by one operator: (n, .) -> (n, q)."""
     if hop.order is not None:
         rows = take_once(rows, hop.order)
     linked, negated = rows.split([hop.relations, hop.count - hop.relations])

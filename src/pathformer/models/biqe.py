@@ -57,7 +57,7 @@ class Config:
 
 
 class BIQE(Model):
-    """One encoder and three tables: entities, for anchors and scores; relations; and [MASK], [SEP] and positions."""
+    """A model of one encoder and three tables: entities, relations, and marks ([MASK], [SEP] and positions)."""
 
     name: ClassVar[str] = "biqe"
     config_type: ClassVar[type[Config]] = Config
@@ -77,7 +77,7 @@ class BIQE(Model):
         )
 
     def check(self, layout: Layout) -> None:
-        """Refuse a route that has more tokens than there are positions, too."""
+        """Refuses routes with more tokens than there are positions, too."""
         super().check(layout)
         limit = self.config.positions
         if (longest := longest_route(layout)) > limit:
@@ -92,7 +92,7 @@ class BIQE(Model):
         return take_once(mean_branch(at_targets), sequences.back)
 
     def _tokens(self, sequences: FlatSequences, ids: Tensor, entities: Reading) -> Tensor:
-        """x (T, d)."""
+        """Makes the tokens x: (T, d)."""
         anchors = self.space.anchor(entities.rows(ids.index_select(0, sequences.entity_sources)))  # (A, d)
         relations = self.relations.read().rows(ids.index_select(0, sequences.relation_sources))  # (O, d)
         marks = self.marks.weight[: MARKS + sequences.longest]

@@ -41,7 +41,7 @@ class Config:
 
 
 class ComplEx(Model):
-    """Two tables; a link is the product of two of their rows."""
+    """A model of two tables: the query (h, r, ?) is the product of two of their rows."""
 
     name: ClassVar[str] = "complex"
     config_type: ClassVar[type[Config]] = Config
@@ -56,24 +56,27 @@ class ComplEx(Model):
         self.operators = self.space.relation_table(relations)
 
     def link_tables(self) -> dict[str, Table]:
-        """Its two tables, which another method can start from."""
+        """The two tables, from which another method can start."""
         return {"entities": self.entities, "relations": self.operators}
 
     def check(self, layout: Layout) -> None:
-        """Refuse everything but single links and their unions."""
+        """Refuses everything but single links and their unions."""
         super().check(layout)
-        if not _links(layout):
+        if not _has_only_links(layout):
             self._refuse(
-                "take more than one link", layout, lambda part: not _links(part), lambda method: method is not ComplEx
+                "take more than one link",
+                layout,
+                lambda part: not _has_only_links(part),
+                lambda method: method is not ComplEx,
             )
 
     def embed(self, batch: Batch, ids: Tensor, entities: Reading) -> Tensor:
-        """h r of every link: (I,) -> (D, 2 r)."""
+        """Multiplies h and r of every link: (I,) -> (D, 2 r)."""
         heads, relations = self.links(batch, ids)
         return multiply(entities.rows(heads), self.operators.read().rows(relations))
 
     def links(self, batch: Batch, ids: Tensor) -> tuple[Tensor, Tensor]:
-        """The entity and the relation of every link, in the order of the batch's roots: two of (D,)."""
+        """Returns the entity and the relation of every link, in the order of the batch's roots: two of (D,)."""
         if not batch.steps:
             return ids, ids
         step = batch.steps[0]
@@ -82,8 +85,8 @@ class ComplEx(Model):
         return anchors.index_select(0, batch.roots), relations.index_select(0, batch.roots)
 
 
-def _links(layout: Layout) -> bool:
-    """Whether all of it are paths of one anchor and one relation."""
+def _has_only_links(layout: Layout) -> bool:
+    """Whether all paths of a layout have one anchor and one relation."""
     return all(isinstance(step, PathStep) and bool((step.lengths == 2).all()) for step in layout.steps)
 
 

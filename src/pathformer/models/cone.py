@@ -40,7 +40,7 @@ class Config:
 
 
 class ConE(LinkModel):
-    """A cone's complement is a cone."""
+    """Cones that relations turn and widen; the complement of a cone is a cone."""
 
     name: ClassVar[str] = "cone"
     config_type: ClassVar[type[Config]] = Config
@@ -56,12 +56,12 @@ class ConE(LinkModel):
         self.meet = self.space.intersection()
 
     def project(self, rows: Tensor, relations: Tensor) -> Tensor:
-        """A turned and widened cone through the network: (n, 2d), (n, 2d) -> (n, 2d)."""
+        """Sends a turned and widened cone through the network: (n, 2d), (n, 2d) -> (n, 2d)."""
         moved = rows + axis(relations.float() / self.space.range)
         return self.space.regularize(self.projection(moved))
 
     def negate(self, rows: Tensor) -> Tensor:
-        """The rest of the circle: (n, 2d) -> (n, 2d)."""
+        """Takes the rest of the circle: (n, 2d) -> (n, 2d)."""
         middle, half = rows.chunk(2, dim=-1)
         opposite = torch.where(middle >= 0, middle - math.pi, middle + math.pi)
         return torch.cat([opposite, math.pi - half], dim=-1)

@@ -49,7 +49,7 @@ class Config:
 
 
 class FuzzQE(LinkModel):
-    """J shared maps, and two tables: fuzzy sets of entities, coefficients of relations."""
+    """A model of J shared maps and two tables: fuzzy sets of entities, coefficients of relations."""
 
     name: ClassVar[str] = "fuzzqe"
     config_type: ClassVar[type[Config]] = Config
@@ -74,8 +74,8 @@ class FuzzQE(LinkModel):
     def intersect(self, branches: Sequence[Tensor]) -> Tensor:
         """The t-norm, as it is defined: (n_1, d), (n_2, d), ... -> (F, d).
 
-        The official code sends what a product or Lukasiewicz conjunction gives through LN and reg; then x and x and ...
-        is no longer what the logic says, and the independent settings above leave it out.
+        The official code sends the result of a product or Lukasiewicz conjunction through LN and reg. That breaks the
+        logic, and the independent settings above leave it out.
         """
         return left_fold(branches, CONJUNCTIONS[self.config.logic])
 

@@ -40,7 +40,7 @@ class Config:
 
 
 class GammaE(LinkModel):
-    """Distributions over positive numbers."""
+    """Gamma distributions, moved by one network a parameter."""
 
     name: ClassVar[str] = "gammae"
     config_type: ClassVar[type[Config]] = Config
@@ -56,11 +56,11 @@ class GammaE(LinkModel):
         self.meet = self.space.intersection()
 
     def enter(self, entities: Tensor, relations: Tensor) -> Tensor:
-        """A projection of raw rows: (n, 2d), (n, 2d) -> (n, 2d)."""
+        """Follows the first relation, from raw rows: (n, 2d), (n, 2d) -> (n, 2d)."""
         return self.project(entities, relations)
 
     def project(self, rows: Tensor, relations: Tensor) -> Tensor:
-        """reg of both networks: (n, 2d), (n, 2d) -> (n, 2d)."""
+        """Follows a relation, reg of both networks: (n, 2d), (n, 2d) -> (n, 2d)."""
         alpha, beta = rows.chunk(2, dim=-1)
         alpha_r, beta_r = relations.chunk(2, dim=-1)
         moved = [self.alpha(torch.cat([alpha, alpha_r], dim=-1)), self.beta(torch.cat([beta, beta_r], dim=-1))]

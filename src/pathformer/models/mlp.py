@@ -41,7 +41,7 @@ class Config:
 
 
 class MLPModel(LinkModel):
-    """Three networks and two tables.
+    """A model of three networks and two tables.
 
     The reference code starts its entity table at zero and so gives every anchor the same first row; here it starts
     uniform in +-R like those of the other methods (the paper is silent). The projection starts as q + r and the

@@ -44,12 +44,11 @@ class Config:
 
 
 class MLPMixer(LinkModel):
-    """Two Mixers and two tables; entities start uniform in +-R (the reference code: at zero; the paper is silent).
+    """A model of two Mixers and two tables; entities start uniform in +-R (the reference code: at zero; silent here).
 
-    start: beside biases of up to 0.7, a first map of torch's own weights hardly sees numbers of +-R = 26/800. At d =
-    800 first queries lie 60 to 100 (L1) from every entity, against a margin of 24, and differ from each other by 1 to 5
-    (1p) and 0.1 to 0.4 (2i; three seeds). "table" starts both maps for numbers of the tables' size: distances of 14 to
-    22, differences of 5 to 20 and 3 to 6. "reference" has torch's own weights.
+    start: beside biases of up to 0.7, a first map of torch's own weights hardly sees numbers of +-R = 26/800, and all
+    first queries are about equal and far from every entity. "table" starts both maps for numbers of the tables' size.
+    "reference" has torch's own weights.
     """
 
     name: ClassVar[str] = "mlp-mixer"

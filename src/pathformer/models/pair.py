@@ -53,7 +53,7 @@ class Config:
 
 
 class Pair(Model):
-    """One entity table, whose rows are those of both; all else each has for itself."""
+    """Two models in one: their entity rows are joined in one table, everything else is apart."""
 
     name: ClassVar[str] = "pair"
     config_type: ClassVar[type[Config]] = Config
@@ -69,14 +69,14 @@ class Pair(Model):
         self.entities = self.one.entities
         self.entities.weight = nn.Parameter(torch.cat(tables, dim=1))
         self.row_parts = {"entities.weight": (self.one.space.entity_width, self.other.space.entity_width)}
-        del self.one.entities, self.other.entities  # theirs are columns of that one
+        del self.one.entities, self.other.entities  # their rows are columns of the joined table
         self.negation = self.one.negation and (self.other.negation or not config.denies)
         self.combine = self.one.combine
 
     @classmethod
     @torch.no_grad()
     def of(cls, one: Composed, other: Pathformer, weight: float, *, denies: bool = True) -> Pair:
-        """Two that are trained, as one model, on the first one's device."""
+        """Joins two trained models into one, on the device of the first."""
         config = from_mapping(
             Config, {"one": asdict(one.config), "other": asdict(other.config), "weight": weight, "denies": denies}
         )
@@ -88,12 +88,12 @@ class Pair(Model):
         return made.to(one.entities.weight.device).eval()
 
     def check(self, layout: Layout) -> None:
-        """As `Model.check`, and what either refuses."""
+        """Refuses a layout that the pair or the first model cannot express."""
         super().check(layout)
         self.one.check(layout)
 
     def embed(self, batch: Batch, ids: Tensor, entities: Reading) -> Tensor:
-        """What the first says, then what the second says: (I,) -> (D, q)."""
+        """Encodes queries by both models, side by side: (I,) -> (D, q)."""
         tables = self.space.entities_of(entities.weight)
         if entities.fused:  # kernels read rows that lie one after the other
             tables = tables[0].contiguous(), tables[1].contiguous()

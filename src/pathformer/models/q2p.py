@@ -53,7 +53,7 @@ class Config:
 
 
 class Q2P(LinkModel):
-    """Four networks over particles and two tables.
+    """A model of four networks over particles and two tables.
 
     spread: particles leave a LayerNorm, so with standard normal entities scores differ by sqrt(d) = 20 at first, and a
     softmax over them is sure of something wrong for every query. A tenth of that learns at once: on UMLS (d = 32) after
@@ -75,17 +75,17 @@ class Q2P(LinkModel):
         self.meeting = Rounds(d, 2, dropout)
 
     def enter(self, entities: Tensor, relations: Tensor) -> Tensor:
-        """The first hop: (n, d + 1), (n, d) -> (n, P d)."""
+        """Follows the first relation: (n, d + 1), (n, d) -> (n, P d)."""
         moved: Tensor = self.hop(self.space.split(self.space.anchor(entities)), relations)
         return moved.flatten(1)
 
     def project(self, rows: Tensor, relations: Tensor) -> Tensor:
-        """A later hop: (n, P d), (n, d) -> (n, P d)."""
+        """Follows a later relation: (n, P d), (n, d) -> (n, P d)."""
         moved: Tensor = self.hop(self.before(self.space.split(rows)), relations)
         return moved.flatten(1)
 
     def intersect(self, branches: Sequence[Tensor]) -> Tensor:
-        """Forks of equal arity at once: (n_1, P d), (n_2, P d), ... -> (F, P d)."""
+        """Intersects forks of equal arity at once: (n_1, P d), (n_2, P d), ... -> (F, P d)."""
         return torch.cat([self._meet(self.space.split(group)) for group in by_arity(branches)])
 
     def negate(self, rows: Tensor) -> Tensor:
@@ -94,7 +94,7 @@ class Q2P(LinkModel):
         return turned.flatten(1)
 
     def _meet(self, sets: Tensor) -> Tensor:
-        """(n, m, P, d) -> (n, P d)."""
+        """Intersects m sets of particles: (n, m, P, d) -> (n, P d)."""
         arity = sets.shape[1]
         seen: Tensor = self.meeting(sets.flatten(1, 2))  # (n, m P, d)
         return seen[:, ::arity].flatten(1)

@@ -1,1 +1,1 @@
-"""WHERE POINTS LIVE: one file a space."""
+"""WHERE POINTS LIVE: one file a space, with its tables, distance and intersection."""

@@ -26,7 +26,7 @@ __all__ = ["SPACE", "Beta", "BetaIntersection", "log_beta"]
 
 
 class Beta(Bilinear):
-    """alpha and beta, each of size d; relations are d numbers."""
+    """The space of Beta distributions: alpha and beta, each of size d; a relation is d numbers."""
 
     parts = 2
 
@@ -37,11 +37,11 @@ class Beta(Bilinear):
 
     @property
     def beside_margin(self) -> tuple[float, ...]:
-        """sqrt(gamma / d): near alpha = beta = 1 the divergence grows with the square of a deviation."""
+        """The deviation sqrt(gamma / d): near alpha = beta = 1 the divergence grows with its square."""
         return (math.sqrt(self.margin / self.dim),) * 2
 
     def anchor(self, entities: Tensor) -> Tensor:
-        """reg(x): (..., 2d) -> (..., 2d)."""
+        """Turns rows of entities into queries, reg(x): (..., 2d) -> (..., 2d)."""
         return self.regularize(entities)
 
     def regularize(self, queries: Tensor) -> Tensor:
@@ -49,7 +49,7 @@ class Beta(Bilinear):
         return (queries.float() + 1.0).clamp(0.05, 1e9)
 
     def intersection(self) -> nn.Module:
-        """BetaE's attention."""
+        """Makes BetaE's attention."""
         return BetaIntersection(self.dim)
 
     def features(self, entities: Tensor) -> Tensor:
@@ -67,7 +67,7 @@ class Beta(Bilinear):
 
 
 class BetaIntersection(nn.Module):
-    """One set of weights for both parameters: a_i from [alpha_i; beta_i], sums of a_i * alpha_i and of a_i * beta_i."""
+    """An intersection with weights a_i from [alpha_i; beta_i]: sums of a_i * alpha_i and of a_i * beta_i."""
 
     def __init__(self, dim: int) -> None:
         super().__init__()

@@ -22,11 +22,11 @@ from pathformer.spaces._base import Space
 
 __all__ = ["INSIDE", "SPACE", "Box", "BoxIntersection"]
 
-INSIDE = 0.02  # what the way inside the box counts
+INSIDE = 0.02  # weight of the way inside the box
 
 
 class Box(Space):
-    """Centre and offset, each of size d, of a query and of a relation; an entity is d numbers."""
+    """The space of boxes: centre and offset, each of size d, of a query and of a relation; an entity is d numbers."""
 
     parts = 2
 
@@ -37,36 +37,36 @@ class Box(Space):
 
     @property
     def beside_margin(self) -> tuple[float, ...]:
-        """gamma / d, and a tenth of it for offsets: what is inside a box is no distance away."""
+        """The deviation gamma / d, and a tenth of it for offsets: entities inside a box have almost no distance."""
         return self.margin / self.dim, 0.1 * self.margin / self.dim
 
     def relation_table(self, count: int) -> Table:
-        """Centres uniform +-R, offsets uniform 0 .. R."""
+        """A table of `count` relations: centres uniform +-R, offsets uniform 0 .. R."""
         table = super().relation_table(count)
         with torch.no_grad():
             table.weight[:, self.dim :].abs_()
         return table
 
     def operator_table(self, count: int) -> Table:
-        """As `relation_table`."""
+        """A table of `count` operators, with the initial values of `relation_table`."""
         return self.relation_table(count)
 
     def anchor(self, entities: Tensor) -> Tensor:
-        """A box of offset 0: (..., d) -> (..., 2d) float32."""
+        """Makes boxes of offset 0: (..., d) -> (..., 2d) float32."""
         entities = entities.float()
         return torch.cat([entities, torch.zeros_like(entities)], dim=-1)
 
     def regularize(self, queries: Tensor) -> Tensor:
-        """The centre as it is, the offset's size without its sign: (..., 2d) -> (..., 2d).
+        """Keeps the centre, and takes the offset without its sign: (..., 2d) -> (..., 2d).
 
-        For Pathformer + Box, whose paper asks for a valid offset and does not say how. ReLU would do too, but where an
-        offset is cut off it would get no gradient any more.
+        Pathformer + Box needs it: the paper asks for a valid offset and does not say how. With ReLU an offset that is
+        cut off would get no gradient any more.
         """
         centre, offset = queries.chunk(2, dim=-1)
         return torch.cat([centre, offset.abs()], dim=-1)
 
     def intersection(self) -> nn.Module:
-        """Query2box's own."""
+        """Makes Query2box's intersection."""
         return BoxIntersection(self.dim)
 
     def distance(self, queries: Tensor, entities: Tensor) -> Tensor:
@@ -76,7 +76,7 @@ class Box(Space):
         return ((away - offset).relu() + INSIDE * torch.minimum(away, offset).abs()).sum(dim=-1)
 
     def distance_to(self, queries: Tensor, entities: Reading, ids: Tensor) -> Tensor:
-        """As `Space.distance_to`, without keeping the (B, K, d) rows where a kernel can do without."""
+        """Distances to candidates; the kernel keeps no (B, K, d) rows."""
         if entities.fused:
             from pathformer.spaces.kernels.pairs import pair_distance
 
@@ -84,7 +84,7 @@ class Box(Space):
         return super().distance_to(queries, entities, ids)
 
     def distance_to_all(self, queries: Tensor, entities: Tensor, chunk: int = 1 << 26) -> Tensor:
-        """As `Space.distance_to_all`, by kernels that make no (B, N, d) tensor; the processor's gives no gradient."""
+        """Distances to every entity, by kernels that make no (B, N, d) tensor; the processor's gives no gradient."""
         if fused(entities):
             from pathformer.spaces.kernels.pairs import every_distance
 

@@ -33,9 +33,9 @@ __all__ = ["INSIDE", "SPACE", "Cone", "ConeIntersection", "StartName", "aperture
 
 StartName = Literal["margin", "reference"]
 
-INSIDE = 0.02  # what the way inside the cone counts
-_FIRST = 0.38  # of a dimension, between entities and first queries: measured at d = 32, 400 and 800
-_LEAST = 1e-3  # of |x|: the angle of (0, 0) has no gradient
+INSIDE = 0.02  # weight of the way inside the cone
+_FIRST = 0.38  # first distance a dimension between entities and queries, as measured
+_LEAST = 1e-3  # smallest |x|: the angle of (0, 0) has no gradient
 
 
 def axis(values: Tensor) -> Tensor:
@@ -49,17 +49,17 @@ def aperture(values: Tensor) -> Tensor:
 
 
 class Cone(Derived):
-    """Axis and half aperture, each of size d, of a query and of a relation; an entity is d numbers.
+    """The space of cones: axis and half aperture, each of size d, of a query and of a relation; an entity is d numbers.
 
-    start: the source has m = R / 2, with which the first distances are a fifth of the margin, 6 against 30. Until m has
-    grown, every update pulls every query away from every entity: apertures close until ap no longer has a gradient, and
-    what is left ranks by popularity. "margin" starts m so that the first distances lie at the margin.
+    start: the source has m = R / 2, with which the first distances are a fifth of the margin. Until m has grown, every
+    update pulls every query away from every entity: apertures close until ap no longer has a gradient. "margin" starts
+    m so that the first distances lie at the margin.
     """
 
     parts = 2
 
     def __init__(self, dim: int, margin: float, dropout: float = 0.0, start: StartName = "margin") -> None:
-        """dropout: of the apertures that meet in an intersection."""
+        """dropout: rate at which an intersection drops apertures."""
         super().__init__(dim, margin)
         self.dropout = dropout
         self.entity_width = dim
@@ -68,21 +68,21 @@ class Cone(Derived):
         self.scale = nn.Parameter(torch.tensor(first))  # m
 
     def anchor(self, entities: Tensor) -> Tensor:
-        """A cone of aperture 0: (..., d) -> (..., 2d)."""
+        """Makes cones of aperture 0: (..., d) -> (..., 2d)."""
         angle = self.features(entities)
         return torch.cat([angle, torch.zeros_like(angle)], dim=-1)
 
     def regularize(self, queries: Tensor) -> Tensor:
-        """ax of the first half, ap of the second: (..., 2d) -> (..., 2d)."""
+        """Takes ax of the first half, ap of the second: (..., 2d) -> (..., 2d)."""
         first, second = queries.chunk(2, dim=-1)
         return torch.cat([axis(first), aperture(second)], dim=-1)
 
     def intersection(self) -> nn.Module:
-        """ConE's own."""
+        """Makes ConE's intersection."""
         return ConeIntersection(self.dim, self.dropout)
 
     def features(self, entities: Tensor) -> Tensor:
-        """t_e: (..., d) -> (..., d)."""
+        """The axis t_e of each row: (..., d) -> (..., d)."""
         return axis(entities.float() / self.range)
 
     def distance_to_features(self, queries: Tensor, features: Tensor) -> Tensor:
@@ -95,7 +95,7 @@ class Cone(Derived):
         return self.scale.float() * (out + INSIDE * torch.minimum(near, rim)).sum(dim=-1)
 
     def distance_to(self, queries: Tensor, entities: Reading, ids: Tensor) -> Tensor:
-        """As `Derived.distance_to`, without keeping the (B, K, d) rows where a kernel can do without."""
+        """Distances to candidates; the kernel keeps no (B, K, d) rows."""
         if entities.fused:
             from pathformer.spaces.kernels.pairs import pair_distance
 
@@ -103,7 +103,7 @@ class Cone(Derived):
         return super().distance_to(queries, entities, ids)
 
     def distance_to_all(self, queries: Tensor, entities: Tensor, chunk: int = 1 << 26) -> Tensor:
-        """As `Derived.distance_to_all`, by kernels that make no (B, N, d) tensor; the processor's gives no gradient."""
+        """Distances to every entity, by kernels that make no (B, N, d) tensor; the processor's gives no gradient."""
         angles, scale = self.features(entities), self.scale.float()
         if fused(entities):
             from pathformer.spaces.kernels.pairs import every_distance

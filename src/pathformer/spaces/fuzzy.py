@@ -50,10 +50,10 @@ def negation(x: Tensor) -> Tensor:
 
 
 class Fuzzy(Bilinear):
-    """One vector of [0, 1]^d an entity, a query; what a relation is, is the method's matter."""
+    """The space of fuzzy sets: one vector of [0, 1]^d an entity and a query; a method decides what a relation is."""
 
     def __init__(self, dim: int, scale: float = 20.0, regularizer: RegularizerName = "sigmoid") -> None:
-        super().__init__(dim, margin=scale / 2)  # of the margin objective, which FuzzQE does not use: cos = 1/2
+        super().__init__(dim, margin=scale / 2)  # for the margin objective, which FuzzQE does not use: cos = 1/2
         self.entity_width = self.relation_width = self.query_width = dim
         self.scale = scale
         self.slope = nn.Parameter(torch.tensor(8.0)) if regularizer == "sigmoid" else None  # a
@@ -65,30 +65,30 @@ class Fuzzy(Bilinear):
         return cls(dim, **settings)
 
     def entity_table(self, count: int) -> Table:
-        """`count` entities, uniform in [0, 1)."""
+        """A table of `count` entities, uniform in [0, 1)."""
         return Table(count, self.entity_width, 0.0, 1.0)
 
     def anchor(self, entities: Tensor) -> Tensor:
-        """reg(row): (..., d) -> (..., d)."""
+        """Turns rows of entities into queries, reg(row): (..., d) -> (..., d)."""
         return self.regularize(entities)
 
     def regularize(self, queries: Tensor) -> Tensor:
-        """Into [0, 1]: (..., d) -> (..., d)."""
+        """Brings numbers into [0, 1]: (..., d) -> (..., d)."""
         if self.slope is None or self.shift is None:
             return queries.clamp(0.0, 1.0)
         return torch.sigmoid(self.slope * queries + self.shift)
 
     @property
     def measure(self) -> Measure:
-        """The inner product, s away."""
+        """The inner product with the features, at an offset of s."""
         return Measure("inner", offset=self.scale)
 
     def measured_entities(self, entities: Tensor) -> Tensor:
-        """As `Space.measured_entities`: the features."""
+        """Returns the features: (..., e) -> (..., f)."""
         return self.features(entities)
 
     def measured_queries(self, queries: Tensor) -> Tensor:
-        """As `Space.measured_queries`: -g(q)."""
+        """Returns -g(q): (..., q) -> (..., f)."""
         return -self.factors(queries)[0]
 
     def features(self, entities: Tensor) -> Tensor:

@@ -25,7 +25,7 @@ __all__ = ["SPACE", "Gamma", "GammaIntersection"]
 
 
 class Gamma(Bilinear):
-    """alpha and beta, each of size d, of an entity, a relation, a query."""
+    """The space of Gamma distributions: alpha and beta, each of size d, of an entity, a relation, a query."""
 
     parts = 2
 
@@ -34,15 +34,15 @@ class Gamma(Bilinear):
         self.entity_width = self.relation_width = self.query_width = 2 * dim
 
     def entity_table(self, count: int) -> Table:
-        """Uniform +-3R, as in GammaE's code."""
+        """A table of `count` rows, uniform +-3R, as in GammaE's code."""
         return Table(count, self.entity_width, -3 * self.range, 3 * self.range)
 
     def relation_table(self, count: int) -> Table:
-        """Uniform +-3R, as in GammaE's code."""
+        """A table of `count` rows, uniform +-3R, as in GammaE's code."""
         return Table(count, self.relation_width, -3 * self.range, 3 * self.range)
 
     def anchor(self, entities: Tensor) -> Tensor:
-        """reg(x): (..., 2d) -> (..., 2d)."""
+        """Turns rows of entities into queries, reg(x): (..., 2d) -> (..., 2d)."""
         return self.regularize(entities)
 
     def regularize(self, queries: Tensor) -> Tensor:
@@ -50,7 +50,7 @@ class Gamma(Bilinear):
         return (queries.float() + 1.0).clamp(0.15, 1e9)
 
     def intersection(self) -> nn.Module:
-        """GammaE's two attentions."""
+        """Makes GammaE's two attentions."""
         return GammaIntersection(self.dim)
 
     def features(self, entities: Tensor) -> Tensor:
@@ -69,7 +69,7 @@ class Gamma(Bilinear):
 
 
 class GammaIntersection(nn.Module):
-    """Two sets of weights from [alpha_i; beta_i]: sum of a_i * alpha_i and sum of b_i * beta_i."""
+    """An intersection with two sets of weights from [alpha_i; beta_i]: sum of a_i * alpha_i and sum of b_i * beta_i."""
 
     def __init__(self, dim: int) -> None:
         super().__init__()

@@ -2,7 +2,7 @@
 
     Score(e, q) = Re <v_q, conj v_e> = <v_q, v_e> over the 2 r numbers        Dist(e, q) = -Score(e, q)
 
-A distance below zero is nothing special: what counts is which entity is nearer.
+A distance may be below zero: only the order of entities counts.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ __all__ = ["SPACE", "Hermitian", "between", "conjugate", "cubes", "multiply"]
 
 
 class Hermitian(Bilinear):
-    """One vector of r complex numbers an entity, a relation, a query."""
+    """The space of ComplEx: one vector of r complex numbers an entity, a relation, a query."""
 
     def __init__(self, dim: int, margin: float = 0.0) -> None:
         super().__init__(dim, margin)
@@ -40,9 +40,9 @@ class Hermitian(Bilinear):
 
     @property
     def range(self) -> float:
-        """R: scores of r products of three numbers, uniform +-R, then spread by 0.1, so all entities start about equal.
+        """R with 4 r (R^2 / 3)^3 = 0.1^2: first scores, r products of three numbers uniform in +-R, deviate by 0.1.
 
-        4 r (R^2 / 3)^3 = 0.1^2. Smaller ones would take many updates to leave 0, where every gradient vanishes.
+        So all entities start about equal. Smaller numbers would take many updates to leave 0, where gradients vanish.
         """
         return float(math.sqrt(3.0) * (0.1**2 / (4.0 * self.dim)) ** (1.0 / 6.0))
 
@@ -52,7 +52,7 @@ class Hermitian(Bilinear):
         return Measure("inner")
 
     def features(self, entities: Tensor) -> Tensor:
-        """v_e: (..., 2 r) -> the same in float32."""
+        """Returns v_e in float32: (..., 2 r) -> (..., 2 r)."""
         return entities.float()
 
     def factors(self, queries: Tensor) -> tuple[Tensor, Tensor]:
@@ -60,25 +60,25 @@ class Hermitian(Bilinear):
         return -queries.float(), torch.zeros_like(queries[..., 0], dtype=torch.float32)
 
     def products(self, queries: Tensor, entities: Tensor) -> tuple[Tensor, Tensor] | None:
-        """v_q and v_e, in the precision that they have: their product is -Dist."""
+        """Returns v_q and v_e in their own precision: their product is -Dist."""
         return queries, entities
 
 
 def multiply(one: Tensor, other: Tensor) -> Tensor:
-    """x y, number by number: (..., 2 r) and (..., 2 r) -> (..., 2 r)."""
+    """Multiplies complex numbers one by one, x y: (..., 2 r) and (..., 2 r) -> (..., 2 r)."""
     a, b = one.chunk(2, dim=-1)
     c, d = other.chunk(2, dim=-1)
     return torch.cat([a * c - b * d, a * d + b * c], dim=-1)
 
 
 def conjugate(rows: Tensor) -> Tensor:
-    """(..., 2 r) -> (..., 2 r)."""
+    """Conjugates complex numbers: (..., 2 r) -> (..., 2 r)."""
     real, imaginary = rows.chunk(2, dim=-1)
     return torch.cat([real, -imaginary], dim=-1)
 
 
 def between(heads: Tensor, tails: Tensor) -> Tensor:
-    """Rows whose inner products with relations are ComplEx's scores of the links from h to t: two (..., 2 r) -> one."""
+    """Makes rows whose products with relations are ComplEx's scores of links from h to t: two (..., 2 r) -> one."""
     return conjugate(multiply(heads, conjugate(tails)))
 
 

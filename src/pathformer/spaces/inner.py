@@ -2,7 +2,7 @@
 
     Score(e, q) = <v_q, x_e> + b_e        Dist(e, q) = -Score(e, q)
 
-A distance below zero is nothing special: what counts is which entity is nearer. Rows: a query's vector (d), an entity's
+A distance may be below zero: only the order of entities counts. Rows: a query's vector (d), an entity's
 vector and then its bias (d + 1).
 """
 
@@ -22,7 +22,7 @@ __all__ = ["SPACE", "Inner"]
 
 
 class Inner(Bilinear):
-    """One vector of size d an entity, a relation, a query."""
+    """The space of inner products: one vector of size d an entity, a relation, a query, and a bias an entity."""
 
     def __init__(self, dim: int, margin: float = 0.0) -> None:
         super().__init__(dim, margin)
@@ -34,14 +34,14 @@ class Inner(Bilinear):
         return 1.0 / math.sqrt(self.dim)
 
     def entity_table(self, count: int) -> Table:
-        """`count` entities, uniform +-R; biases 0, so that none is preferred at first."""
+        """A table of `count` entities, uniform +-R; biases 0, so that none is preferred at first."""
         table = super().entity_table(count)
         with torch.no_grad():
             table.weight[:, self.dim] = 0.0
         return table
 
     def anchor(self, entities: Tensor) -> Tensor:
-        """x_e: (..., d + 1) -> (..., d)."""
+        """Returns x_e, without the bias: (..., d + 1) -> (..., d)."""
         return entities[..., : self.dim]
 
     @property
@@ -50,15 +50,15 @@ class Inner(Bilinear):
         return Measure("inner")
 
     def measured_entities(self, entities: Tensor) -> Tensor:
-        """As `Space.measured_entities`: the features."""
+        """Returns the features: (..., e) -> (..., f)."""
         return self.features(entities)
 
     def measured_queries(self, queries: Tensor) -> Tensor:
-        """As `Space.measured_queries`: -g(q)."""
+        """Returns -g(q): (..., q) -> (..., f)."""
         return -self.factors(queries)[0]
 
     def features(self, entities: Tensor) -> Tensor:
-        """[x_e; b_e]: (..., d + 1) -> the same in float32."""
+        """Returns [x_e; b_e] in float32: (..., d + 1) -> (..., d + 1)."""
         return entities.float()
 
     def factors(self, queries: Tensor) -> tuple[Tensor, Tensor]:
@@ -66,9 +66,9 @@ class Inner(Bilinear):
         return -F.pad(queries.float(), (0, 1), value=1.0), torch.zeros_like(queries[..., 0], dtype=torch.float32)
 
     def products(self, queries: Tensor, entities: Tensor) -> tuple[Tensor, Tensor] | None:
-        """[v_q; 1] and [x_e; b_e], in the precision that they have: their product is -Dist.
+        """Returns [v_q; 1] and [x_e; b_e] in their own precision: their product is -Dist.
 
-        Both are filled up with zeros: matrix units read rows of whole words.
+        Both are filled up with zeros, since matrix units read rows of whole words.
         """
         spare = -self.entity_width % 8
         return F.pad(F.pad(queries, (0, 1), value=1.0), (0, spare)), F.pad(entities, (0, spare))

@@ -17,7 +17,7 @@ __all__ = ["SPACE", "Point"]
 
 
 class Point(Space):
-    """One vector of size d an entity, a relation, a query."""
+    """The space of points: one vector of size d an entity, a relation, a query."""
 
     def __init__(self, dim: int, margin: float) -> None:
         super().__init__(dim, margin)
@@ -31,12 +31,12 @@ class Point(Space):
     def distance(self, queries: Tensor, entities: Tensor) -> Tensor:
         """Eq. 5 (label eq3):  Dist(e, q) = |v_e - v_q|_1.  (..., d) and (..., d) -> (...) float32.
 
-        In float32 of any rows, as in the kernels: beside 24, bfloat16 has steps of 1/8, and many entities would tie.
+        In float32 for rows of any type, as in the kernels: near 24 bfloat16 has steps of 1/8, and entities would tie.
         """
         return (entities.float() - queries.float()).abs().sum(dim=-1)
 
     def distance_to(self, queries: Tensor, entities: Reading, ids: Tensor) -> Tensor:
-        """As `Space.distance_to`, without keeping the (B, K, d) rows where a kernel can do without."""
+        """Distances to candidates; the kernel keeps no (B, K, d) rows."""
         if entities.fused:
             from pathformer.nn.kernels.table import l1_distance
 
@@ -44,7 +44,7 @@ class Point(Space):
         return super().distance_to(queries, entities, ids)
 
     def distance_to_all(self, queries: Tensor, entities: Tensor, chunk: int = 1 << 26) -> Tensor:
-        """As `Space.distance_to_all`; where no gradient is wanted, by kernels that add in one order on every device."""
+        """Distances to every entity; without gradients by kernels that add in the same order on every device."""
         if torch.is_grad_enabled() and (queries.requires_grad or entities.requires_grad):
             return super().distance_to_all(queries, entities, chunk)
         return L1Table.of(entities).distances(queries)

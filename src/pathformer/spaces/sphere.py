@@ -2,7 +2,7 @@
 
     Dist(e, q) = s (1 - cos(v_e, v_q)),    s = 1 / temperature, learned or kept
 
-With softmax over -Dist this is the cosine similarity at a temperature. Not the paper's space: nothing here is.
+With softmax over -Dist this is the cosine similarity at a temperature. This space is ours, not the paper's.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ __all__ = ["SPACE", "Sphere"]
 
 
 class Sphere(Space):
-    """One vector of size d an entity, a relation, a query; their lengths are free and mean nothing."""
+    """The space of directions: one vector of size d an entity, a relation, a query; lengths mean nothing."""
 
     def __init__(self, dim: int, margin: float, temperature: float = 0.05, learn_temperature: bool = True) -> None:
         super().__init__(dim, margin)
@@ -30,7 +30,7 @@ class Sphere(Space):
 
     @property
     def measure(self) -> Measure:
-        """The cosine, with today's scale."""
+        """The cosine, with the scale of now."""
         return Measure("cosine", scale=float(self.log_scale.detach().float().exp()))
 
     def distance(self, queries: Tensor, entities: Tensor) -> Tensor:
@@ -39,11 +39,11 @@ class Sphere(Space):
         return self.log_scale.float().exp() * (1.0 - cosine)
 
     def distance_to_all(self, queries: Tensor, entities: Tensor, chunk: int = 1 << 26) -> Tensor:
-        """As `Space.distance_to_all`, by one matrix product."""
+        """Distances to every entity, by one matrix product: (B, d), (N, d) -> (B, N)."""
         return self.log_scale.float().exp() * (1.0 - unit(queries) @ unit(entities).t())
 
     def products(self, queries: Tensor, entities: Tensor) -> tuple[Tensor, Tensor] | None:
-        """s v_q / |v_q| and v_e / |v_e|: their product is s - Dist."""
+        """Returns s v_q / |v_q| and v_e / |v_e|, whose product is s - Dist."""
         left = self.log_scale.float().exp() * unit(queries)
         return left.to(queries.dtype), unit(entities).to(entities.dtype)
 
