@@ -30,7 +30,7 @@ answers
 # The same as a table; pandas and polars both work.
 
 # %%
-answers.to_pandas()[["rank", "label", "known", "probability"]]
+answers.to_pandas()[["rank", "label", "status", "probability"]]
 
 # %% [markdown]
 # A reason is data too: what each variable stands for, which edges exist, which are assumed.
