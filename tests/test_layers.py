@@ -35,7 +35,17 @@ MAKING = (("nn",), ("spaces",), ("models",), ("evaluation",), ("training",), ("f
 ROOMS = (*COMMON, *ASKING, *MAKING, ("cli",))
 # The same inside these rooms, where a file at the room's root counts as a room of its own.
 INSIDE = {
-    "query": (("ast",), ("tree",), ("structures",), ("print",), ("compile",), ("syntax",), ("picture",), ("explain",)),
+    "query": (
+        ("ast", "naming"),
+        ("tree",),
+        ("structures",),
+        ("print",),
+        ("compile",),
+        ("syntax",),
+        ("parse",),
+        ("picture",),
+        ("explain",),
+    ),
     "engine": (("find",), ("calibrate",), ("reasons",), ("answer",), ("storage", "history"), ("engine",)),
 }
 WITHOUT_GRAPH = ("plan", "nn", "spaces", "models")  # a query becomes a point without one

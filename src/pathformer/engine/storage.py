@@ -25,7 +25,7 @@ from typing import Any
 
 from pathformer.engine.calibrate.calibration import Calibration
 from pathformer.errors import EngineError
-from pathformer.files.atomic import new_folder
+from pathformer.files.atomic import new_file, new_folder
 from pathformer.files.manifest import wrong_field
 from pathformer.files.tensors import check_graph
 from pathformer.index._base import Index, load, over
@@ -92,9 +92,8 @@ def rewrite_header(parts: Parts, folder: Path) -> None:
     For what is known only when all else is written. Each file is there whole at any moment, the old or the new one.
     """
     for name, content in _header_files(parts).items():
-        new = folder / f".{name}.part"
-        new.write_bytes(content)
-        new.replace(folder / name)
+        with new_file(folder / name) as draft:
+            draft.write_bytes(content)
 
 
 def open_parts(folder: Path, device: str = "cpu") -> Parts:

@@ -21,6 +21,7 @@ import torch
 from pathformer.errors import ConfigError
 from pathformer.evaluation.report import Report
 from pathformer.experiments.settings import Run, read_run
+from pathformer.files.atomic import new_file
 from pathformer.models._base import Model
 from pathformer.models.composed import Composed
 from pathformer.models.pair import SILENT, Pair
@@ -153,9 +154,8 @@ def note_pair(folder: Path, report: Report | None) -> None:
         line["memory_gb"] = max(memory)
     if report is not None:
         line |= {"valid/mrr": report.mrr, **{f"valid/{name}": part.mrr for name, part in report.scores.items()}}
-    new = (folder / LOG).with_suffix(".part")  # a kill leaves the log as it was
-    new.write_text("".join(json.dumps(one) + "\n" for one in (*log, line)), encoding="utf-8")
-    new.replace(folder / LOG)
+    with new_file(folder / LOG) as draft:
+        draft.write_text("".join(json.dumps(one) + "\n" for one in (*log, line)), encoding="utf-8")
 
 
 def _latest(name: str, log: Sequence[Mapping[str, Any]], folder: Path) -> Any:
