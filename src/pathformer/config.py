@@ -32,13 +32,13 @@ from typing import Any, Literal, TypeVar
 from pathformer.errors import ConfigError
 from pathformer.text import closest
 
-__all__ = ["NONE", "changed", "flat", "from_mapping", "read", "to_toml"]
+__all__ = ["NONE", "flat", "from_mapping", "list_changes", "read", "to_toml"]
 
 NONE = "none"  # TOML has no null
 
 
 def to_toml(config: Any) -> str:
-    """Every setting as TOML that reads back to an equal object, defaults included; kept beside a checkpoint."""
+    """Writes every setting, defaults included, as TOML that reads back to an equal object."""
     return "\n".join(_lines(config, "")).lstrip("\n") + "\n"
 
 
@@ -119,13 +119,13 @@ def _joined(base: Mapping[str, Any], more: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def from_mapping(cls: type[T], table: Mapping[str, Any]) -> T:
-    """Settings of dataclass `cls` from nested mappings, as `tomllib` gives them; every key and type is checked."""
+    """Builds settings of dataclass `cls` from nested mappings, as `tomllib` gives them; checks every key and type."""
     built: T = _build(cls, table, "")
     return built
 
 
 def flat(table: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
-    """Nested settings with dotted names, as `key=value` has them.
+    """Flattens nested settings to dotted names, as `key=value` has them.
 
     >>> flat({"model": {"layers": 6}, "dataset": "umls"})
     {'model.layers': 6, 'dataset': 'umls'}
@@ -136,10 +136,10 @@ def flat(table: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
     return found
 
 
-def changed(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
-    """What differs between two nested settings, for a message.
+def list_changes(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
+    """Lists the settings that differ between two nested tables, for a message.
 
-    >>> changed({"model": {"layers": 6}, "seed": 0}, {"model": {"layers": 2}, "seed": 0})
+    >>> list_changes({"model": {"layers": 6}, "seed": 0}, {"model": {"layers": 2}, "seed": 0})
     ['model.layers was 6 and is 2']
     """
     old, new = flat(before), flat(now)
@@ -181,7 +181,7 @@ def _apply(cls: type, table: dict[str, Any], override: str) -> None:
 
 
 def _inside(table: dict[str, Any], folder: str, kind: Any, key: str) -> dict[str, Any]:
-    """The table that holds a dotted key's last part; `none` before it gives way, anything else does not."""
+    """Returns the table for a dotted key's last part; a `none` before it gives way, any other value is refused."""
     found = table.get(folder, NONE)
     if found == NONE:
         found = table[folder] = {}
@@ -200,7 +200,7 @@ def _field_type(kind: Any, name: str, prefix: str, root: type) -> Any:
 
 
 def _parse(text: str, kind: Any) -> Any:
-    """The value a text stands for: TOML where that is what the field wants, the text itself otherwise."""
+    """Returns the value of a text: TOML if the field wants that, else the text itself."""
     wants_text = any(option in (str, Path) or typing.get_origin(option) is Literal for option in _options(kind))
     if wants_text and not text.startswith(("'", '"')):
         return text

@@ -14,15 +14,15 @@ PathformerError
 │  ├─ MissingExtraError       a feature whose optional library is not installed
 │  ├─ UnknownPluginError      a model, format, dataset ... that no file of that name provides
 │  └─ QueryError
-│     ├─ QuerySyntaxError     text that does not parse: carries text and position, prints a caret
+│     ├─ QuerySyntaxError     text that does not parse: carries text and position, underlines the position
 │     ├─ UnsupportedQueryError   a construct outside the language, by name
 │     ├─ UnknownNameError     an entity or relation the graph does not have, with the closest ones
 │     │  ├─ AmbiguousNameError   a name or label that several carry, with their exact names
 │     │  └─ UnknownIdError   an id the graph does not have, with the ids it has
-│     ├─ UnsafeQueryError     an answer variable that no positive atom holds
+│     ├─ UnsafeQueryError     a question that says only what the answer is not
 │     ├─ ScopeError           a negation that is not the complement of a projection
 │     ├─ CyclicQueryError     variables that form a cycle
-│     ├─ FreeVariableError    a variable or atom that hangs on nothing
+│     ├─ FreeVariableError    a variable or part that is not connected
 │     └─ QuerySizeError       more disjuncts, nesting, hops or drawing than the limit
 └─ PluginError                a plugin that does not load: a bug of its author
 ```
@@ -142,7 +142,7 @@ class QueryError(InputError):
 
 
 class QuerySyntaxError(QueryError):
-    """Text that does not parse; prints the line and a caret under the place."""
+    """Text that does not parse; prints the line and a caret under the position."""
 
     def __init__(self, problem: str, text: str, position: int | None = None) -> None:
         self.problem, self.text, self.position = problem, text, position
@@ -155,7 +155,7 @@ class UnsupportedQueryError(QueryError):
 
 
 class UnknownNameError(QueryError):
-    """A name the graph does not hold; every: all that it does hold, where these are few and none is close."""
+    """A name that the graph does not have; every: all names it has, if they are few and none is similar."""
 
     def __init__(self, kind: str, name: str, closest: Sequence[str], every: Sequence[str] = ()) -> None:
         self.kind, self.name, self.closest = kind, name, tuple(closest)
@@ -181,7 +181,7 @@ class UnknownIdError(UnknownNameError):
 
 
 class UnsafeQueryError(QueryError):
-    """The answer variable stands in no positive atom of a disjunct."""
+    """Some disjunct says only what the answer is not."""
 
 
 class ScopeError(QueryError):
@@ -193,7 +193,7 @@ class CyclicQueryError(QueryError):
 
 
 class FreeVariableError(QueryError):
-    """A variable that no constant reaches, or a part that does not touch the answer."""
+    """A variable that nothing connects to a known entity, or a part that says nothing of the answer."""
 
 
 class QuerySizeError(QueryError):
@@ -201,13 +201,13 @@ class QuerySizeError(QueryError):
 
 
 def _inverse(kind: str, name: str) -> str:
-    """What to say of a relation that is written as its own inverse, as `explain` shows them."""
+    """Returns a hint for a relation that is written with the sign of an inverse, as `explain` shows it."""
     written = kind == "relation" and name.endswith(_INVERSE)
     return "; for the inverse, swap subject and object" if written else ""
 
 
 def _stranger(name: str) -> str:
-    """What to say of a letter that looks like one of the others and is of another script."""
+    """Returns a hint for a letter that looks like the others and is of another script."""
     alike: dict[str, list[str]] = {}
     for letter in filter(str.isalpha, name):
         alike.setdefault(unicodedata.name(letter, "").partition(" ")[0], []).append(letter)
@@ -245,7 +245,7 @@ def _underline(text: str, position: int) -> str:
 
 
 def _blank(sign: str) -> str:
-    """As much empty room as a sign takes: a wide one two columns, a combining one none, a tab a tab."""
+    """Returns blanks as wide as a character: two for a wide one, none for a combining one, a tab for a tab."""
     if sign == "\t" or unicodedata.combining(sign):
         return sign if sign == "\t" else ""
     return "  " if unicodedata.east_asian_width(sign) in "WF" else " "

@@ -1,4 +1,4 @@
-"""Figures and names as messages and reports write them: counted, in percent, in tables, safe for a terminal."""
+"""Numbers and names as messages and reports write them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _TURNING = {"LRE", "RLE", "LRO", "RLO", "PDF", "LRI", "RLI", "FSI", "PDI"}
 
 
 def counted(count: int, one: str, several: str | None = None) -> str:
-    """A number of things: what one is called, and what several are, where an s at the end does not make it.
+    """Writes a number of things; several: their plural, if it is not one with an s.
 
     >>> counted(1, "triple"), counted(1200, "triple"), counted(0, "entity", "entities")
     ('1 triple', '1,200 triples', '0 entities')
@@ -23,7 +23,7 @@ def counted(count: int, one: str, several: str | None = None) -> str:
 
 
 def percent(share: float) -> str:
-    """A share in percent, without the sign.
+    """Writes a share in percent, without the sign.
 
     >>> percent(0.1234)
     '12.3'
@@ -48,7 +48,7 @@ def duration(seconds: float) -> str:
 
 
 def closest(name: str, names: Iterable[str], count: int = 3) -> tuple[str, ...]:
-    """The names most like `name`, best first, whatever their case: for the end of a message."""
+    """Returns the names most like `name`, best first, in any case."""
     by_folded = {candidate.casefold(): candidate for candidate in names}
     return tuple(by_folded[match] for match in get_close_matches(name.casefold(), by_folded, n=count))
 
@@ -56,9 +56,9 @@ def closest(name: str, names: Iterable[str], count: int = 3) -> tuple[str, ...]:
 def markdown_table(
     header: Sequence[str], rows: Iterable[Sequence[str]], rule: Sequence[str] | None = None
 ) -> list[str]:
-    """Lines of a table, words to the left in its first column, figures to the right in the others.
+    """Returns the lines of a table; the first column is aligned left, the others right.
 
-    rule: where it is otherwise, a mark for each column: "---" for words, "--:" for figures.
+    rule: the alignment of each column: "---" for words, "--:" for figures.
 
     >>> print(*markdown_table(["structure", "MRR"], [["2p", "12.3"]]), sep="\\n")
     | structure | MRR |
@@ -70,7 +70,7 @@ def markdown_table(
 
 
 def visible(text: str) -> str:
-    """A name for a terminal: signs that would move its cursor, colour it or turn its direction are spelled out.
+    """Makes a name safe for a terminal: spells out characters that move its cursor, colour it or turn its direction.
 
     >>> visible("red" + chr(27) + "[31m")
     'red\\\\x1b[31m'
@@ -79,5 +79,5 @@ def visible(text: str) -> str:
 
 
 def _steers(sign: str) -> bool:
-    """Controls, line ends and what sets the direction of writing; joiners of letters are a part of names."""
+    """Whether a character is a control, a line end, or sets the direction of writing; joiners of letters are not."""
     return unicodedata.category(sign) in _STEERING or unicodedata.bidirectional(sign) in _TURNING

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from pathformer.errors import InputError
-from pathformer.files.lock import FILE, alone, open_lock
+from pathformer.files.lock import FILE, hold_folder, open_lock
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="no such locks there")
 fcntl = pytest.importorskip("fcntl")
@@ -22,8 +22,8 @@ fcntl = pytest.importorskip("fcntl")
 HOLDER = """
 import sys, time
 from pathlib import Path
-from pathformer.files.lock import alone
-with alone(Path(sys.argv[1])):
+from pathformer.files.lock import hold_folder
+with hold_folder(Path(sys.argv[1])):
     print("here", flush=True)
     time.sleep(60)
 """
@@ -33,7 +33,7 @@ def asked_elsewhere(folder: Path) -> None:
     """In another thread, which is no better than another process."""
 
     def ask() -> None:
-        with alone(folder):
+        with hold_folder(folder):
             pass
 
     with ThreadPoolExecutor(1) as pool:
@@ -45,7 +45,7 @@ def test_a_second_process_is_refused_and_a_killed_one_holds_nobody_up(tmp_path: 
     holder = subprocess.Popen([sys.executable, "-c", HOLDER, str(folder)], stdout=subprocess.PIPE)
     assert holder.stdout is not None
     assert holder.stdout.readline() == b"here\n"
-    with pytest.raises(InputError) as refused, alone(folder):
+    with pytest.raises(InputError) as refused, hold_folder(folder):
         pytest.fail("two in one folder")
     place = f"process {holder.pid} on {socket.gethostname()}"
     assert str(refused.value) == f"{place} is writing to {folder}: wait for it, or choose another folder"
@@ -53,7 +53,7 @@ def test_a_second_process_is_refused_and_a_killed_one_holds_nobody_up(tmp_path: 
     holder.wait()
     holder.stdout.close()
     assert (folder / FILE).is_file()
-    with alone(folder):
+    with hold_folder(folder):
         assert (folder / FILE).read_text() == f"process {os.getpid()} on {socket.gethostname()}"
     assert not any(folder.iterdir())
 
@@ -61,23 +61,23 @@ def test_a_second_process_is_refused_and_a_killed_one_holds_nobody_up(tmp_path: 
 def test_whoever_is_alone_may_ask_again(tmp_path: Path) -> None:
     folder, link = tmp_path / "run", tmp_path / "link"
     link.symlink_to(folder)
-    with alone(folder):
-        with alone(link):
+    with hold_folder(folder):
+        with hold_folder(link):
             (folder / "weights").touch()
         with pytest.raises(InputError, match=f"process {os.getpid()} on .* is writing to"):
             asked_elsewhere(folder)
-        with alone(tmp_path / "other"):
+        with hold_folder(tmp_path / "other"):
             pass
     asked_elsewhere(folder)
     assert [path.name for path in folder.iterdir()] == ["weights"]
 
 
 def test_an_error_inside_frees_it_and_leaves_no_folder(tmp_path: Path) -> None:
-    with pytest.raises(KeyboardInterrupt), alone(tmp_path / "run"):
+    with pytest.raises(KeyboardInterrupt), hold_folder(tmp_path / "run"):
         raise KeyboardInterrupt
     assert not any(tmp_path.iterdir())
     (tmp_path / "run").mkdir()  # somebody's own stays
-    with alone(tmp_path / "run"):
+    with hold_folder(tmp_path / "run"):
         pass
     assert (tmp_path / "run").is_dir()
 
@@ -91,10 +91,10 @@ def test_network_folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number
 
     monkeypatch.setattr(fcntl, "flock", flock)
     if held:
-        with pytest.raises(InputError, match=r"^another process is writing to"), alone(tmp_path):
+        with pytest.raises(InputError, match=r"^another process is writing to"), hold_folder(tmp_path):
             pytest.fail("two in one folder")
     else:
-        with alone(tmp_path):
+        with hold_folder(tmp_path):
             asked_elsewhere(tmp_path)
 
 
@@ -115,7 +115,7 @@ def test_on_windows_an_open_file_is_taken_away_when_it_is_closed(
 
     with monkeypatch.context() as patch:
         patch.setattr(sys, "platform", "win32")
-        with alone(tmp_path / "run"):
+        with hold_folder(tmp_path / "run"):
             patch.setattr(Path, "unlink", refused)
             patch.setattr(os, "close", noted)
     assert len(closed) == 1
@@ -126,11 +126,11 @@ def test_where_nothing_can_be_written_is_told(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with (
         pytest.raises(InputError, match=r"file/run cannot be written \(Not a directory\)$"),
-        alone(tmp_path / "file/run"),
+        hold_folder(tmp_path / "file/run"),
     ):
         pytest.fail("not even a folder")
     (tmp_path / FILE).symlink_to(tmp_path / "nowhere/at/all")
-    with pytest.raises(InputError, match=r"cannot be written \(No such file or directory\)$"), alone(tmp_path):
+    with pytest.raises(InputError, match=r"cannot be written \(No such file or directory\)$"), hold_folder(tmp_path):
         pytest.fail("no lock")
 
 

@@ -12,7 +12,7 @@ import pytest
 
 from pathformer.compiled import cache_folder
 from pathformer.errors import DatasetError, GraphFileError, InputError
-from pathformer.files.archives import unpacked
+from pathformer.files.archives import unpack
 from pathformer.kg.datasets import datasets, load, locate
 
 Mode = Literal["w:xz", "w:gz", "w:bz2"]
@@ -132,7 +132,7 @@ def test_an_archive_is_unpacked_once(tmp_path: Path, own_cache: Path) -> None:
 
 
 def test_an_archive_without_a_folder_of_its_own(tmp_path: Path) -> None:
-    folder = unpacked(archive(tmp_path / "x.tar.xz", {"train.txt": b"a", "valid.txt": b"b"}))
+    folder = unpack(archive(tmp_path / "x.tar.xz", {"train.txt": b"a", "valid.txt": b"b"}))
     assert {path.name for path in folder.iterdir()} >= {"train.txt", "valid.txt"}
 
 
@@ -140,11 +140,11 @@ def test_an_archive_without_a_folder_of_its_own(tmp_path: Path) -> None:
 def test_members_that_lead_outside_are_refused(name: str, tmp_path: Path, own_cache: Path) -> None:
     path = archive(tmp_path / "x.tar.xz", {"fine.txt": b"x", name: b"hostile"})
     if name.startswith("/"):  # the leading slash is dropped: it lands inside
-        assert {p.name for p in unpacked(path).iterdir()} == {"fine.txt", "absolute.txt", ".unpacked"}
+        assert {p.name for p in unpack(path).iterdir()} == {"fine.txt", "absolute.txt", ".unpacked"}
         assert not Path(name).exists()
         return
     with pytest.raises(GraphFileError, match=r"x\.tar\.xz: the archive cannot be unpacked \(.*outside"):
-        unpacked(path)
+        unpack(path)
     assert list(own_cache.iterdir()) == []
     assert not list(tmp_path.glob("**/outside.txt"))
 
@@ -156,17 +156,17 @@ def test_a_link_to_elsewhere_is_refused(tmp_path: Path) -> None:
         entry.type, entry.linkname = tarfile.SYMTYPE, "/etc/passwd"
         tar.addfile(entry)
     with pytest.raises(GraphFileError, match="cannot be unpacked"):
-        unpacked(path)
+        unpack(path)
 
 
 def test_a_truncated_archive(tmp_path: Path, own_cache: Path) -> None:
     path = archive(tmp_path / "x.tar.xz", {"train.txt": b"a\tr\tb\n" * 1000})
     path.write_bytes(path.read_bytes()[:-60])
     with pytest.raises(GraphFileError, match=r"x\.tar\.xz: the archive cannot be unpacked"):
-        unpacked(path)
+        unpack(path)
     assert list(own_cache.iterdir()) == []
     with pytest.raises(GraphFileError, match="cannot be read"):
-        unpacked(tmp_path / "gone.tar.xz")
+        unpack(tmp_path / "gone.tar.xz")
 
 
 @pytest.mark.parametrize("mode", ["w:xz", "w:gz", "w:bz2"])
@@ -176,12 +176,12 @@ def test_one_wrong_bit_of_an_archive_is_found(mode: Mode, compressible: bool, tm
     letters = random.Random(0)
     content = bytes(letters.choices(b"abc\t\n", k=100_000)) if compressible else letters.randbytes(100_000)
     path = archive(tmp_path / f"x.tar.{mode[2:]}", {"train.txt": content}, mode)
-    assert (unpacked(path) / "train.txt").read_bytes() == content
+    assert (unpack(path) / "train.txt").read_bytes() == content
     data = bytearray(path.read_bytes())
     data[len(data) // 2] ^= 1
     path.write_bytes(data)
     with pytest.raises(GraphFileError, match=rf"x\.tar\.{mode[2:]}: the archive cannot be unpacked"):
-        unpacked(path)
+        unpack(path)
     assert len(list(own_cache.iterdir())) == 1
 
 

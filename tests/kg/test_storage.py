@@ -48,7 +48,7 @@ def test_what_is_opened_is_what_was_saved(tmp_path: Path) -> None:
 
 def test_a_graph_is_not_mixed_with_another_that_took_its_place(tmp_path: Path) -> None:
     films = graph().save(tmp_path / "films")
-    begun, unread, held = KnowledgeGraph.open(films), KnowledgeGraph.open(films), KnowledgeGraph.open(films).held()
+    begun, unread, held = KnowledgeGraph.open(films), KnowledgeGraph.open(films), KnowledgeGraph.open(films).keep_open()
     assert begun.vocabulary.entity(0) == "Fellini"
     KnowledgeGraph.from_triples([("x", "r", "y"), ("y", "r", "z"), ("x", "s", "z")]).save(films, force=True)
     replaced = "films: another graph took its place after it was opened: open it anew"

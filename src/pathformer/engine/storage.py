@@ -99,7 +99,7 @@ def rewrite_header(parts: Parts, folder: Path) -> None:
 def open_parts(folder: Path, device: str = "cpu") -> Parts:
     """Opens what `save_parts` wrote; device: where questions are encoded."""
     header = read_header(folder)
-    kg = KnowledgeGraph.open(folder / _GRAPH).held()  # an update may replace the folder while the engine answers
+    kg = KnowledgeGraph.open(folder / _GRAPH).keep_open()  # an update may replace the folder while the engine answers
     check_graph(header, kg.vocabulary.fingerprint(), folder, kg.name)
     encoder = find_encoder(header["encoder"]).open(folder, header, device)
     return Parts(

@@ -32,7 +32,7 @@ def check_settings(last: Path, run: Run) -> None:
         return
     stored = read_run(base=checkpoint.read_facts(last)["settings"])  # as they read today: one version may know more
     before, now = (checkpoint.as_stored(plain_settings(one.plain())) for one in (stored, run))
-    different = config.changed(before, now)
+    different = config.list_changes(before, now)
     if different:
         raise CheckpointError(
             f"{last.parent} holds a run with other settings: {'; '.join(different)}. "

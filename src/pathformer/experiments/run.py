@@ -18,7 +18,7 @@ from pathformer.experiments.evaluate_run import rank_and_write, rank_test
 from pathformer.experiments.records import seconds_before
 from pathformer.experiments.settings import Run
 from pathformer.experiments.start_run import START, load_start_checkpoint, read_start_run
-from pathformer.files.lock import alone
+from pathformer.files.lock import hold_folder
 from pathformer.kg.datasets import load
 from pathformer.kg.knowledge import KnowledgeGraph
 from pathformer.models._base import Model
@@ -85,7 +85,7 @@ def train_run(
     data: the folder that holds datasets; material: what `gather` gave, where several runs share it.
     """
     display, chosen = display or Display(), choose_device(device)
-    with alone(folder):
+    with hold_folder(folder):
         check_settings(folder / LAST, run)
         check_method(run)
         if (other := second_model.second_run(run)) is not None:
@@ -214,7 +214,7 @@ def start_anew(folder: Path) -> None:
     """Deletes the files of a run, and nothing else, from its folder; refused while another process trains there."""
     if not folder.is_dir():
         return
-    with alone(folder):
+    with hold_folder(folder):
         for name in (LAST, "best.safetensors", second_model.PAIR, LOG):
             (folder / name).unlink(missing_ok=True)
         for pattern in ("tensorboard/events.out.tfevents.*", "test-*.json", "test-*.md"):

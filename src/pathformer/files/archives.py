@@ -13,7 +13,7 @@ from pathformer.compiled import cache_folder
 from pathformer.errors import GraphFileError
 from pathformer.files.atomic import new_folder
 
-__all__ = ["ARCHIVE_SUFFIXES", "unpacked"]
+__all__ = ["ARCHIVE_SUFFIXES", "unpack"]
 
 ARCHIVE_SUFFIXES = (".tar.xz", ".tar.gz", ".tgz", ".tar.bz2", ".tar")
 
@@ -21,8 +21,8 @@ _MARKER = ".unpacked"
 _DAMAGE = (tarfile.TarError, EOFError, OSError, ValueError, lzma.LZMAError, zlib.error)
 
 
-def unpacked(archive: Path) -> Path:
-    """The folder that an archive holds, unpacked on first use; a changed archive is unpacked anew.
+def unpack(archive: Path) -> Path:
+    """Returns the folder in an archive, unpacked on first use; a changed archive is unpacked anew.
 
     Members that would land outside of the folder, links to elsewhere and devices are refused.
     """

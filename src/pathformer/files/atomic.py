@@ -51,7 +51,7 @@ def write_json(path: Path, facts: Mapping[str, Any]) -> None:
 
 @contextmanager
 def new_folder(target: Path, marker: str, *, force: bool = False) -> Iterator[Path]:
-    """A temporary folder beside `target` that takes its place when the block ends well, and vanishes when it does not.
+    """Yields a temporary folder that takes the place of `target` if the block ends well, and vanishes if it does not.
 
     An existing target is refused; with `force` it is replaced, if it is empty or holds the file `marker`: anything else
     was not made by us, and is never deleted. Of a link the folder that it leads to is meant: the link stays.
@@ -77,7 +77,7 @@ def new_folder(target: Path, marker: str, *, force: bool = False) -> Iterator[Pa
 
 
 def check_target(target: Path, marker: str, *, force: bool = False) -> None:
-    """Refuse a place that must not be written to.
+    """Refuses a folder that must not be written to.
 
     A folder is written beside its place and then put there, which that of one's own shell or program would not outlive.
     """
@@ -95,7 +95,7 @@ def check_target(target: Path, marker: str, *, force: bool = False) -> None:
 
 
 def _put(source: Path, target: Path) -> None:
-    """Move `source` to `target`; what was there ends up at `source`."""
+    """Moves `source` to `target`; the old target ends up at `source`."""
     if not target.exists():
         source.rename(target)
     elif not _exchange(source, target):
@@ -110,7 +110,7 @@ def _put(source: Path, target: Path) -> None:
 
 
 def _exchange(first: Path, second: Path) -> bool:
-    """Swap two folders in one step where the system can (Linux), so that no moment is without either."""
+    """Swaps two folders in one step if the system can (Linux), so that both are there at every moment."""
     if not sys.platform.startswith("linux"):
         return False
     with suppress(OSError, AttributeError):

@@ -1,4 +1,4 @@
-"""Stopping between two updates: Ctrl-C and a polite kill ask for it, a second Ctrl-C insists.
+"""Stops between two updates: Ctrl-C and a polite kill ask for it, a second Ctrl-C insists.
 
 Wrappers such as `timeout` and `make` pass a signal on to a process that has had it already, as one of their group. So a
 second one counts only when it comes so late that a person meant it.

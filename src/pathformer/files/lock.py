@@ -1,4 +1,4 @@
-"""One process at a time in a folder.
+"""A lock that lets one process at a time write to a folder.
 
 The lock is the system's (`flock`): it is gone as soon as the process that holds it is, however that ended, and a file
 that a killed one has left holds nobody up. On a network folder it holds between machines, where the file system has
@@ -17,13 +17,13 @@ from pathlib import Path
 
 from pathformer.errors import InputError
 
-__all__ = ["FILE", "alone", "open_lock"]
+__all__ = ["FILE", "hold_folder", "open_lock"]
 
 FILE = ".lock"  # in the folder, for as long as it is held; who holds it stands in it
 
 
 class _Mine(threading.local):
-    """The folders that a thread is alone in."""
+    """The folders that a thread holds."""
 
     def __init__(self) -> None:
         self.folders: set[str] = set()
@@ -33,8 +33,8 @@ _MINE = _Mine()
 
 
 @contextmanager
-def alone(folder: Path) -> Iterator[None]:
-    """Make a folder, where it is not there, and be the only one to write to it; whoever is already may ask again.
+def hold_folder(folder: Path) -> Iterator[None]:
+    """Makes a folder if need be and holds it as its only writer; who holds it already may ask again.
 
     A folder that was made here and holds nothing at the end goes.
     """
@@ -60,7 +60,7 @@ def alone(folder: Path) -> Iterator[None]:
 
 
 def open_lock(file: Path) -> int | None:
-    """The lock at `file`, held until it is closed; None where another process holds it."""
+    """Takes the lock at `file`, held until it is closed; None if another process holds it."""
     while True:
         file.parent.mkdir(parents=True, exist_ok=True)
         try:
@@ -91,14 +91,14 @@ def _open(folder: Path) -> int:
 
 
 def _holder(folder: Path) -> str:
-    """Who says to hold the lock; there is a moment before it is said, and one after it was taken back."""
+    """Returns who holds the lock, as far as the file says yet."""
     with suppress(OSError):
         return (folder / FILE).read_text(encoding="utf-8", errors="replace") or "another process"
     return "another process"
 
 
 def _take(lock: int) -> bool:
-    """Whether the lock could be had."""
+    """Takes the lock and returns whether that worked."""
     if sys.platform != "win32":
         import fcntl
 

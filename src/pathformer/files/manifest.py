@@ -1,4 +1,4 @@
-"""What a header of JSON must hold: the fields that are read from it, each of its kind.
+"""Checks a header of JSON: every field that is read from it must be there and of its kind.
 
 Headers are written by us and may have been edited, merged or cut by others since.
 """
@@ -30,7 +30,7 @@ _KINDS: Mapping[str, Callable[[Any], bool]] = {
 
 
 def wrong_field(header: Mapping[str, Any], kinds: Mapping[str, str]) -> str | None:
-    """The first field that is missing or of another kind than it must be, in words; None when all are right.
+    """Says which field is missing or of another kind than it must be; None if all are right.
 
     >>> wrong_field({"rows": "many"}, {"rows": "a count"})
     "'rows' is not a count"

@@ -1,4 +1,4 @@
-"""Pickles from strangers, read without running anything of theirs.
+"""Reads other people's pickles without running any of their code.
 
 A pickle is a program: it may name any function of any module and call it. Released benchmark files need only dicts,
 lists, tuples, sets, strings and numbers, which are opcodes of their own, and two containers that are named:

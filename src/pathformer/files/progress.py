@@ -1,4 +1,4 @@
-"""A bar for long readings: bytes taken of the files' bytes, on a terminal's stderr, gone when it is done."""
+"""A progress bar for long readings, on a terminal's stderr, which disappears at the end."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["reading"]
 
 @contextmanager
 def reading(sources: Path | dict[str, list[Path]], shown: bool) -> Iterator[Callable[[int], None] | None]:
-    """Yield the function that is told of each step, or None when no bar is wanted."""
+    """Yields a function to call with the bytes of each step, or None if no bar is wanted."""
     from rich.console import Console
 
     console = Console(stderr=True)

@@ -150,7 +150,7 @@ def open_bytes(path: Path, encoding: str = "utf-8", advance: Callable[[int], Non
 
 @contextmanager
 def open_native(path: Path, encoding: str = "utf-8") -> Iterator[tuple[Any, Callable[[], int]]]:
-    """The same as a stream that Arrow's threads read without Python, and a function that tells the place in the file.
+    """Opens a file for Arrow's threads, which read it without Python; also returns a function that gives the position.
 
     A thread of Arrow's that waits for Python when the program ends would end it by a signal. What Arrow cannot unpack
     or decode by itself is written to a temporary file first.

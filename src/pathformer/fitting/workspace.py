@@ -17,7 +17,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from pathformer.config import changed
+from pathformer.config import list_changes
 from pathformer.engine.storage import unfinished
 from pathformer.errors import InputError
 from pathformer.files.atomic import write_json
@@ -155,7 +155,7 @@ def _check_same(folder: Path, now: Mapping[str, Any]) -> None:
         raise InputError(f"the unfinished fit in {folder} is damaged; start anew with --fresh") from None
     if before == now:
         return
-    different = changed(earlier, now["settings"])
+    different = list_changes(earlier, now["settings"])
     more = f" and {len(different) - _TOLD} more" if len(different) > _TOLD else ""
     what = "of another graph" if other_graph else f"with other settings ({'; '.join(different[:_TOLD])}{more})"
     raise InputError(

@@ -1,4 +1,4 @@
-"""A knowledge graph from batches of named triples, a split after the other."""
+"""Builds a knowledge graph from batches of named triples, one split after the other."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _ROWS = 1 << 16  # Python tuples turned into a batch at once
 
 
 def build(name: str, parts: Mapping[str, Iterable[Batch]]) -> KnowledgeGraph:
-    """Number the names of train by first appearance, and the triples of all splits with those numbers."""
+    """Numbers the names of train by first appearance, and the triples of all splits with those numbers."""
     entities, relations = Interner(2), Interner(1)
     tables: dict[str, npt.NDArray[np.int32]] = {}
     labels: dict[str, str] = {}
@@ -46,7 +46,7 @@ def build(name: str, parts: Mapping[str, Iterable[Batch]]) -> KnowledgeGraph:
 
 
 def batches_of(triples: Iterable[tuple[str, str, str]], where: str) -> Iterator[Batch]:
-    """Python tuples (head, relation, tail) as batches; `where` names them in a message."""
+    """Yields Python tuples (head, relation, tail) as batches; `where` names them in a message."""
     table = hasattr(triples, "__arrow_c_stream__")
     if table or not isinstance(triples, Iterable):
         hint = ": a table is read by KnowledgeGraph.from_table" if table else ""

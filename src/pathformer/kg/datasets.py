@@ -11,7 +11,7 @@ from pathlib import Path
 
 from pathformer import plugins
 from pathformer.errors import DatasetError
-from pathformer.files.archives import ARCHIVE_SUFFIXES, unpacked
+from pathformer.files.archives import ARCHIVE_SUFFIXES, unpack
 from pathformer.files.source import is_pipe
 from pathformer.kg.knowledge import KnowledgeGraph
 from pathformer.text import closest
@@ -53,7 +53,7 @@ class Dataset:
                 else f"found: set --data or $PATHFORMER_DATA to the folder that holds {looked}"
             )
             raise DatasetError(f"the dataset {name!r} is not {where}; get it from {self.home}")
-        return unpacked(found) if found.name.endswith(ARCHIVE_SUFFIXES) else found
+        return unpack(found) if found.name.endswith(ARCHIVE_SUFFIXES) else found
 
     def load(self, name: str, data: Path | None) -> KnowledgeGraph:
         """Read the graph."""

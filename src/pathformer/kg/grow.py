@@ -1,4 +1,4 @@
-"""A graph that grew: more triples under the ids that are there, new names after the old ones.
+"""Adds triples to a graph: old names keep their ids, new names come after them.
 
 Every id means what it meant before, so that weights and indices made for the smaller graph stay right.
 """
@@ -23,7 +23,7 @@ Triples = npt.NDArray[np.int32]
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Grown:
-    """The larger graph, and what is new in it."""
+    """The larger graph and its new parts."""
 
     kg: KnowledgeGraph
     triples: Triples  # (n, 3) that the smaller graph had in none of its parts
@@ -32,7 +32,7 @@ class Grown:
 
 
 def grow(kg: KnowledgeGraph, more: KnowledgeGraph, *, held_out: float = 0.05, seed: int = 0) -> Grown:
-    """Add the triples of `more`, all its parts together; names are the same where they are spelled the same.
+    """Adds the triples of all parts of `more`; names that are spelled the same are the same.
 
     Where `kg` has parts valid and test, `held_out` of the new triples go to each, as far as train keeps every name; its
     own held-out triples stay held out.
@@ -64,7 +64,7 @@ def grow(kg: KnowledgeGraph, more: KnowledgeGraph, *, held_out: float = 0.05, se
 def _divided(
     kg: KnowledgeGraph, new: Triples, held_out: float, seed: int, sizes: tuple[int, int]
 ) -> dict[str, Triples]:
-    """The parts of the larger graph: new triples go to train, some of those it can spare to the held-out parts."""
+    """Returns the parts of the larger graph: new triples go to train, some that it can spare to the held-out parts."""
     train = np.concatenate([kg.splits["train"], new])
     each = int(held_out * len(new)) if {"valid", "test"} <= kg.splits.keys() else 0
     order = len(kg.splits["train"]) + np.random.default_rng(seed).permutation(len(new))
@@ -79,7 +79,7 @@ def _divided(
 
 
 def _joined(old: Names, more: Names) -> tuple[Names, npt.NDArray[np.int32]]:
-    """The old names and the new ones after them, and where each of `more` stands among them."""
+    """Returns the old names with the new ones after them, and the position of each name of `more` among them."""
     places = np.empty(len(more), np.int32)
     added: list[str] = []
     for place, name in enumerate(more):

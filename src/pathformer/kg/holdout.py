@@ -1,4 +1,4 @@
-"""A user's own graph divided into train, valid and test, at random and yet so that train keeps every name.
+"""Divides a graph into train, valid and test at random, so that train keeps every name.
 
 Triples are drawn in a seeded random order; one may leave train as long as its head, its relation and its tail stand in
 another train triple. So no entity and no relation is met outside train only, and the fractions are reached wherever the
@@ -20,7 +20,7 @@ _CHUNK = 1 << 16  # triples turned into Python numbers at once
 
 
 def hold_out(graph: KnowledgeGraph, valid: float = 0.1, test: float = 0.1, *, seed: int = 0) -> KnowledgeGraph:
-    """All triples of a graph, divided anew; `valid` and `test` are fractions of them, rounded down."""
+    """Divides all triples of a graph anew; `valid` and `test` are fractions of them, rounded down."""
     if not (valid >= 0 and test >= 0 and 0 < valid + test < 1):  # written so that NaN is refused
         raise InputError(f"fractions valid={valid:g} and test={test:g}: expected each from 0, together between 0 and 1")
     check_seed(seed)
@@ -40,7 +40,7 @@ def hold_out(graph: KnowledgeGraph, valid: float = 0.1, test: float = 0.1, *, se
 
 
 def check_seed(seed: object) -> None:
-    """Refuse what no generator of random numbers can start from: torch's takes 64 bits."""
+    """Refuses a seed that a generator of random numbers cannot start from: torch's takes 64 bits."""
     if not isinstance(seed, int | np.integer) or not 0 <= seed < 1 << 64:
         raise InputError(f"seed {seed}: expected a whole number from 0, below 2^64")
 
@@ -48,7 +48,7 @@ def check_seed(seed: object) -> None:
 def spared(
     triples: npt.NDArray[np.int32], order: npt.NDArray[np.int64], count: int, entities: int, relations: int
 ) -> npt.NDArray[np.int64]:
-    """Up to `count` places, in the order given, whose triples train can spare."""
+    """Returns up to `count` positions, in the order given, whose triples train can spare."""
     degrees = np.bincount(triples[:, 0], minlength=entities) + np.bincount(triples[:, 2], minlength=entities)
     left: list[int] = degrees.tolist()
     left_of_relation: list[int] = np.bincount(triples[:, 1], minlength=relations).tolist()

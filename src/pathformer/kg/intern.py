@@ -1,4 +1,4 @@
-"""From names to ids, for more rows than fit memory as strings.
+"""Numbers names, for more rows than fit memory as strings.
 
 Rows arrive as Arrow strings and wait. Whenever more of them wait than a few times the distinct names so far, they are
 encoded together with the list of these names, in a thread beside the reader: a name of the list is hashed again seldom,
@@ -38,7 +38,7 @@ class Interner:
         self.names = NO_STRINGS  # what the numbers mean, an Arrow array of large strings
 
     def add(self, *columns: Any) -> None:
-        """Take the next rows: Arrow arrays of strings, always equally many columns."""
+        """Takes the next rows: Arrow arrays of strings, always equally many columns."""
         if not len(columns[0]):
             return
         self._waiting.append([column.cast(pa.large_string()) for column in columns])
@@ -47,7 +47,7 @@ class Interner:
             self._merge()
 
     def take(self) -> list[Ids]:
-        """The numbers of all rows since the last call, a column after the other.
+        """Returns the numbers of all rows since the last call, one column after the other.
 
         The first call settles which names there are; a later name has the number -1.
         """
@@ -86,7 +86,7 @@ class Interner:
 
 
 def by_first_appearance(columns: list[Ids], count: int) -> Ids:
-    """The order (count,) in which numbers first appear when rows are read from left to right, one after the other.
+    """Returns the order (count,) in which numbers first appear when rows are read from left to right.
 
     Batches number their names column by column, so their numbers depend on where one batch ends; this order does not.
     """

@@ -1,4 +1,4 @@
-"""A triple as one 64-bit number, so that sorting and merging triples is sorting and merging numbers."""
+"""Triples as 64-bit numbers, so that sorting and merging triples is sorting and merging numbers."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def unpack(keys: Keys, entities: int, relations: int) -> npt.NDArray[np.int32]:
 
 
 def first_of_run(values: Keys) -> npt.NDArray[np.bool_]:
-    """Which of sorted values differ from the one before."""
+    """Marks the sorted values that differ from the one before."""
     first = np.ones(len(values), np.bool_)
     np.not_equal(values[1:], values[:-1], out=first[1:])
     return first
@@ -54,7 +54,7 @@ def distinct(keys: Keys) -> Keys:
 
 
 def sort(keys: Keys) -> None:
-    """Sort in place, unless that is done."""
+    """Sorts in place, unless the values are sorted already."""
     if not np.all(keys[1:] >= keys[:-1]):
         keys.sort()
 

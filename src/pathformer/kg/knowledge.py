@@ -27,7 +27,7 @@ Paths = str | Path | Sequence[str | Path] | Mapping[str, str | Path | Sequence[s
 
 
 class KnowledgeGraph:
-    """What is known: a vocabulary and the triples (n, 3) of each split: head, even directed relation, tail.
+    """A knowledge graph: a vocabulary and the triples (n, 3) of each split: head, even directed relation, tail.
 
     A graph that was never split has only "train". `report` tells what the reader merged, dropped and skipped.
     """
@@ -178,15 +178,15 @@ class KnowledgeGraph:
             self._graphs[split] = self._saved_graphs[split]() if split in self._saved_graphs else self._index(split)
         return self._graphs[split]
 
-    def held(self) -> KnowledgeGraph:
-        """The same graph, all of which is open from now on, whatever becomes of the folder that it lies in."""
+    def keep_open(self) -> KnowledgeGraph:
+        """Returns the graph with all its files open, so that its folder may be replaced."""
         for split in self.splits:
             self.graph(split)
         self.vocabulary.hold()
         return self
 
     def with_labels(self, labels: Labelled | None, relation_labels: Labelled | None = None) -> KnowledgeGraph:
-        """The same graph with these labels alone: by name, or one a name in order, empty where a name has none."""
+        """Returns the graph with these labels alone: by name, or one for each name in order, empty for no label."""
         old = self.vocabulary
         own, related = labels_of(labels, old.entities, "entity"), labels_of(relation_labels, old.relations, "relation")
         vocabulary = Vocabulary(old.entities, old.relations, own, related, fingerprint=old.fingerprint())

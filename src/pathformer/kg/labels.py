@@ -1,4 +1,4 @@
-"""Labels beside names: what people read, from a file of two columns or from the graph's own file."""
+"""Labels, the names that people read: from a file of two columns or from the graph's own file."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def add_labels(
     relation_names: Path | None = None,
     encoding: str = "utf-8",
 ) -> KnowledgeGraph:
-    """The same graph with the labels of these files; they replace the ones it has."""
+    """Returns the graph with the labels of these files in place of its own."""
     labels, relation_labels = graph.vocabulary.labels, graph.vocabulary.relation_labels
     if names is not None:
         labels = _labels_of(graph.vocabulary.entities, names, columns, encoding)
@@ -127,7 +127,7 @@ def _table_pairs(
 
 
 def _key(cell: str, names: Names) -> str:
-    """The name that a cell means: without the spaces around it, unless the graph has the name with them."""
+    """Returns the name in a cell, without the spaces around it unless the graph has the name with them."""
     bare = cell.strip(OUTER)
     return cell if cell == bare or names.find(cell) else bare
 

@@ -1,4 +1,4 @@
-"""Which id a written name means: exact, then case-folded, then by label, then by case-folded label.
+"""Finds the id that a written name means: exact, then case-folded, then by label, then by case-folded label.
 
 Last it may be the end of an IRI or of another name with a prefix: `knows` for `http://xmlns.com/foaf/0.1/knows`.
 """
@@ -38,7 +38,7 @@ class Lookup:
         return (self.labels[place] if self.labels is not None else "") or self.names[place]
 
     def distinct(self, place: int) -> str:
-        """The label where a look-up of it finds just this one, else the name: two never look alike."""
+        """The label if a look-up of it finds this one alone, else the name: two never look alike."""
         name, label = self.names[place], self.label(place)
         try:
             return label if label == name or self.named(label) == place else name
@@ -46,12 +46,12 @@ class Lookup:
             return name
 
     def find(self, name: str) -> int | None:
-        """The one place that `name` means, or None; several at the first step that finds any are an error."""
+        """Returns the position that `name` means, or None; several at the first step that finds any are an error."""
         found = self.named(name)
         return self.ending(name) if found is None else found
 
     def named(self, name: str) -> int | None:
-        """The one that is called so, by its name or by its label."""
+        """Returns the position with this name or label."""
         folded = fold(name)
         steps: tuple[Callable[[], list[int]], ...] = (
             lambda: self.names.find(name),
@@ -62,7 +62,7 @@ class Lookup:
         return next((self._only(name, found) for step in steps if name and (found := step())), None)
 
     def ending(self, name: str) -> int | None:
-        """The one whose name has a prefix, and ends in this behind it."""
+        """Returns the position of the name that has a prefix and ends in this."""
         found = [place for place in self._ending_in(fold(name)) if _PREFIXED.fullmatch(self.names[place])]
         return self._only(name, found) if found else None
 
@@ -72,7 +72,7 @@ class Lookup:
         return found[0]
 
     def unknown(self, name: str, spelled: Callable[[int], str] | None = None) -> UnknownNameError:
-        """The error that says so, with the closest names, labels and ends of IRIs; names that end in it, if any.
+        """Returns the error for an unknown name, with the closest names, labels and ends of IRIs.
 
         Where none is close and there are few in all, as of relations, all are told; spelled: how each is.
         """
@@ -87,7 +87,7 @@ class Lookup:
         return UnknownNameError(self.kind, name, near, [*map(spelled or self.distinct, range(few))])
 
     def _ending_in(self, folded: str) -> Iterator[int]:
-        """The places of the names that end in this, whatever their case, behind a slash, a hash or a colon."""
+        """Yields the positions of names that end in this after a slash, a hash or a colon, in any case."""
         for sign in ("/", "#", ":") if folded else ():
             yield from _ending(f"{sign}{folded}", self._folded_names)
 
@@ -101,7 +101,7 @@ class Lookup:
 
 
 def end_of(name: str) -> str:
-    """The end of an IRI or of another name with a prefix, behind its last sign; of any other name nothing.
+    """Returns the end of an IRI or of another name with a prefix; "" for any other name.
 
     >>> end_of("http://xmlns.com/foaf/0.1/knows"), end_of("GO:0008150"), end_of("AC/DC")
     ('knows', '0008150', '')
@@ -110,7 +110,7 @@ def end_of(name: str) -> str:
 
 
 def _ending(text: str, names: Names) -> list[int]:
-    """The places of the names that end in `text`, by their last bytes."""
+    """Yields the positions of the names that end in `text`, by their last bytes."""
     offsets, data = names.buffers
     try:
         wanted = text.encode()
@@ -134,7 +134,7 @@ def _candidates(name: str, names: Names, folded: Names) -> Iterator[str]:
 
 
 def _holding(piece: str, names: Names) -> Iterator[int]:
-    """The places of the names that hold `piece`, by one scan of their bytes."""
+    """Yields the positions of the names that contain `piece`, by one scan of their bytes."""
     offsets, data = names.buffers
     start, last = int(offsets[0]), -1
     for match in re.finditer(re.escape(piece.encode(errors="replace")), data[start : offsets[-1]].data):

@@ -1,4 +1,4 @@
-"""Many names in two arrays, and the look-up from a name to its place.
+"""Many names in two arrays, and the look-up from a name to its position.
 
 n names, B bytes of UTF-8 in all: name i is `data[offsets[i] : offsets[i + 1]]`. That is Arrow's own layout, so a saved
 column is mapped, not read. The look-up is a sorted array of 64-bit hashes with the ids beside it (12 bytes a name, also
@@ -73,13 +73,13 @@ class Names:
                 yield text[start:end].decode()
 
     def hold(self, *, indexed: bool = False) -> None:
-        """Open the names now; the index, too, where it lies in a file of its own."""
+        """Opens the names now; the index, too, if it is in a file of its own."""
         len(self.buffers)
         if indexed and self._load_index is not None:
             len(self.index)
 
     def folded(self) -> Names:
-        """The same names as `fold` makes them."""
+        """Returns the names folded by `fold`."""
         offsets, data = self.buffers
         if data.max(initial=0) < 128:  # plain ASCII, as ids and most IRIs are: 26 letters change, no length does
             lowered = np.where((data >= ord("A")) & (data <= ord("Z")), data + np.uint8(32), data)
@@ -87,7 +87,7 @@ class Names:
         return Names.of(map(fold, self))
 
     def find(self, name: str) -> list[int]:
-        """The ids whose name is exactly this, ascending; hashes that collide are told apart by the names."""
+        """Returns the ids with exactly this name, ascending; names tell colliding hashes apart."""
         try:
             wanted = _hash(name.encode())
         except UnicodeEncodeError:
@@ -101,7 +101,7 @@ Labelled = Names | Mapping[str, str | None] | Sequence[str | None]  # of some na
 
 
 def labels_of(given: Labelled | None, names: Names, kind: str) -> Names | None:
-    """A label for each of the names, empty where it has none; kind: what they are the names of, for a message."""
+    """Returns a label for each name, empty for none; kind: a word for the named things in a message."""
     if given is None:
         return None
     if isinstance(given, Mapping):
@@ -114,7 +114,7 @@ def labels_of(given: Labelled | None, names: Names, kind: str) -> Names | None:
 
 
 def fold(text: str) -> str:
-    """A text whatever its case, and whether its accents are signs of their own or parts of letters."""
+    """Returns a text in one case, with accents as parts of letters."""
     folded = text.casefold()
     return folded if folded.isascii() else unicodedata.normalize("NFC", folded)
 

@@ -60,23 +60,23 @@ class Ragged:
 
 
 def select(rows: Ragged, kept: npt.NDArray[np.bool_]) -> Ragged:
-    """The values that are marked, in the rows that they were in."""
+    """Keeps the marked values in their rows."""
     counts = np.bincount(_owners(rows)[kept], minlength=len(rows))
     return Ragged(np.concatenate([np.zeros(1, np.int64), np.cumsum(counts)]), rows.values[kept])
 
 
 def difference(rows: Ragged, others: Ragged) -> Ragged:
-    """What each row holds and its counterpart does not."""
+    """Keeps the values of each row that its counterpart does not have."""
     return select(rows, ~_inside(rows, others))
 
 
 def common(rows: Ragged, others: Ragged) -> Ragged:
-    """What each row holds and its counterpart too."""
+    """Keeps the values of each row that its counterpart has, too."""
     return select(rows, _inside(rows, others))
 
 
 def union(rows: Ragged, others: Ragged) -> Ragged:
-    """What either holds."""
+    """Joins each row with its counterpart."""
     size = _size(rows, others)
     both = np.union1d(_keys(rows, size), _keys(others, size))
     counts = np.bincount(both // size, minlength=len(rows))
@@ -95,7 +95,7 @@ def _size(*parts: Ragged) -> int:
 
 
 def _keys(rows: Ragged, size: int) -> npt.NDArray[np.int64]:
-    """One number for each value of each row, ascending."""
+    """Returns a number for each value of each row, ascending."""
     return _owners(rows) * size + rows.values
 
 

@@ -1,4 +1,4 @@
-"""From files to a knowledge graph: which files, which split, which format."""
+"""Reads files into a knowledge graph: finds the files of each split and their format."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def read_graph(
 
 
 def sources(paths: Paths) -> Sources:
-    """What a caller's paths stand for; files that are called train, valid and test are splits."""
+    """Finds the files behind a caller's paths; files called train, valid and test are splits."""
     if isinstance(paths, Mapping):
         parts: dict[str, list[Path]] = {}
         for split, files in paths.items():  # two words may mean one split
@@ -154,7 +154,7 @@ def _split_word(path: Path) -> str | None:
 
 
 def _name_of(path: Path) -> str:
-    """A graph is called like its file, or like the folder of a file that is called train; that of a pipe is `pipe`.
+    """Returns the name of a graph: its file's, or the folder's of a file called train; `pipe` for a pipe.
 
     A name that the system holds in another encoding than UTF-8 cannot be written down: what is not text becomes a `?`.
     """

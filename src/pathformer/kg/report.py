@@ -1,4 +1,4 @@
-"""What a reader met on the way: the counts that its summary tells."""
+"""Counts of a reading, for its summary."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ __all__ = ["Report"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Report:
-    """Counts of one reading; zero where nothing of the kind was met."""
+    """Counts of one reading."""
 
     lines: int = 0  # triples as written, before anything is merged or left out
     duplicates: int = 0  # lines that repeat a triple of their own split

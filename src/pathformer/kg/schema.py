@@ -21,7 +21,7 @@ _KEPT = 2048  # rows of relations beside a relation that are kept, R bytes each
 
 
 class RelationSchema:
-    """What a graph's relations have at their ends, each statistic computed when it is first asked for and kept."""
+    """Statistics of the ends of a graph's relations, each computed when it is first asked for and kept."""
 
     def __init__(self, graph: Graph, *, several: int = 10, scanned: int = _SCANNED, kept: int = _KEPT) -> None:
         """several: entities that are enough to draw a conclusion from."""

@@ -1,4 +1,4 @@
-"""Train, valid and test: which triples belong to which, by the benchmark's rules.
+"""Divides read triples into train, valid and test by the benchmark's rules.
 
 Entities and relations are those of train. A valid or test triple that names another is dropped, since no model could
 have met it; one that an earlier split holds already is dropped, since it is no longer unseen. Both are counted.
@@ -22,7 +22,7 @@ Triples = npt.NDArray[np.int32]
 
 
 def assemble(parts: Mapping[str, Triples], entities: int, relations: int) -> tuple[dict[str, Triples], Report]:
-    """Sorted, distinct triples a split, from triples (n, 3) of head, even relation, tail as they were read.
+    """Returns the sorted, distinct triples of each split, from triples (n, 3) of head, even relation, tail as read.
 
     An id of -1 marks a name that train lacks.
     """

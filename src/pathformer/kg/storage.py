@@ -57,7 +57,7 @@ def is_saved(folder: Path) -> bool:
 
 
 def check_free(folder: Path, *, force: bool = False) -> None:
-    """Refuse a place where a graph must not be saved, before the work of reading one is done."""
+    """Refuses a folder where a graph must not be saved, before a graph is read."""
     check_target(folder, _HEADER, force=force)
 
 
@@ -88,7 +88,7 @@ def open_graph(folder: Path) -> KnowledgeGraph:
         return Names(count, same(lambda: _read_names(folder / f"{file}.arrow", column)), index)
 
     def same(load: Callable[[], Part]) -> Callable[[], Part]:
-        """What is loaded, unless another graph has taken the folder's place: parts of two would make wrong answers."""
+        """Refuses to load a part after another graph took the folder's place: parts of two make wrong answers."""
 
         def checked() -> Part:
             try:
@@ -154,7 +154,7 @@ def _read_header(folder: Path) -> dict[str, Any]:
 
 
 def _report(told: dict[str, Any]) -> Report:
-    """What the header tells of the reading, as far as it is to be understood."""
+    """Reads the report of a reading from a header, as far as it can be understood."""
     counts = {name: told[name] for name in told if name in _COUNTS and wrong_field(told, {name: "a count"}) is None}
     notes = told.get("notes")
     return Report(**counts, notes=tuple(map(str, notes)) if isinstance(notes, list) else ())

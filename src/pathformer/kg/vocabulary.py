@@ -1,4 +1,4 @@
-"""The names of a graph: what its entities and relations are called, and which id a name means.
+"""The vocabulary of a graph: names and labels of its entities and relations, and the id that a name means.
 
 Entity ids are 0 .. N - 1. Relation ids are directed: relation k of the file is 2k, its inverse 2k + 1, and both carry
 the one base name. A label is what people read ("Dominican Republic") beside a name that files use ("/m/027rn").
@@ -70,12 +70,12 @@ class Vocabulary:
 
     @property
     def relation_labels(self) -> Names | None:
-        """The same for relations."""
+        """The labels of relations, in the same way."""
         return self._relations.labels
 
     @property
     def labelled(self) -> int:
-        """How many entities and relations have a label."""
+        """The numbers of entities and relations that have a label."""
         given = filter(None, (self.labels, self.relation_labels))
         return sum(int(np.count_nonzero(np.diff(labels.buffers[0]))) for labels in given)
 
@@ -98,7 +98,7 @@ class Vocabulary:
         return self._entities.label(entity)
 
     def distinct_label(self, entity: int) -> str:
-        """The label of an entity where a look-up of it finds just that one, else its name."""
+        """The label of an entity if a look-up of it finds this entity alone, else its name."""
         return self._entities.distinct(entity)
 
     def relation(self, relation: int) -> str:
@@ -110,11 +110,11 @@ class Vocabulary:
         return self._relations.label(relation >> 1)
 
     def distinct_relation_label(self, relation: int) -> str:
-        """The label of a directed relation where a look-up of it finds just that one, else its base name."""
+        """The label of a directed relation if a look-up of it finds this relation alone, else its base name."""
         return self._relations.distinct(relation >> 1)
 
     def short_relation_label(self, relation: int) -> str:
-        """The same, and of an IRI its end where a look-up of that finds just this relation."""
+        """A relation's label for people; of an IRI its end, if that names this relation alone."""
         forward = relation & ~1
         if forward not in self._short:
             self._short[forward] = self._shortened(forward)
@@ -142,7 +142,7 @@ class Vocabulary:
         raise self._relations.unknown(name, lambda place: self.short_relation_label(2 * place))
 
     def hold(self) -> None:
-        """Open the names now, where they lie in files, and keep them open."""
+        """Opens the names now, if they are in files, and keeps them open."""
         self.entities.hold(indexed=True)
         for names in filter(None, (self.relations, self.labels, self.relation_labels)):
             names.hold()

@@ -1,11 +1,11 @@
-"""What is asked: the query as written, a frozen tree of formulas.
+"""The query as written: a frozen tree of formulas.
 
 A query has one free variable, its answer; every other variable is existential, quantified at the smallest
 sub-formula that holds all its occurrences (`design`: scope). Names are strings as parsed and integers once bound
 (`bind`): an entity's id, and for a relation the even id 2k of its forward direction. An atom is always written
 subject first, so a relation read backwards needs no mark of its own here.
 
-A query and how it is asked: what a syntax may say beside the query itself.
+A request is a query with what a syntax may say beside it, such as SPARQL's LIMIT.
 """
 
 from __future__ import annotations
@@ -97,17 +97,17 @@ Formula = Atom | And | Or | Not
 
 
 def all_of(parts: Sequence[Formula]) -> Formula:
-    """All parts as one formula, which a single one is already."""
+    """Joins parts by 'and'; a single part stays as it is."""
     return parts[0] if len(parts) == 1 else And(tuple(parts))
 
 
 def any_of(parts: Sequence[Formula]) -> Formula:
-    """Any of the parts as one formula, which a single one is already."""
+    """Joins parts by 'or'; a single part stays as it is."""
     return parts[0] if len(parts) == 1 else Or(tuple(parts))
 
 
 def atoms(formula: Formula) -> Iterator[Atom]:
-    """Every atom of a formula, left to right."""
+    """Yields every atom of a formula, left to right."""
     match formula:
         case Atom():
             yield formula
@@ -136,7 +136,7 @@ def conjuncts(formula: Formula) -> Iterator[Formula]:
 
 
 def map_atoms(formula: Formula, change: Callable[[Atom], Atom]) -> Formula:
-    """The same formula with every atom replaced by `change(atom)`."""
+    """Replaces every atom of a formula by `change(atom)`."""
     match formula:
         case Atom():
             return change(formula)
@@ -149,7 +149,7 @@ def map_atoms(formula: Formula, change: Callable[[Atom], Atom]) -> Formula:
 
 
 def map_variables(formula: Formula, change: Callable[[str], str]) -> Formula:
-    """The same formula with every variable called `change(name)`."""
+    """Renames every variable of a formula to `change(name)`."""
 
     def term(old: Term) -> Term:
         return Variable(change(old.name)) if isinstance(old, Variable) else old
@@ -158,7 +158,7 @@ def map_variables(formula: Formula, change: Callable[[str], str]) -> Formula:
 
 
 def check_depth(formula: Formula, limit: int = DEPTH_LIMIT) -> None:
-    """Refuse a formula that nests deeper than `limit`; flat ones may have any number of parts."""
+    """Refuses a formula that nests deeper than `limit`; flat ones may have any number of parts."""
     level, depth = [formula], 0
     while level:
         depth += 1

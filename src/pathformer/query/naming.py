@@ -1,4 +1,4 @@
-"""How the names of a graph are spelled outside the formula language: as IRIs in SPARQL, as ids in tuples.
+"""Names of a graph outside the formula language: IRIs in SPARQL, ids in tuples.
 
 A name that is an IRI already (a graph read from RDF) stays one. Any other name is an IRI under the graph's own
 namespace, percent-encoded where an IRI or a SPARQL local name cannot hold its signs:
@@ -38,14 +38,14 @@ _ANY = namespace_of("graph")
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Naming:
-    """What a syntax needs to know of a graph: its names and ids, and the namespace of its IRIs."""
+    """The part of a graph that a syntax needs: names and ids, and the namespace of its IRIs."""
 
     vocabulary: Vocabulary | None = None
     namespace: str = _ANY
 
     @classmethod
     def of(cls, kg: KnowledgeGraph) -> Naming:
-        """That of a graph."""
+        """Returns the naming of a graph."""
         return cls(kg.vocabulary, namespace_of(kg.name))
 
 

@@ -24,7 +24,7 @@ _WORDS = frozenset({"and", "AND", "or", "OR", "not", "NOT"})
 
 
 def text_of(part: Formula | Term) -> str:
-    """One formula, atom or term as it is written."""
+    """Writes a formula, an atom or a term."""
     match part:
         case Variable(name):
             return f"?{name}"
@@ -66,7 +66,7 @@ def _escape(sign: str) -> str:
 
 
 def unbind(query: Query, vocabulary: Vocabulary) -> Query:
-    """The query with names in place of ids; names that are there already stay."""
+    """Replaces the ids of a query by names; names that are there already stay."""
 
     def name(term: Term) -> Term:
         is_id = isinstance(term, Constant) and isinstance(term.name, int)
@@ -83,7 +83,7 @@ def unbind(query: Query, vocabulary: Vocabulary) -> Query:
 def to_query(
     tree: Tree, vocabulary: Vocabulary | None = None, answer: str | None = None, *, keep_names: bool = False
 ) -> Query:
-    """A query whose tree this is, with the names of a vocabulary or, without one, with ids.
+    """Returns a query with this tree, with the names of a vocabulary or, without one, with ids.
 
     Its variables are `?x`, the answer, and `?v1`, `?v2`, ... on the way to it. keep_names: call them as the tree does,
     for people: two that the question called alike may then stand in one formula.
@@ -95,7 +95,7 @@ def to_query(
 
 
 def spell(tree: Tree, vocabulary: Vocabulary, entity: int | None = None) -> str:
-    """What a tree says of its variable, or of an entity in its stead: in labels (names where two share one)."""
+    """Writes in labels what a tree says of its variable, or of an entity in its place."""
     query = to_query(tree, keep_names=True)
 
     def term(given: Term) -> Term:
@@ -110,7 +110,7 @@ def spell(tree: Tree, vocabulary: Vocabulary, entity: int | None = None) -> str:
 
 
 def _parts(tree: Tree, at: Variable, fresh: Iterator[Variable], keep: bool) -> list[Formula]:
-    """What must hold for `at` to be in the set; parts of one conjunction."""
+    """Returns the parts of a conjunction that holds if `at` is in the set."""
     match tree:
         case Projection(relation, Anchor(entity)):
             return [_atom(relation, Constant(entity), at)]
@@ -129,5 +129,5 @@ def _parts(tree: Tree, at: Variable, fresh: Iterator[Variable], keep: bool) -> l
 
 
 def _atom(relation: int, source: Term, target: Term) -> Atom:
-    """The atom of a projection: a directed relation that is an inverse is written with its forward name."""
+    """Returns the atom of a projection; an inverse relation is written with its forward name."""
     return Atom(relation, source, target) if relation % 2 == 0 else Atom(relation - 1, target, source)

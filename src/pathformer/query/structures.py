@@ -1,4 +1,4 @@
-"""The shapes of queries: the fourteen of the benchmark and any other, in the field's nested-tuple notation.
+"""Structures of queries: the fourteen of the benchmark and any other, as nested tuples.
 
 A shape is a tree with its ids taken out. In tuples `e` is an anchor, `r` a relation, `n` a negation, `u` marks a union:
 
@@ -81,7 +81,7 @@ class Structure:
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """What each column of a row is: "e" or "r"."""
+        """The kind of each column of a row: "e" or "r"."""
         return tuple(letter for letter in letters(self.shape) if letter in "er")
 
     @property
@@ -140,7 +140,7 @@ def benchmark_structure(tree: Tree) -> Structure | None:
 
 
 def unchain(tree: Tree) -> tuple[Anchor | Intersection | Union, tuple[int, ...]]:
-    """Where the chain of operators that ends in the root starts, an anchor or a fork, and the operators in order."""
+    """Returns the start (an anchor or a fork) and the operators of the chain that ends in the root."""
     operators: list[int] = []
     while isinstance(tree, Projection | Negation):
         operators.append(NEGATION if isinstance(tree, Negation) else tree.relation)

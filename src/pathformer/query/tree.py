@@ -74,7 +74,7 @@ NodeId = tuple[int, ...]  # which child to take at each step from the root
 
 
 def canonical(tree: Tree) -> Tree:
-    """One representative of all trees equal up to branch order, nesting of like forks and double negation.
+    """Returns the representative of all trees equal up to branch order, nesting of like forks and double negation.
 
     Nested intersections (unions) are flattened, repeated branches merged, branches sorted, double negations dropped.
     """
@@ -89,19 +89,19 @@ def canonical(tree: Tree) -> Tree:
 
 
 def intersect(branches: tuple[Tree, ...]) -> Tree:
-    """The intersection of one or more branches, those of intersections that stand directly in it included."""
+    """Intersects one or more branches; the branches of an intersection directly among them are taken in."""
     flat = tuple(b for branch in branches for b in (branch.branches if isinstance(branch, Intersection) else (branch,)))
     return flat[0] if len(flat) == 1 else Intersection(flat)
 
 
 def unite(branches: tuple[Tree, ...]) -> Tree:
-    """The union of one or more branches, those of unions that stand directly in it included."""
+    """Unites one or more branches; the branches of a union directly among them are taken in."""
     flat = tuple(b for branch in branches for b in (branch.branches if isinstance(branch, Union) else (branch,)))
     return flat[0] if len(flat) == 1 else Union(flat)
 
 
 def depth(tree: Tree) -> int:
-    """The most nodes on a way from the root to an anchor; without recursion, since it guards what recurses."""
+    """Returns the most nodes between the root and an anchor; without recursion, since it guards what recurses."""
     level: list[Tree] = [tree]
     count = 0
     while level:
@@ -111,7 +111,7 @@ def depth(tree: Tree) -> int:
 
 
 def children(tree: Tree) -> tuple[Tree, ...]:
-    """The nodes that a node's operator takes."""
+    """Returns the nodes directly below a node."""
     match tree:
         case Anchor():
             return ()
@@ -137,14 +137,14 @@ def map_children(tree: Tree, change: Callable[[Tree], Tree]) -> Tree:
 
 
 def node_at(tree: Tree, node: NodeId) -> Tree:
-    """The subtree that begins at a node."""
+    """Returns the subtree at a node."""
     for child in node:
         tree = children(tree)[child]
     return tree
 
 
 def variable_of(tree: Tree) -> str | None:
-    """The name of the variable whose values a tree gives; None for an anchor and where nobody named it."""
+    """Returns the name of the variable whose values a tree gives; None for an anchor or without a name."""
     match tree:
         case Anchor():
             return None

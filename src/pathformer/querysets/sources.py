@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 
 from pathformer.errors import BenchmarkError, DatasetError
-from pathformer.files.archives import unpacked
+from pathformer.files.archives import unpack
 from pathformer.kg.datasets import data_folder, locate
 from pathformer.kg.knowledge import KnowledgeGraph
 from pathformer.query.structures import STRUCTURES, structure
@@ -179,7 +179,7 @@ def _q2b_folder(kg: KnowledgeGraph, data: Path | None) -> Path | None:
         if (data / name).is_dir():
             return data / name
         if (data / f"{name}.tar.xz").is_file():
-            return unpacked(data / f"{name}.tar.xz")
+            return unpack(data / f"{name}.tar.xz")
     return None
 
 

@@ -24,7 +24,7 @@ import torch
 from pathformer.errors import DivergedError
 from pathformer.evaluation.report import Report
 from pathformer.files.interrupt import Interrupt
-from pathformer.files.lock import alone
+from pathformer.files.lock import hold_folder
 from pathformer.nn.device import keep_freed_memory
 from pathformer.text import duration
 from pathformer.training import checkpoint
@@ -45,7 +45,7 @@ _LOOK = 1.0  # seconds between looks at the losses: each waits for the device
 
 def train(task: Task, config: Training, folder: Path, display: Display | None = None) -> Result:
     """Train, or continue where the folder's last checkpoint stands; refused where another process does."""
-    with alone(folder):
+    with hold_folder(folder):
         return _train(_Run(task, config, folder, display or Display()))
 
 

@@ -1,4 +1,4 @@
-"""Whether cells are names: valid text, none empty, none missing, none with a NUL byte."""
+"""Checks that cells are names: valid text, not empty, not missing, without a NUL byte."""
 
 from __future__ import annotations
 
@@ -33,13 +33,13 @@ def trimmed(columns: Sequence[Any]) -> list[Any] | None:
 
 
 def holds_line_end(column: Any) -> bool:
-    """Whether any cell of an Arrow array of bytes does."""
+    """Whether any cell of an Arrow array of bytes contains a line end."""
     data = _bytes_of(column)
     return bool((data == ord("\n")).any() or (data == ord("\r")).any())
 
 
 def problem_of(value: object) -> str | None:
-    """Why a cell is no name, or None when it is one; what did not decode is bytes, or escaped into lone surrogates."""
+    """Says why a cell is not a name, or returns None; undecoded text comes as bytes or with lone surrogates."""
     if value is None or value in ("", b""):
         return "is empty"
     if isinstance(value, str | bytes):

@@ -1,4 +1,4 @@
-"""What a format is: the contract between the files of this folder and the reader."""
+"""The contract between the formats of this folder and the reader."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ ROLES = ("head", "relation", "tail")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReadOptions:
-    """How to read a file; each format looks at what concerns it."""
+    """The options of reading a file; each format uses those that concern it."""
 
     columns: tuple[str | int, ...] | None = None  # head, relation, tail: header names, or numbers counted from 1
     header: bool | None = None  # None: a first line of well-known words such as subject, predicate, object is one
@@ -31,7 +31,7 @@ class ReadOptions:
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """Some triples of a file as three Arrow arrays of valid, non-empty strings, and what was left out beside them."""
+    """Some triples of a file as three Arrow arrays of valid, non-empty strings, and counts of what was left out."""
 
     heads: Any
     relations: Any

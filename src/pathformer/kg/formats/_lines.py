@@ -1,6 +1,6 @@
-"""A delimited file line by line, in plain Python: what its first line says, and which line is the first bad one.
+"""Reads a delimited file line by line in plain Python: its first line, and all lines when one of them is bad.
 
-The first line is read this way, and a file that the fast reader refused.
+Every file's first line is read this way, and the whole of a file that the fast reader refused.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _STATEMENT = re.compile(r"(<\S+>|_:\S+) +<\S+> +\S.*\.")  # of N-Triples
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """How the lines of one file are cut."""
+    """The way in which the lines of one file are cut into cells."""
 
     delimiter: str
     quote: str  # "" for none
@@ -42,7 +42,7 @@ class Layout:
 
 
 def layout(path: Path, options: ReadOptions, delimiter: str, quote: str) -> Layout:
-    """What the first line and the options say about a file."""
+    """Reads the first line of a file and decides how to cut the others."""
     _check_signs(path, delimiter, quote)
     first, simple = _first_row(path, options, delimiter, quote)
     line, end, cells, odd, problem = first
@@ -93,7 +93,7 @@ def choose_columns(
     line: int | None = None,
     roles: tuple[str, ...] = ROLES,
 ) -> tuple[int, ...]:
-    """The places of the columns that are to be head, relation and tail, given by name or by number counted from 1."""
+    """The positions of the columns for head, relation and tail, given by name or by number counted from 1."""
     if len(wanted) != len(roles):
         raise GraphFileError(f"{len(wanted)} columns were chosen, expected {len(roles)}: {', '.join(roles)}", path)
     places = tuple(_place(names, column, path, line) for column in wanted)
@@ -124,7 +124,7 @@ def above_header(path: Path, options: ReadOptions, shape: Layout) -> list[GraphF
 
 
 def triples(path: Path, options: ReadOptions, shape: Layout) -> Iterator[tuple[str, str, str] | GraphFileError]:
-    """Head, relation and tail of every line, or the error that says why it is none."""
+    """Yields head, relation and tail of every line, or the error that says why a line is not a triple."""
     head, relation, tail = shape.chosen
     found = records(path, options.encoding, shape.delimiter, shape.quote, len(shape.names))
     begun = False  # whether a line was a triple: the delimiter is no question any more
@@ -139,13 +139,13 @@ def triples(path: Path, options: ReadOptions, shape: Layout) -> Iterator[tuple[s
 
 
 def _is_no_row(record: Record) -> bool:
-    """Whether it is bad, or a comment."""
+    """Whether a record is damaged, or a comment."""
     cells = record.cells
     return record.problem is not None or (cells[0].startswith("#") and len(cells) != 3 and well_known(cells) is None)
 
 
 def _letters(options: ReadOptions) -> str:
-    """The way on, where quotes are broken."""
+    """Returns the hint for a broken quote."""
     return "" if options.skip_bad else ". Close it, or read quote signs as letters with --quote '' (quote=\"\")"
 
 
@@ -181,7 +181,7 @@ def _wrong_width(
 
 
 def _other_delimiter(line: str) -> str:
-    """What cuts a line into three, else into more, in words; a space is in many a line that is no row of columns."""
+    """Names a delimiter that cuts a line into three, else into more; spaces alone prove nothing for more."""
     signs = [sign for sign in _DELIMITERS if line.count(sign) == 2]
     signs += [sign for sign in _DELIMITERS.strip(" ") if line.count(sign) > 2]
     if not signs:
@@ -193,14 +193,14 @@ def _other_delimiter(line: str) -> str:
 
 
 def well_known(cells: Sequence[str]) -> tuple[int, ...] | None:
-    """The places of head, relation and tail among the words of a header, or None when they are not told by them."""
+    """The positions of head, relation and tail in a header of well-known words; None for any other row."""
     words = list(map(_word, cells))
     places = [[place for place, word in enumerate(words) if word in role] for role in _WELL_KNOWN]
     return tuple(found[0] for found in places) if all(len(found) == 1 for found in places) else None
 
 
 def is_relation(cell: str) -> bool:
-    """Whether a header calls the column of relations so."""
+    """Whether a word is a usual header of the column of relations."""
     return _word(cell) in _WELL_KNOWN[1]
 
 

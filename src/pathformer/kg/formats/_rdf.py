@@ -47,7 +47,7 @@ def read_rdf(path: Path, options: ReadOptions, syntax: str, *, by_line: bool) ->
 
 
 class _Names:
-    """Statements turned into names, until a batch is full."""
+    """Turns statements into names until a batch is full."""
 
     def __init__(self, options: ReadOptions, rdf: Any) -> None:
         self._rdf, self._keep_literals = rdf, options.literals
@@ -63,7 +63,7 @@ class _Names:
         self._literals = 0
 
     def add(self, triple: Any) -> None:
-        """Take one statement."""
+        """Takes one statement."""
         tail = self._name(triple.object)
         if isinstance(triple.object, self._rdf.Literal):
             self._label(triple)
@@ -77,7 +77,7 @@ class _Names:
         self._tails.append(tail)
 
     def batch(self, **more: Any) -> Batch:
-        """What was taken since the last batch."""
+        """Returns the triples that were read since the last batch."""
         columns = [strings(column) for column in (self.heads, self._relations, self._tails)]
         batch = Batch(*columns, literals=self._literals, **more)
         self._start()
@@ -106,7 +106,7 @@ class _Names:
 
 
 class _BadLines:
-    """The lines that a parser stumbled over: an error for the first, or all of them counted."""
+    """Handles the lines that a parser refused: raises the first error, or counts them all."""
 
     def __init__(self, path: Path, skip: bool) -> None:
         self._path, self._skip = path, skip
@@ -114,7 +114,7 @@ class _BadLines:
         self.notes: tuple[str, ...] = ()
 
     def skipped_over(self, parser: Iterator[Any]) -> Iterator[Any]:
-        """What the parser gives; after an error it goes on behind it, past what it takes for a part of the same."""
+        """Yields the parser's triples; after an error it continues behind it."""
         while True:
             try:
                 yield next(parser)
@@ -134,7 +134,7 @@ class _BadLines:
 
 
 def _line_by_line(stream: Reader, parse: Parse, bad: _BadLines) -> Iterator[Any]:
-    """The statements of a format that has one a line: a bad line is told or costs itself, whatever it leaves open.
+    """Yields the statements of a format with one statement a line: a bad line costs itself alone.
 
     Lines are parsed many at once, and one by one where that finds an error: the parser's own way on behind an error
     leads past lines that are good, and it misses a full stop on the line behind.

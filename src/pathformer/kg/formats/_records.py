@@ -1,4 +1,4 @@
-"""A delimited file record by record, in plain Python, each with its lines; a quote that is left open costs one line.
+"""Reads a delimited file record by record in plain Python; a quote that is left open costs one line.
 
 Lines end as Arrow's do, with \\n, \\r\\n or \\r, and empty lines are no records. A quoted cell may hold line ends. So
 may one whose quote was never meant to be opened, and then whole lines would be lost in it: a record of several lines
@@ -20,7 +20,7 @@ __all__ = ["Record", "open_quote_hint", "records"]
 
 
 class Record(NamedTuple):
-    """One row of a file."""
+    """A row of a file."""
 
     line: int  # its first
     end: int  # its last
@@ -43,7 +43,7 @@ def records(path: Path, encoding: str, delimiter: str, quote: str, width: int | 
 
 
 def open_quote_hint(quote: str) -> str:
-    """What to ask of a bad line with an odd number of quote signs."""
+    """Returns the hint for a bad line with an odd number of quote signs."""
     return f". The line has an odd number of quote signs {quote}: is one left open?"
 
 
@@ -96,7 +96,7 @@ def _quoted(lines: _Lines, delimiter: str, quote: str, width: int | None) -> Ite
 
 
 def _left_open(taken: list[str], end: int, delimiter: str, quote: str) -> str | None:
-    """What is wrong with the quotes of a record, to the letter."""
+    """Says what is wrong with the quotes of a record, strictly read; None if nothing is."""
     try:
         next(csv.reader(taken, delimiter=delimiter, quotechar=quote, strict=True))
     except csv.Error as error:

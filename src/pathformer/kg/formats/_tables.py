@@ -1,4 +1,4 @@
-"""Tables that are Arrow's already: which three columns are a triple, and whether their cells are names."""
+"""Tables of Arrow: finds the three columns of a triple and checks that their cells are names."""
 
 from __future__ import annotations
 

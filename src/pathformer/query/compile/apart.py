@@ -1,4 +1,4 @@
-"""Taking apart what shares several variables with the rest of its conjunction, so that every part hangs on one.
+"""Rewrites conjunctions so that every part shares one variable with the rest.
 
 r(?v, ?x) & (p(a, ?v) | q(b, ?x))     an 'or' is distributed:     (r & p) | (r & q)
 r(?v, ?x) & !(p(a, ?v) | q(b, ?x))    a denied 'or' splits:       r & !p & !q
@@ -23,14 +23,14 @@ __all__ = ["Apart", "as_written", "name_as_written", "shared_variables"]
 
 @dataclass(frozen=True, slots=True)
 class Apart:
-    """Takes conjunctions apart; `spell` writes a formula for a message."""
+    """Rewrites the conjunctions of one query; `spell` writes a formula for a message."""
 
     spell: Callable[[Formula], str]
     fresh: Iterator[int]
 
     @classmethod
     def of(cls, spell: Callable[[Formula], str]) -> Apart:
-        """One for one query: the variables it renames are numbered through."""
+        """Makes one for one query: the variables it renames are numbered through."""
         return cls(spell, count(1))
 
     def alternatives(self, parts: Sequence[Formula], outside: frozenset[str], made: int = 1) -> list[list[Formula]]:

@@ -33,12 +33,12 @@ def to_dnf(tree: Tree, limit: int = DISJUNCT_LIMIT) -> tuple[Tree, ...]:
 
 
 def disjuncts(tree: Tree) -> int:
-    """How many disjuncts `to_dnf` would make, repeats counted, without making them."""
+    """Counts the disjuncts that `to_dnf` would make, repeats included, without making them."""
     return _count(_push(tree))[0]
 
 
 def to_demorgan(tree: Tree) -> Tree:
-    """The same set without unions, as one tree: a | b becomes !(!a & !b)."""
+    """Rewrites a tree without unions, as one tree of the same answers: a | b becomes !(!a & !b)."""
     match tree:
         case Negation(of):
             return _negate(to_demorgan(of))
@@ -81,12 +81,12 @@ def _guard(pushed: Tree, limit: int) -> None:
 
 
 def figure(count: int) -> str:
-    """A count for people: in full while it can be read, else its power of ten."""
+    """Writes a count for people: in full while it can be read, else as a power of ten."""
     return f"{count:,}" if count < 10**15 else f"about 10^{log10(count):.0f}"
 
 
 def _count(pushed: Tree) -> tuple[int, int, int]:
-    """Disjuncts, the most that are made at any place (a negation unites its own again), and anchors in all of them."""
+    """Counts disjuncts, the most at any node (a negation unites its own again), and anchors in all of them."""
     match pushed:
         case Anchor():
             return 1, 1, 1

@@ -1,9 +1,7 @@
-"""A query without its negated branches.
+"""Parts of queries: a structure without its negated branches, and whether a tree denies a part that it asks for.
 
 A structure is taken apart once, with column numbers in place of ids, so a part of n queries is some columns of their
 table.
-
-Whether a question denies what it asks for, so that no graph has an answer to it.
 """
 
 from __future__ import annotations
@@ -32,7 +30,7 @@ Part = tuple[Structure, tuple[int, ...]]  # and its columns in the table of the 
 
 @lru_cache(maxsize=256)
 def positive_part(whole: Structure) -> Part | None:
-    """What is left when negated branches of forks are dropped; None where nothing is, or nothing is negated so.
+    """Drops the negated branches of forks; None if nothing is left, or none is negated.
 
     >>> from pathformer.query.structures import STRUCTURES
     >>> part, columns = positive_part(STRUCTURES["pni"])

@@ -1,6 +1,6 @@
 """Safety: whether a set is given by what its members are, or only by what they are not.
 
-A disjunct whose answer stands in no positive atom is a complement: nearly every entity of the graph. Polarity tells it
+A disjunct whose answer occurs in no positive atom is a complement: nearly every entity of the graph. Polarity tells it
 on the tree, without expanding anything: `open(t)` = some disjunct of t is a complement, `dense(t)` = some disjunct of
 the complement of t is one.
 
@@ -40,7 +40,7 @@ def unsafe_part(tree: Tree) -> Tree | None:
 
 
 def positive(tree: Tree) -> Tree:
-    """The same tree, with every negation pushed inwards where what it denies is itself given by what it is not.
+    """Pushes every negation inwards where what it denies is itself given by what it is not.
 
     !!a is a, !(!a & !b) is a | b and !(!a | b) is a & !b: a set that can be written without a leading `not` is, so that
     equal questions become equal trees and every safe answer stands in a positive atom. Other negations stay.

@@ -1,9 +1,9 @@
-"""Where each variable is quantified: the scope rule, written out.
+"""The scope rule written out, and whether two queries ask the same.
 
 A variable but the answer is existential at the smallest part of the formula that holds all its occurrences. What is
 printed here reads back as the same query, since a written `∃v.` changes nothing.
 
-Whether two queries ask the same: equal up to the names of variables, the order of branches and repeats.
+Two queries ask the same if they are equal up to the names of variables, the order of branches and repeats.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ __all__ = ["same", "scoped"]
 
 
 def scoped(query: Query) -> str:
-    """The query with every quantifier in its place: `?x : r(b, ?x) & !∃v. (r(a, ?v) & s(?v, ?x))`."""
+    """Writes a query with every quantifier in its place: `?x : r(b, ?x) & !∃v. (r(a, ?v) & s(?v, ?x))`."""
     total = _count(query.formula)
     total[query.answer.name] = -1  # never quantified
     own, text = _write(query.formula, total)
@@ -61,7 +61,7 @@ def _quantifiers(names: list[str]) -> str:
 
 
 def _count(formula: Formula) -> Counter[str]:
-    """How often each variable occurs, in order of first occurrence."""
+    """Counts the occurrences of each variable, in order of the first."""
     match formula:
         case Atom(_, subject, object_):
             return Counter(term.name for term in (subject, object_) if isinstance(term, Variable))
@@ -75,7 +75,7 @@ def _count(formula: Formula) -> Counter[str]:
 
 
 def same(first: Query, second: Query, vocabulary: Vocabulary | None = None) -> bool:
-    """Whether the computation trees are equal; names are those of a vocabulary, else compared as they are written."""
+    """Whether two queries have equal computation trees; names are a vocabulary's, else compared as written."""
     names = vocabulary or own_vocabulary(first, second)
     one, other = (canonical(to_tree(bind(query, names), names)) for query in (first, second))
     return one == other

@@ -1,4 +1,4 @@
-"""Where the parts of a computation tree lie: anchors on the left, the answer on the right, one lane a path.
+"""The positions of a computation tree's parts: anchors on the left, the answer on the right, one lane a path.
 
 A *branch* is a start and the operators after it, as a path query is; a *junction* is where branches meet, an
 intersection (the paper's fork) or a union. Branches that meet end at the same x; an edge is as long as its label needs.
@@ -17,7 +17,7 @@ __all__ = ["Branch", "Junction", "Measure", "arrange", "parts_of", "place"]
 
 @dataclass(eq=False, slots=True)
 class Junction:
-    """A place where branches meet."""
+    """A point where branches meet."""
 
     union: bool
     branches: list[Branch]
@@ -37,7 +37,7 @@ class Branch:
 
 @dataclass(frozen=True, slots=True)
 class Measure:
-    """How much room things need."""
+    """The space that things need."""
 
     lane: float
     joint: float  # from the end of a branch to the junction

@@ -43,12 +43,12 @@ class Drawing:
     rows: list[tuple[str, str, list[tuple[str, str]]]] = field(default_factory=list)  # name, colour, tokens in colours
 
     def heading(self, text: str, size: float = 11.5, colour: str = GREY) -> None:
-        """A line of text."""
+        """Draws a line of text."""
         self.svg.text(MARGIN, self.svg.height + 4, text, size, longest=110, text_anchor="start", fill=colour)
         self._grow(MARGIN + text_width(shorten(text, 110), size), 26)
 
     def tree(self, tree: Tree, in_colour: bool) -> None:
-        """A tree; in colour, each path has a box, a name and a row of tokens."""
+        """Draws a tree; in colour, each path has a box, a name and a row of tokens."""
         root = arrange(tree)
         top, end = self.svg.height, JOINT if isinstance(root, Junction) else 0.0
         measure = Measure(LANE, JOINT, self._edge)
@@ -75,7 +75,7 @@ class Drawing:
         self._grow(x + end + width + 14, bottom - top + 10)
 
     def sequences(self) -> None:
-        """The rows of tokens of all paths and forks drawn so far."""
+        """Draws the rows of tokens of all paths and forks drawn so far."""
         for name, colour, tokens in self.rows:
             y, x = self.svg.height + 8, MARGIN + 18
             tag(self.svg, x, y, name, colour)
@@ -88,7 +88,7 @@ class Drawing:
         self._grow(0, 10)
 
     def legend(self, unions: bool) -> None:
-        """What the signs mean."""
+        """Draws the legend of all marks."""
         x, y = MARGIN + 4, self.svg.height + 2
         limit = max(self.svg.width, 560)
         for sign, words in (
@@ -110,7 +110,7 @@ class Drawing:
         self._grow(0, 22)
 
     def _name(self, part: Branch | Junction, names: dict[int, str], colours: dict[int, str], in_colour: bool) -> None:
-        """Number a part and keep its row of tokens."""
+        """Numbers a part and keeps its row of tokens."""
         colours[id(part)] = GREY
         if not in_colour:
             return

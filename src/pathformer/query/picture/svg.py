@@ -15,7 +15,7 @@ FONT = "'DejaVu Sans', Verdana, 'Segoe UI', Helvetica, Arial, sans-serif"
 
 
 def text_width(text: str, size: float) -> float:
-    """About how wide a text is; a little more than less, since fonts differ."""
+    """The width of a text, rather too wide than too narrow, since fonts differ."""
     return size * sum(_em(sign) for sign in text)
 
 
@@ -30,7 +30,7 @@ def _em(sign: str) -> float:
 
 
 def shorten(text: str, longest: int = 26) -> str:
-    """A long name with its middle left out: both ends tell names apart."""
+    """Leaves out the middle of a long name: both ends tell names apart."""
     if len(text) <= longest:
         return text
     tail = longest // 3
@@ -47,29 +47,29 @@ class Svg:
     colours: set[str] = field(default_factory=set)  # of arrow heads
 
     def add(self, tag: str, content: str = "", **attributes: Any) -> None:
-        """One element; an underscore in an attribute's name is a hyphen."""
+        """Adds an element; an underscore in an attribute's name is a hyphen."""
         listed = "".join(f" {name.strip('_').replace('_', '-')}={_value(value)}" for name, value in attributes.items())
         self.parts.append(f"<{tag}{listed}>{content}</{tag}>" if content else f"<{tag}{listed}/>")
 
     def text(self, x: float, y: float, text: str, size: float = 12, longest: int = 26, **attributes: Any) -> None:
-        """Text around (x, y), shortened, with the whole of it as a tooltip."""
+        """Adds text around (x, y), shortened, with all of it as a tooltip."""
         short = shorten(text, longest)
         tooltip = f"<title>{_escape(text)}</title>" if short != text else ""
         defaults: dict[str, Any] = {"text_anchor": "middle", "dominant_baseline": "central", "fill": "#222"}
         self.add("text", tooltip + _escape(short), x=x, y=y, font_size=size, **(defaults | attributes))
 
     def rect(self, x: float, y: float, width: float, height: float, corner: float, **attributes: Any) -> None:
-        """A rectangle with round corners."""
+        """Adds a rectangle with round corners."""
         self.add("rect", x=x, y=y, width=width, height=height, rx=corner, **attributes)
 
     def arrow(self, x1: float, y1: float, x2: float, y2: float, colour: str, **attributes: Any) -> None:
-        """A line with a head."""
+        """Adds a line with an arrow head."""
         self.colours.add(colour)
         marker = f"url(#arrow-{colour.strip('#')})"
         self.add("line", x1=x1, y1=y1, x2=x2, y2=y2, stroke=colour, stroke_width=1.8, marker_end=marker, **attributes)
 
     def render(self) -> str:
-        """The file."""
+        """Returns the text of the file."""
         heads = "".join(
             f'<marker id="arrow-{colour.strip("#")}" viewBox="0 0 10 10" refX="8.5" refY="5" markerWidth="7" '
             f'markerHeight="7" orient="auto"><path d="M0 0.8 L9.5 5 L0 9.2 z" fill="{colour}"/></marker>'

@@ -15,27 +15,27 @@ __all__ = ["Labels", "Listing", "tree_lines"]
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Labels:
-    """What people read in place of ids: labels where the graph has them and none is shared, an inverse marked by ⁻¹."""
+    """Labels in place of ids: those of the graph unless two share one, with ⁻¹ for an inverse."""
 
     vocabulary: Vocabulary
 
     def entity(self, entity: int) -> str:
-        """An entity."""
+        """Returns the label of an entity."""
         return self.vocabulary.distinct_label(entity)
 
     def operator(self, operator: int) -> str:
-        """A directed relation, or `not`."""
+        """Returns the label of a directed relation, or `not`."""
         if operator == NEGATION:
             return "not"
         return self.vocabulary.distinct_relation_label(operator) + ("⁻¹" if operator % 2 else "")
 
     def token(self, operator: int) -> str:
-        """The operator as a token of Eq. 2."""
+        """Returns the operator as a token of Eq. 2."""
         return "[Negation]" if operator == NEGATION else self.operator(operator)
 
 
 def tree_lines(tree: Tree, labels: Labels, answer: str = "?x") -> Iterator[str]:
-    """The tree from the answer down to the anchors, drawn with box characters."""
+    """Yields the lines of a tree from the answer down to the anchors, with box characters."""
     yield answer
     yield from _below((tree,), labels, "")
 
@@ -71,7 +71,7 @@ class Listing:
     forks: int = 0
 
     def add(self, query: Path | Fork, end: str = "·") -> str:
-        """List a query after what it needs, and return its name; `end` is what its last variable is called."""
+        """Lists a query after its parts and returns its name; `end` is the name of its last variable."""
         if isinstance(query, Fork):
             branches = [self.add(branch) for branch in query.branches]
             self.forks += 1
@@ -86,7 +86,7 @@ class Listing:
         return row[0]
 
     def lines(self) -> Iterator[str]:
-        """The rows in columns."""
+        """Yields the rows in columns."""
         widths = [max((len(row[column]) for row in self.rows), default=0) for column in (0, 1)]
         for name, path, tokens in self.rows:
             yield f"{name:<{widths[0]}}  {path:<{widths[1]}}  {tokens}".rstrip()

@@ -1,4 +1,4 @@
-"""What is wrong with a formula that does not parse, in a sentence.
+"""Sentences about formulas that do not parse.
 
 The parser knows the place and the terminal; people want to hear of arguments, parentheses and quotes. So the tokens
 before the place are read once more, to know in which atom or group the place lies.
@@ -37,7 +37,7 @@ class _Frame:
 
 
 def sentence(text: str, error: UnexpectedInput, parser: Lark) -> tuple[str, str, int]:
-    """The problem, the text and the place of an error, as QuerySyntaxError wants them."""
+    """Returns the problem, the text and the position of an error, as QuerySyntaxError wants them."""
     token: Token | None = getattr(error, "token", None)
     if token is not None and token.type == "$END":
         return _at_end(list(parser.lex(text))), text, len(text.rstrip())
@@ -110,7 +110,7 @@ def _in_atom(frame: _Frame, last: Token, found: str, kind: str) -> str:
 
 
 def _one_name(last: Token, token: Token) -> str:
-    """What to do about two names side by side, which are meant as one."""
+    """Says how to write two names side by side that are meant as one."""
     first, second = (unquoted(name) if name.type == "QUOTED" else str(name) for name in (last, token))
     if last.type == "BARE" and (
         first[0] in _TYPESET or (first.startswith(_APOSTROPHES) and second.endswith(_APOSTROPHES))

@@ -66,7 +66,7 @@ _REFUSED = {
 
 @dataclass(frozen=True, slots=True)
 class _Pattern:
-    """What a pattern says, the variables that every solution of it binds, and those that some may."""
+    """A pattern's formula, the variables that every solution binds, and those that some may bind."""
 
     parts: tuple[Formula, ...] = ()
     bound: frozenset[str] = frozenset()
@@ -83,7 +83,7 @@ class _Pattern:
 
 @dataclass(slots=True)
 class _Scope:
-    """What the names of variables mean at a place; `given` are those that an enclosing NOT EXISTS has replaced."""
+    """The meanings of variables' names at a place; `given` are those that an enclosing NOT EXISTS replaced."""
 
     meanings: dict[str, str] = field(default_factory=dict)
     given: frozenset[str] = frozenset()

@@ -1,4 +1,4 @@
-"""What is wrong with SPARQL that does not parse, in a sentence.
+"""Sentences about SPARQL that does not parse.
 
 The parser says where a pattern begins that it could not read, which is of little help. Most mistakes are about names:
 blanks and signs that a prefixed name cannot hold, or no prefix at all. They show in the words themselves, so those are
@@ -58,7 +58,7 @@ def mistake(text: str, namespace: str, seen: str, place: int) -> QuerySyntaxErro
 
 
 def _braces(tokens: Sequence[Token]) -> Iterator[tuple[str, int]]:
-    """Where a brace is missing."""
+    """Yields the problem and position of a missing brace."""
     left = 0
     for token in tokens:
         left += {"{": 1, "}": -1}.get(token[0], 0)

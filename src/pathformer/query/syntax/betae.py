@@ -37,7 +37,7 @@ def parse(text: str | tuple[Any, ...], naming: Naming | None = None) -> Query:
 
 
 def parse_ids(text: str | tuple[Any, ...], vocabulary: Vocabulary) -> Query:
-    """The same, with the ids as they are."""
+    """Reads a tuple and keeps its ids."""
     instance = _literal(text) if isinstance(text, str) else text
     _check_nesting(instance)
     if _holds_name(instance):

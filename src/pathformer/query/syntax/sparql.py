@@ -1,4 +1,4 @@
-"""SPARQL, the part of it that asks for a set of entities.
+"""The part of SPARQL that asks for a set of entities.
 
 SELECT of one variable; triple patterns; UNION; FILTER NOT EXISTS and MINUS; the property paths `/ ^ |`; PREFIX, BASE,
 DISTINCT, LIMIT. Anything else is refused by name. rdflib parses; `_algebra` reads its algebra.
@@ -121,7 +121,7 @@ def _reason(problem: str) -> str:
 
 
 def _head(query: Any) -> tuple[str, int | None, bool]:
-    """What stands around the pattern: the answer's name, LIMIT and DISTINCT; anything else is refused."""
+    """Returns the answer's name, LIMIT and DISTINCT; refuses anything else around the pattern."""
     if query.name != "SelectQuery":
         raise refused(query.name.removesuffix("Query").upper())
     for clause, name in _CLAUSES.items():
