@@ -128,5 +128,5 @@ def _guard(alternatives: int) -> None:
     if alternatives > DISJUNCT_LIMIT:
         raise QuerySizeError(
             f"the 'or' parts that share several variables with their neighbours multiply to {figure(alternatives)} "
-            f"disjuncts, more than the limit of {DISJUNCT_LIMIT:,}: use fewer of them"
+            f"disjuncts; the limit is {DISJUNCT_LIMIT:,}: use fewer of them"
         )
