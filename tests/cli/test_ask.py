@@ -231,7 +231,7 @@ def test_errors_are_sentences(films: str, tmp_path: Path) -> None:
     asked.write_text(f"# two\n\n{TWO_HOPS}\n?x : directd(Fellini, ?x)\n", "utf-8")
     third = ask(films, "--file", str(asked), error=InputError)
     assert str(third.exception).startswith(f"{asked}:4, ?x : directd(Fellini, ?x): no relation 'directd'")
-    assert "asked.txt is a file and no engine: make one of it" in str(
+    assert "asked.txt is a file, not an engine: make an engine from it" in str(
         ask(str(asked), TWO_HOPS, error=EngineError).exception
     )
     assert "make one with `pathformer fit" in str(ask(str(tmp_path), TWO_HOPS, error=EngineError).exception)

@@ -106,7 +106,7 @@ def test_an_engine_that_is_none_is_refused_before_the_graph_is_read(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     forbid_reading(monkeypatch)
-    with pytest.raises(EngineError, match="none does not exist: make one with `pathformer fit TRIPLES --out"):
+    with pytest.raises(EngineError, match="none does not exist: make an engine there with"):
         run("new.tsv", "--update", tmp_path / "none")
     with pytest.raises(EngineError, match="holds no engine: make one with"):
         run("new.tsv", "--update", tmp_path)

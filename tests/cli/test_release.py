@@ -157,7 +157,9 @@ def test_nonsense_is_refused_before_any_work(engine: Path, trained: Path, tmp_pa
         run(tmp_path / "nowhere", tmp_path / "x")
     (tmp_path / "empty").mkdir()
     (tmp_path / "family.tsv").write_text("Ada\tmother\tBob\n")
-    with pytest.raises(EngineError, match=r"family\.tsv is a file and no engine: make one of it with `pathformer fit "):
+    with pytest.raises(
+        EngineError, match=r"family\.tsv is a file, not an engine: make an engine from it with `pathformer fit "
+    ):
         run(tmp_path / "family.tsv", tmp_path / "x")
     with pytest.raises(InputError, match="empty holds neither an engine nor a run"):
         run(tmp_path / "empty", tmp_path / "x")

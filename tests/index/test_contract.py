@@ -230,7 +230,7 @@ def test_a_damaged_folder_is_told(backend: str, rows: Floats, tmp_path: Path) ->
     folder = build(backend, rows).save(tmp_path / "index")
     alive = (folder / "alive.npy").read_bytes()
     (folder / "alive.npy").unlink()
-    with pytest.raises(InputError, match=r"alive\.npy cannot be read .*: the index is not whole"):
+    with pytest.raises(InputError, match=r"alive\.npy cannot be read .*: the index is damaged"):
         load(folder)
     for left in (0, 40):
         (folder / "alive.npy").write_bytes(alive[:left])

@@ -51,6 +51,7 @@ __all__ = [
 CARD, RELEASE, NOTICES = "MODEL_CARD.md", "release.json", "LICENSES.md"
 EXTRAS = ("report.json", "report.md", "calibration.svg", CARD, RELEASE, NOTICES)
 
+_DAMAGED = "the engine is damaged: fit it again, or take a copy of it"
 HEADER, _FORMAT, _VERSION = "engine.json", "pathformer engine", 3
 _FIELDS = {"fingerprint": "text", "dataset": "text", "encoder": "text", "trained": "an object"}
 _GRAPH, _INDEX, _CALIBRATION = "graph", "index", "calibration.json"
@@ -120,7 +121,7 @@ def _open_calibration(file: Path) -> Calibration:
     try:
         return Calibration.from_json(_read_json(file))
     except ValueError as error:
-        raise EngineError(f"{file}: {error}: the engine is damaged") from error
+        raise EngineError(f"{file}: {error}: {_DAMAGED}") from error
 
 
 def _header_files(parts: Parts) -> dict[str, bytes]:
@@ -167,25 +168,27 @@ def read_header(folder: Path) -> dict[str, Any]:
     if not is_engine(folder):
         if folder.is_file():
             raise EngineError(
-                f"{folder} is a file and no engine: make one of it with `pathformer fit {folder} --out DIR`"
+                f"{folder} is a file, not an engine: make an engine from it with `pathformer fit {folder} --out DIR`"
             )
         if (folder / "last.safetensors").is_file():
             raise EngineError(
-                f"{folder} is a run of `pathformer train`: make an engine of it with `pathformer release {folder} DIR`"
+                f"{folder} is a run of `pathformer train`, not an engine: make one from it with `pathformer release {folder} DIR`"
             )
         if unfinished(folder).is_dir():
-            raise EngineError(f"{folder} is not fitted yet: the same `pathformer fit` goes on where it was stopped")
+            raise EngineError(
+                f"{folder} is not fitted yet: run the same `pathformer fit` again, which goes on where it stopped"
+            )
         if folder.is_dir():
             raise EngineError(f"{folder} holds no engine: make one with `pathformer fit TRIPLES --out DIR`")
-        raise EngineError(f"{folder} does not exist: make one with `pathformer fit TRIPLES --out {folder}`")
+        raise EngineError(f"{folder} does not exist: make an engine there with `pathformer fit TRIPLES --out {folder}`")
     header = _read_json(folder / HEADER)
     if header.get("format") != _FORMAT:
-        raise EngineError(f"{folder / HEADER} is not the header of an engine")
+        raise EngineError(f"{folder / HEADER} is not the header of an engine: name a folder that `pathformer fit` made")
     if header.get("version") != _VERSION:
         found = header.get("version")
-        raise EngineError(f"{folder} has version {found!r}, this reads {_VERSION}: fit the engine again")
+        raise EngineError(f"{folder} has version {found!r}, this program reads {_VERSION}: fit the engine again")
     if problem := wrong_field(header, _FIELDS):
-        raise EngineError(f"{folder / HEADER}: {problem}: the engine is damaged")
+        raise EngineError(f"{folder / HEADER}: {problem}: {_DAMAGED}")
     return header
 
 
@@ -193,9 +196,9 @@ def _read_json(path: Path) -> dict[str, Any]:
     try:
         content = json.loads(path.read_text("utf-8"))
     except OSError as error:
-        raise EngineError(f"{path} cannot be read ({error.strerror}): the engine is not whole") from error
+        raise EngineError(f"{path} cannot be read ({error.strerror}): {_DAMAGED}") from error
     except ValueError as error:
-        raise EngineError(f"{path} is not JSON ({error}): the engine is damaged") from error
+        raise EngineError(f"{path} is not JSON ({error}): {_DAMAGED}") from error
     if not isinstance(content, dict):
-        raise EngineError(f"{path} holds no JSON object: the engine is damaged")
+        raise EngineError(f"{path} holds no JSON object: {_DAMAGED}")
     return content

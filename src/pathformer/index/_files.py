@@ -73,7 +73,9 @@ class Folder(Arrays):
         try:
             array: npt.NDArray[Any] = np.load(file, mmap_mode="r", allow_pickle=False)
         except OSError as error:
-            raise InputError(f"{file} cannot be read ({error.strerror}): the index is not whole") from error
+            raise InputError(
+                f"{file} cannot be read ({error.strerror}): the index is damaged: build it again"
+            ) from error
         except (ValueError, EOFError) as error:
             raise InputError(f"{file} is damaged ({error}): build the index again") from error
         return array

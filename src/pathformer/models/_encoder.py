@@ -188,11 +188,13 @@ class TorchEncoder(Encoder):
         path, place = folder / _WEIGHTS, choose_device(device)
         saved = read(path, place)
         if problem := wrong_field(saved.facts, _FACTS):
-            raise EngineError(f"{path}: {problem}: the engine is damaged")
+            raise EngineError(f"{path}: {problem}: the engine is damaged: fit it again, or take a copy of it")
         check_graph(saved.facts, facts["fingerprint"], path, facts["dataset"])
         form = str(facts.get("form", FULL))
         if form not in (FULL, *FORMS):
-            raise EngineError(f"{folder} keeps its weights in the form {form!r}, which this version does not read")
+            raise EngineError(
+                f"{folder} keeps its weights in the form {form!r}, which this program does not read: release the engine again"
+            )
         own = saved.facts
         with _NoDraws():
             model = build(own["method"], own["model"], entities=own["entities"], relations=own["relations"])

@@ -89,5 +89,7 @@ def _to_float(name: str, tensor: Tensor, scale: Tensor | None, widths: Sequence[
         scales = scale.repeat_interleave(torch.tensor(list(widths), device=scale.device), dim=-1)
         return tensor.to(torch.float32).mul_(scales)
     if scale is None or scale.shape != tensor.shape[:-1]:
-        raise CheckpointError(f"{name} is kept in int8 without a scale for every row: the file is not whole")
+        raise CheckpointError(
+            f"{name} is kept in int8 without a scale for every row: the file is damaged, take a copy of it"
+        )
     return tensor.to(torch.float32).mul_(scale[..., None])
