@@ -172,7 +172,8 @@ def read_header(folder: Path) -> dict[str, Any]:
             )
         if (folder / "last.safetensors").is_file():
             raise EngineError(
-                f"{folder} is a run of `pathformer train`, not an engine: make one from it with `pathformer release {folder} DIR`"
+                f"{folder} is a run of `pathformer train`, not an engine: "
+                f"make one from it with `pathformer release {folder} DIR`"
             )
         if unfinished(folder).is_dir():
             raise EngineError(
