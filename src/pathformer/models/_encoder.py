@@ -192,9 +192,8 @@ class TorchEncoder(Encoder):
         check_graph(saved.facts, facts["fingerprint"], path, facts["dataset"])
         form = str(facts.get("form", FULL))
         if form not in (FULL, *FORMS):
-            raise EngineError(
-                f"{folder} keeps its weights in the form {form!r}, which this program does not read: release the engine again"
-            )
+            problem = f"keeps its weights in the form {form!r}, which this program does not read"
+            raise EngineError(f"{folder} {problem}: release the engine again")
         own = saved.facts
         with _NoDraws():
             model = build(own["method"], own["model"], entities=own["entities"], relations=own["relations"])
