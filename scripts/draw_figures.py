@@ -23,7 +23,7 @@ WITH_UNION = "?x : (directed(Fellini, ?f) | directed(Visconti, ?f)) & stars(?f, 
 
 
 def figures() -> dict[str, str]:
-    """The text of every picture by the name of its file."""
+    """Returns the text of every picture by the name of its file."""
     return {
         "structures.svg": draw_structures([[STRUCTURES[name] for name in row.split()] for row in ROWS]),
         "fellini.svg": draw_query(EXAMPLE),
@@ -33,18 +33,18 @@ def figures() -> dict[str, str]:
 
 
 def plan_picture(text: str) -> str:
-    """What a model reads of a question: the paper's Figure 2."""
+    """Draws the paths and forks that a model reads of a query, as in the paper's Figure 2."""
     query = parse(text, None, Naming())
     vocabulary = own_vocabulary(query)
     return draw_plan(plan_trees([to_tree(bind(query, vocabulary), vocabulary)]), Labels(vocabulary))
 
 
-def main() -> None:
-    """Write them all."""
+def write_images(figures: dict[str, str]) -> None:
+    """Writes pictures into the images of the documentation."""
     IMAGES.mkdir(exist_ok=True)
-    for name, text in figures().items():
+    for name, text in figures.items():
         (IMAGES / name).write_text(text, encoding="utf-8")
 
 
 if __name__ == "__main__":
-    main()
+    write_images(figures())

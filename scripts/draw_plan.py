@@ -1,4 +1,4 @@
-"""A plan as a picture, in the manner of the paper's Figure 2: what enters which encoder, step by step.
+"""Draws a plan as in the paper's Figure 2: the inputs of every encoder, step by step.
 
 From left to right every step is one box: path steps take token sequences, a start followed by operators (Eq. 2), fork
 steps take the values of branches, and so do the unions of a method that has its own. A round mark behind a box is a
@@ -26,7 +26,7 @@ _MARGIN, _LANE, _PILL, _GAP, _BOX, _RADIUS, _SIZE = 24.0, 54.0, 26.0, 8.0, 118.0
 
 
 def draw_plan(plan: Plan, labels: Labels, answer: str = "?x") -> str:
-    """The picture of a plan as the text of an SVG file; for a handful of queries, since each path has a line."""
+    """Returns the picture of a plan as the text of an SVG file; each path takes a line, so plans must be small."""
     return _Picture(plan, labels).draw(answer)
 
 
@@ -60,7 +60,7 @@ class _Picture:
         return self.svg.render()
 
     def _place(self) -> None:
-        """A line for every path from an anchor, in the order of the tree; other values between what they come from."""
+        """Places a line for every path from an anchor, in the order of the tree; other values between their sources."""
         sources: dict[int, list[int]] = {}
         for step in self.plan.layout.steps:
             for place in range(len(step)):
@@ -111,7 +111,7 @@ class _Picture:
         return self._box(list(values), x + 28, "fork query encoder", "MLP(E_i ⊗ E_j), Eq. 4", colour, "F")
 
     def _box(self, values: list[int], x: float, title: str, formula: str, colour: str, letter: str) -> float:
-        """The encoder as one box over all its lines, and a mark for every value that leaves it; returns the next x."""
+        """Draws an encoder as one box over all its lines, with a mark for every output; returns the next x."""
         low, high = (f([self.heights[value] for value in values]) for f in (min, max))
         width = max(_BOX, text_width(title, _SIZE) + 20, text_width(formula, 10.5) + 20)
         self.svg.rect(x, low - 26, width, high - low + 52, 8, fill=_TINT[colour], stroke=colour, stroke_width=1.4)
@@ -130,7 +130,7 @@ class _Picture:
         return f"{letter}{self.marks[letter]}"
 
     def _tokens(self, step: PathStep, place: int) -> list[tuple[str, str]]:
-        """Text and colour of a path's tokens; a variable that starts a path is the mark it comes from."""
+        """Returns text and colour of a path's tokens; a variable at the start is shown by the mark of its source."""
         found = []
         for at in range(step.offsets[place], step.offsets[place + 1]):
             match Token(step.kinds[at]):

@@ -10,13 +10,13 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
-from pathlib import Path
+
+from draw_figures import write_images
 
 from pathformer.experiments.records import Record, read_records
 from pathformer.experiments.settings import read_run
 from pathformer.query.structures import EPFO, NEGATION_STRUCTURES
 
-IMAGES = Path(__file__).parents[1] / "docs" / "images"
 WHOSE = ("the paper's recipe", "ours", "ours, two side by side")
 RACES = {  # picture -> the runs of those recipes
     "recipe-race.svg": ("fb15k-237-epfo", "fast-fb15k-237"),
@@ -33,7 +33,7 @@ _TICKS = (1, 2, 5, 10, 20, 30, 60, 120, 300, 600, 1200, 1800, 3600, 7200, 18_000
 
 @dataclass(frozen=True)
 class Curve:
-    """Mean MRR of a recipe over time."""
+    """The mean MRR of a recipe over time."""
 
     label: str
     points: Sequence[tuple[float, float]]  # seconds, MRR in percent
@@ -41,13 +41,13 @@ class Curve:
 
 
 def figures() -> dict[str, str]:
-    """The text of every picture by the name of its file."""
+    """Returns the text of every picture by the name of its file."""
     longest = _longest()
     return {name: _race(name, longest) for name in RACES}
 
 
 def _longest() -> dict[str, Record]:
-    """By run the longest record of its own settings that keeps a curve over the structures it is judged by."""
+    """Returns the longest record of each run with its own settings and a curve over its structures."""
     found: dict[str, Record] = {}
     for record in read_records():
         whole = record.curve and all(set(_group(record)[1]) <= look.keys() for look in record.curve)
@@ -65,7 +65,7 @@ def _race(name: str, longest: Mapping[str, Record]) -> str:
 
 
 def _group(record: Record) -> tuple[str, tuple[str, ...]]:
-    """The average that a run is judged by, and its structures: negation where it was trained, else the nine others.
+    """Returns the name and the structures of a run's average: those with negation if trained, else the nine others.
 
     A run with another beside it is judged by the nine, which it is there for.
     """
@@ -74,7 +74,7 @@ def _group(record: Record) -> tuple[str, tuple[str, ...]]:
 
 
 def _curve(record: Record, label: str) -> Curve:
-    """The mean over the structures of its group; what its tables started from is part of the time."""
+    """Returns the mean over the structures of its group; the time includes that of its start tables."""
     (average, structures), before = _group(record), record.seconds_before or 0.0
     points = [(before + look["seconds"], _mean(look, structures)) for look in record.curve]
     return Curve(label, points, record.figures(record.kind("best")).get(average))
@@ -90,7 +90,7 @@ def _looks(record: Record) -> str:
 
 
 def race(curves: Sequence[Curve], paper: float | None = None) -> str:
-    """Several recipes in one picture; paper: its test figure, as a line."""
+    """Draws several recipes in one picture; paper: the paper's test figure, drawn as a line."""
     left, top, wide, high = 44, 20, 560, 240
     least, end = (f(s for curve in curves for s, _ in curve.points) for f in (min, max))
     most = 1.15 * max([value for curve in curves for _, value in curve.points] + ([paper] if paper else []))
@@ -139,7 +139,7 @@ def _time(seconds: int) -> str:
 
 
 def _marks(most: float) -> list[float]:
-    """Round figures below `most`, at least three."""
+    """Returns at least three round figures below `most`."""
     step = next(step for step in (5.0, 2.0, 1.0, 0.5, 0.1) if most / step >= 3 or step == 0.1)
     return [step * n for n in range(1, int(most / step) + 1)]
 
@@ -153,12 +153,5 @@ def _svg(width: int, height: int, parts: Sequence[str]) -> str:
     )
 
 
-def main() -> None:
-    """Write them all."""
-    IMAGES.mkdir(exist_ok=True)
-    for name, text in figures().items():
-        (IMAGES / name).write_text(text, encoding="utf-8")
-
-
 if __name__ == "__main__":
-    main()
+    write_images(figures())

@@ -1,4 +1,4 @@
-"""Query structures as a table of small pictures, in the manner of the paper's Figure 3."""
+"""Draws query structures as a table of small pictures, as in the paper's Figure 3."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _WORDS = ("anchor entity", "projection (p)", "variable", "intersection (i)", "un
 
 
 def draw_structures(rows: Sequence[Sequence[Structure]]) -> str:
-    """One row of pictures below the other, as the text of an SVG file."""
+    """Returns rows of pictures, one below the other, as the text of an SVG file."""
     svg = Svg(2 * _MARGIN + _CELL * max(map(len, rows)), _MARGIN)
     for row in rows:
         height = max(_bottom(structure) for structure in row)

@@ -1,9 +1,9 @@
-"""Lint, types and the tests that a change can break, nearest first, in about a minute; what did not fit is named.
+"""Runs lint, types and the tests that a change can break, nearest first, in about a minute; names tests left out.
 
     python scripts/quick.py [--seconds 60] [--list] [FILE ...]
 
-A change is what differs from where this branch left `main` (on `main`: from the last commit), or the FILEs. A test is
-as near as the number of imports between it and the change; a test called like the changed file comes first.
+A change is the difference from where this branch left `main` (on `main`: from the last commit), or the FILEs. The
+nearest tests have the fewest imports between them and the change; a test called like a changed file comes first.
 """
 
 from __future__ import annotations
@@ -21,8 +21,9 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
-ALWAYS = ("tests/test_layers.py", "tests/test_public.py")  # of any change in the package: they read all of it
-LAST = 99  # such a test takes long
+ALWAYS = ("tests/test_layers.py", "tests/test_public.py")  # they read the whole package
+FOLDERS = ("src", "tests", "benchmarks", "scripts")  # what tests import
+LAST = 99  # the distance of tests that take long
 BESIDE = {"docs": "tests/test_docs.py", "README.md": "tests/test_docs.py", "tests/golden": "tests/test_golden.py"}
 
 
@@ -32,33 +33,36 @@ def git(*arguments: str) -> list[str]:
 
 
 def changed_files() -> list[str]:
-    """Returns what differs from `main`, files that git does not know yet among them."""
+    """Returns the files that differ from `main`, also files that git does not know yet."""
     since = git("merge-base", "main", "HEAD")[0]
     return [*git("diff", "--name-only", since), *git("ls-files", "--others", "--exclude-standard")]
 
 
 def module_of(file: Path) -> str:
-    """The name under which a file is imported: `pathformer.kg.vocabulary`, `support.golden`."""
-    parts = file.relative_to(ROOT).with_suffix("").parts[1:]  # without src, tests, scripts
+    """Returns the name under which a file is imported: `pathformer.kg.vocabulary`, `support.golden`, `quick`."""
+    parts = file.relative_to(ROOT).with_suffix("").parts[1:]  # without the folder at the root
     return ".".join(part for part in parts if part != "__init__")
 
 
 def imported_names(file: Path) -> set[str]:
-    """Everything that a file imports, inside functions too, and names that stand in it as text."""
+    """Returns everything that a file imports, inside functions too, and modules that it names as text."""
     found: set[str] = set()
     for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Import):
             found.update(alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
             found.update(f"{node.module}.{alias.name}" for alias in node.names)
-        elif isinstance(node, ast.Constant) and isinstance(node.value, str) and node.value.startswith("pathformer."):
-            found.add(node.value)  # where the package's lazy names live, a name that a test patches
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+            if node.value.startswith("pathformer."):  # a lazy public name, or a name that a test patches
+                found.add(node.value)
+            elif node.value.startswith(("benchmarks/", "scripts/")):  # a script that a test loads
+                found.add(Path(node.value).stem)
     return found
 
 
 def importers() -> dict[Path, set[Path]]:
-    """Returns for each file those that import it; a test imports the `conftest.py` of the folders above it."""
-    files = [*ROOT.glob("src/**/*.py"), *ROOT.glob("tests/**/*.py")]
+    """Returns the importers of each file; a test imports the `conftest.py` of the folders above it."""
+    files = [file for folder in FOLDERS for file in ROOT.glob(f"{folder}/**/*.py")]
     by_name = {module_of(file): file for file in files}
     found: defaultdict[Path, set[Path]] = defaultdict(set)
     for file in files:
@@ -73,7 +77,7 @@ def importers() -> dict[Path, set[Path]]:
 
 
 def nearest_tests(changed: list[str]) -> list[str]:
-    """The test files that a change can break, nearest first."""
+    """Returns the test files that a change can break, nearest first."""
     names = {Path(name).stem.lstrip("_") for name in changed}
     reached = {ROOT / name: 0 for name in changed if (ROOT / name).is_file()}
     for room in {Path(name).parts[2] for name in changed if name.startswith("src/") and len(Path(name).parts) > 3}:
@@ -95,25 +99,25 @@ def nearest_tests(changed: list[str]) -> list[str]:
 
 
 class Deadline:
-    """Stops the tests when the time is over, and knows which files were not finished."""
+    """Stops the tests when the time is over and counts the tests of each file that did not run."""
 
     def __init__(self, end: float) -> None:
         self.end, self.is_over = end, False
         self.waiting: dict[str, int] = {}
 
     def pytest_collection_finish(self, session: pytest.Session) -> None:
-        """Count the tests of each file."""
+        """Counts the tests of each file."""
         for item in session.items:
             file = item.nodeid.partition("::")[0]
             self.waiting[file] = self.waiting.get(file, 0) + 1
 
     def pytest_runtest_logfinish(self, nodeid: str) -> None:
-        """One test less is waiting."""
+        """Counts one test less."""
         self.waiting[nodeid.partition("::")[0]] -= 1
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_protocol(self, item: pytest.Item) -> Generator[None, object, object]:
-        """No further test begins after the end."""
+        """Lets no further test begin after the end."""
         done = yield
         if time.monotonic() > self.end:
             self.is_over, item.session.shouldstop = True, "the minute is over"
@@ -121,7 +125,7 @@ class Deadline:
 
 
 def main() -> int:
-    """Check a change; the exit code is 0 where nothing is wrong."""
+    """Checks a change; the exit code is 0 if nothing is wrong."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("files", nargs="*")
     parser.add_argument("--seconds", type=float, default=60.0)
