@@ -13,8 +13,7 @@ from pyarrow import parquet
 from rich.progress import Progress
 
 from pathformer.files.progress import reading
-from pathformer.kg.formats._format import ReadOptions
-from pathformer.kg.formats._registry import file_format
+from pathformer.kg.formats._registry import ReadOptions, file_format
 from pathformer.kg.knowledge import KnowledgeGraph
 
 LINES = b"".join(b"a%d\tr\tb%d\n" % (n, n % 7) for n in range(1000))

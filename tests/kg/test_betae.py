@@ -11,7 +11,7 @@ import pytest
 from pathformer.errors import GraphFileError, UnsafePickleError
 from pathformer.kg.formats.betae import base_name
 from pathformer.kg.knowledge import KnowledgeGraph
-from pathformer.kg.report import Report
+from pathformer.kg.splits import Report
 
 ENTITIES = {0: "/m/a", 1: "/m/b", 2: "/m/c"}
 SIGNS = {0: "+r", 1: "-r", 2: "+s", 3: "-s"}

@@ -15,8 +15,8 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from pathformer.errors import GraphFileError
-from pathformer.kg.formats._format import ReadOptions
 from pathformer.kg.formats._lines import layout, rows, triples
+from pathformer.kg.formats._registry import ReadOptions
 from pathformer.kg.knowledge import KnowledgeGraph
 
 Named = tuple[str, str, str]

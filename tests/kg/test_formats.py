@@ -17,8 +17,7 @@ from hypothesis import strategies as st
 from pyarrow import csv, parquet
 
 from pathformer.errors import GraphFileError
-from pathformer.kg.formats._format import FileFormat, FolderFormat
-from pathformer.kg.formats._registry import file_format, formats
+from pathformer.kg.formats._registry import FileFormat, FolderFormat, file_format, formats
 from pathformer.kg.knowledge import KnowledgeGraph
 
 Named = tuple[str, str, str]

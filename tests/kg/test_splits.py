@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from pathformer.errors import InputError
 from pathformer.kg.knowledge import KnowledgeGraph
-from pathformer.kg.report import Report
+from pathformer.kg.splits import Report
 
 Named = tuple[str, str, str]
 

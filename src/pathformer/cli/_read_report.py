@@ -10,7 +10,7 @@ from pathformer.cli._shell import without_python
 from pathformer.text import counted, visible
 
 if TYPE_CHECKING:
-    from pathformer.kg.formats._format import FileFormat
+    from pathformer.kg.formats._registry import FileFormat
     from pathformer.kg.knowledge import KnowledgeGraph
 
 __all__ = ["summarise"]

@@ -10,12 +10,11 @@ import numpy.typing as npt
 
 from pathformer.errors import InputError
 from pathformer.kg.arrow import names_of_array, strings
-from pathformer.kg.formats._format import Batch
+from pathformer.kg.formats._registry import Batch
 from pathformer.kg.intern import Interner
 from pathformer.kg.knowledge import KnowledgeGraph
 from pathformer.kg.labels import Labels, labels_for
-from pathformer.kg.report import Report
-from pathformer.kg.splits import SPLITS, assemble
+from pathformer.kg.splits import SPLITS, Report, assemble
 from pathformer.kg.vocabulary import Vocabulary
 
 __all__ = ["batches_of", "build"]

@@ -15,8 +15,7 @@ import numpy.typing as npt
 from pathformer.errors import InputError
 from pathformer.kg.graph import Graph
 from pathformer.kg.names import Labelled, labels_of
-from pathformer.kg.report import Report
-from pathformer.kg.splits import SPLITS
+from pathformer.kg.splits import SPLITS, Report
 from pathformer.kg.vocabulary import Vocabulary
 from pathformer.text import counted
 
@@ -83,7 +82,7 @@ class KnowledgeGraph:
         progress: show a progress bar.
         """
         from pathformer.files.progress import reading
-        from pathformer.kg.formats._format import ReadOptions
+        from pathformer.kg.formats._registry import ReadOptions
         from pathformer.kg.labels import add_labels
         from pathformer.kg.read import read_graph, sources
 
@@ -132,7 +131,7 @@ class KnowledgeGraph:
         import pyarrow as pa
 
         from pathformer.kg.build import build
-        from pathformer.kg.formats._format import ReadOptions
+        from pathformer.kg.formats._registry import ReadOptions
         from pathformer.kg.formats._tables import chosen_columns, read_table
 
         if not hasattr(table, "__arrow_c_stream__"):

@@ -9,8 +9,7 @@ from pathlib import Path
 from pathformer.errors import GraphFileError, InputError
 from pathformer.files.source import as_file, is_pipe, plain_name
 from pathformer.kg.build import build
-from pathformer.kg.formats._format import Batch, FileFormat, ReadOptions
-from pathformer.kg.formats._registry import file_format, folder_format
+from pathformer.kg.formats._registry import Batch, FileFormat, ReadOptions, file_format, folder_format
 from pathformer.kg.knowledge import KnowledgeGraph, Paths
 from pathformer.kg.splits import SPLITS
 from pathformer.kg.storage import is_saved, open_graph

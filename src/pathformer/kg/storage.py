@@ -26,7 +26,7 @@ from pathformer.files.manifest import wrong_field
 from pathformer.kg.graph import Graph
 from pathformer.kg.knowledge import KnowledgeGraph
 from pathformer.kg.names import Buffers, Names
-from pathformer.kg.report import Report
+from pathformer.kg.splits import Report
 from pathformer.kg.vocabulary import Vocabulary
 
 __all__ = ["check_free", "is_saved", "open_graph", "save_graph"]

@@ -20,8 +20,8 @@ from pathformer.errors import GraphFileError
 from pathformer.files.source import open_native
 from pathformer.kg.arrow import strings
 from pathformer.kg.formats._cells import holds_line_end, names_of, trimmed
-from pathformer.kg.formats._format import Batch, ReadOptions
 from pathformer.kg.formats._lines import Layout, above_header, layout, triples
+from pathformer.kg.formats._registry import Batch, ReadOptions
 
 __all__ = ["read_delimited"]
 

@@ -12,8 +12,8 @@ from pathlib import Path
 
 from pathformer.errors import GraphFileError
 from pathformer.kg.formats._cells import OUTER, problem_of
-from pathformer.kg.formats._format import ROLES, ReadOptions
 from pathformer.kg.formats._records import Record, open_quote_hint, records
+from pathformer.kg.formats._registry import ROLES, ReadOptions
 from pathformer.text import closest
 
 __all__ = ["Layout", "above_header", "choose_columns", "is_relation", "layout", "rows", "triples", "well_known"]

@@ -17,7 +17,7 @@ from typing import Any
 from pathformer.errors import GraphFileError, MissingExtraError
 from pathformer.files.source import Reader, open_bytes
 from pathformer.kg.arrow import strings
-from pathformer.kg.formats._format import Batch, ReadOptions
+from pathformer.kg.formats._registry import Batch, ReadOptions
 
 __all__ = ["read_rdf"]
 

@@ -10,8 +10,8 @@ import pyarrow as pa
 
 from pathformer.errors import GraphFileError
 from pathformer.kg.formats._cells import names_of, problem_of
-from pathformer.kg.formats._format import ROLES, Batch, ReadOptions
 from pathformer.kg.formats._lines import choose_columns, well_known
+from pathformer.kg.formats._registry import ROLES, Batch, ReadOptions
 
 __all__ = ["chosen_columns", "read_table"]
 

@@ -19,12 +19,11 @@ from pathformer.files.pickles import load_pickle
 from pathformer.kg.arrow import numbers_of
 from pathformer.kg.formats import tsv
 from pathformer.kg.formats._cells import OUTER
-from pathformer.kg.formats._format import FolderFormat, ReadOptions
 from pathformer.kg.formats._lines import rows
+from pathformer.kg.formats._registry import FolderFormat, ReadOptions
 from pathformer.kg.keys import merged, pack, unpack
 from pathformer.kg.knowledge import KnowledgeGraph
-from pathformer.kg.report import Report
-from pathformer.kg.splits import SPLITS, assemble
+from pathformer.kg.splits import SPLITS, Report, assemble
 from pathformer.kg.vocabulary import Vocabulary
 
 __all__ = ["FORMAT", "base_name", "read_id_map"]

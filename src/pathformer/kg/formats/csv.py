@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from pathformer.kg.formats._delimited import read_delimited
-from pathformer.kg.formats._format import Batch, FileFormat, ReadOptions
+from pathformer.kg.formats._registry import Batch, FileFormat, ReadOptions
 
 __all__ = ["FORMAT"]
 

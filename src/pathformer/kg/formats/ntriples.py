@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from pathformer.kg.formats._format import Batch, FileFormat, ReadOptions
 from pathformer.kg.formats._rdf import read_rdf
+from pathformer.kg.formats._registry import Batch, FileFormat, ReadOptions
 
 __all__ = ["FORMAT"]
 

@@ -12,7 +12,7 @@ from pyarrow import parquet
 
 from pathformer.errors import GraphFileError
 from pathformer.files.source import open_bytes
-from pathformer.kg.formats._format import Batch, FileFormat, ReadOptions
+from pathformer.kg.formats._registry import Batch, FileFormat, ReadOptions
 from pathformer.kg.formats._tables import chosen_columns, read_table
 
 __all__ = ["FORMAT"]

@@ -1,7 +1,7 @@
 """The part of SPARQL that asks for a set of entities.
 
 SELECT of one variable; triple patterns; UNION; FILTER NOT EXISTS and MINUS; the property paths `/ ^ |`; PREFIX, BASE,
-DISTINCT, LIMIT. Anything else is refused by name. rdflib parses; `_algebra` reads its algebra.
+DISTINCT, LIMIT. Anything else is refused by name. rdflib parses; `_sparql_algebra` reads its algebra.
 
 `write` prints from the computation tree, so that any SPARQL engine gives the same answers. A union with a complement in
 it, `p(a, ?v) | !q(b, ?v)`, has no SPARQL of its own, since a side of UNION knows nothing of ?v: it is denied twice, and
@@ -11,8 +11,11 @@ NOT EXISTS brings ?v in.
 from __future__ import annotations
 
 import re
+import sys
+import threading
+from collections.abc import Callable
 from itertools import islice
-from typing import Any
+from typing import Any, TypeVar
 
 from pathformer.errors import MissingExtraError, QuerySizeError, QuerySyntaxError
 from pathformer.query.ast import Query, Request, check_depth
@@ -20,7 +23,6 @@ from pathformer.query.compile.bind import bind, own_vocabulary
 from pathformer.query.compile.to_tree import to_tree
 from pathformer.query.naming import Naming
 from pathformer.query.syntax._sparql_mistakes import mistake, refused
-from pathformer.query.syntax._sparql_recursion import run_deep
 from pathformer.query.syntax._sparql_text import SparqlText
 
 __all__ = ["parse", "recognises", "request", "write"]
@@ -78,7 +80,7 @@ def write(query: Query, naming: Naming | None = None) -> str:
 
 def _read_deep(text: str, namespace: str) -> Request:
     try:
-        return run_deep(lambda: _read(text, namespace))
+        return _run_deep(lambda: _read(text, namespace))
     except RecursionError:
         raise QuerySizeError("the SPARQL query is too long or too deep to be read: write it as a formula") from None
 
@@ -142,3 +144,36 @@ def _head(query: Any) -> tuple[str, int | None, bool]:
             raise refused("OFFSET")
         limit = int(query.limitoffset.limit)
     return str(query.projection[0].var), limit, modifier == "DISTINCT"
+
+
+Result = TypeVar("Result")
+
+_CALLS = 20_000
+_STACK = 512 << 20  # bytes of address space, of which a short query touches little
+_ONE_AT_A_TIME = threading.Lock()  # the limits are the process's
+
+
+def _run_deep(function: Callable[[], Result]) -> Result:
+    """Runs a function in a thread of its own, where 20,000 calls may nest; what it raises is raised here."""
+    results: list[Result] = []
+    errors: list[BaseException] = []
+
+    def run() -> None:
+        try:
+            results.append(function())
+        except BaseException as error:  # handed on below
+            errors.append(error)
+
+    with _ONE_AT_A_TIME:
+        calls, stack = sys.getrecursionlimit(), threading.stack_size(_STACK)
+        sys.setrecursionlimit(max(calls, _CALLS))
+        try:
+            thread = threading.Thread(target=run)
+            thread.start()
+            thread.join()
+        finally:
+            sys.setrecursionlimit(calls)
+            threading.stack_size(stack)
+    if errors:
+        raise errors[0]
+    return results[0]
