@@ -285,6 +285,20 @@ def training_speed() -> str:
 
 
 @figure
+def ranking() -> str:
+    """Ranking a whole test set."""
+    found = _result("l1_rank")["figures"]["ranking"]
+    rows = [
+        ("the whole, float32", f"{found['whole_s']:.2f} s"),
+        ("of that, encoding", f"{found['encode_s']:.2f} s"),
+        ("of that, distances", f"{found['distances_s']:.2f} s"),
+        ("the whole, encoding in tf32", f"{found['whole_tf32_s']:.2f} s"),
+        ("peak memory", f"{found['peak_gb']:.1f} GB"),
+    ]
+    return table(["", "figure"], rows)
+
+
+@figure
 def graphs() -> str:
     """Reading ten million triples."""
     found = _result("import")["figures"]
