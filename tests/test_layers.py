@@ -50,7 +50,14 @@ INSIDE = {
 }
 WITHOUT_GRAPH = ("plan", "nn", "spaces", "models")  # a query becomes a point without one
 NOT_FOR_ASKING = ("torch",)  # what importing everything of common and asking must not load
-NOT_FOR_AN_ENGINE = ("torch", "pyarrow", "numba", "rich", "lark", "rdflib")  # nor `import pathformer.engine` these
+NOT_FOR_AN_ENGINE = (
+    "torch",
+    "pyarrow",
+    "numba",
+    "rich",
+    "lark",
+    "rdflib",
+)  # nor its module these
 NOT_FOR_CLI = ("torch", "numba", "pyarrow", "rdflib", "numpy")
 
 
@@ -142,8 +149,8 @@ def loads_torch() -> Iterator[str]:
 
 
 def loads_heavy() -> Iterator[str]:
-    program = f"import sys, pathformer.engine; print(*(n for n in {NOT_FOR_AN_ENGINE!r} if n in sys.modules))"
-    yield from (f"`import pathformer.engine` loads {name}" for name in fresh(program).split())
+    program = f"import sys, pathformer.engine.engine; print(*(n for n in {NOT_FOR_AN_ENGINE!r} if n in sys.modules))"
+    yield from (f"`import pathformer.engine.engine` loads {name}" for name in fresh(program).split())
 
 
 def fresh(program: str) -> str:
@@ -161,7 +168,7 @@ def breaches() -> list[str]:
 
 
 def test_the_rules_hold_but_for_a_list_that_shrinks() -> None:
-    allowed = set(ALLOWED.read_text(encoding="utf-8").splitlines()) if ALLOWED.exists() else set()
+    allowed = set(ALLOWED.read_text(encoding="utf-8").split("\n")) - {""} if ALLOWED.exists() else set()
     found = set(breaches())
     new, gone = sorted(found - allowed), sorted(allowed - found)
     assert not new, "new breaches:\n" + "\n".join(new)

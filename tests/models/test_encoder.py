@@ -15,7 +15,7 @@ from support.contract_cases import CASES, make
 
 from pathformer.engine.engine import Engine
 from pathformer.errors import DivergedError, InputError
-from pathformer.index._base import load, over
+from pathformer.index._base import OwnIndex, load, over
 from pathformer.index.kernels.stored import widened
 from pathformer.models._base import build
 from pathformer.models._batch import Batch
@@ -145,6 +145,41 @@ def test_every_way_to_measure_gives_the_distances_of_the_space(
             over(encoder, "lsh")
     else:
         assert widened(encoder.rows(some)).shape == (3, encoder.width) == (3, points.rows.shape[1])
+
+
+@pytest.mark.parametrize(("name", "variant"), [("pathformer", {}), ("fuzzqe", {}), ("q2b", {})])
+def test_an_index_of_a_machine_with_a_card_opens_on_one_without(
+    name: str, variant: dict[str, Any], tmp_path: Path
+) -> None:
+    here, there = TorchEncoder(make(name, variant)), TorchEncoder(make(name, variant))
+    there.on_card = True  # as far as an index asks
+    points = here.points([STRUCTURES["1p"].tree([n, n % 4]) for n in range(6)]).rows
+    found = over(here).nearest(points, 8)
+    folder = over(there).save(tmp_path / "index")
+    assert isinstance(load(folder, there), OwnIndex)
+    assert isinstance(load(folder, here), OwnIndex) == (here.measure is None)
+    for index in (load(folder, here), load(folder, there)):
+        near = index.nearest(points, 8)
+        assert np.array_equal(near.ids, found.ids)
+        assert np.allclose(near.distances, found.distances, rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize(("name", "variant"), SPACES, ids=str)
+def test_the_card_finds_what_the_processor_finds(name: str, variant: dict[str, Any], tmp_path: Path) -> None:
+    """An exact index over an encoder on a card is the encoder's own search, and opens on either machine."""
+    here, there = TorchEncoder(make(name, variant)), TorchEncoder(make(name, variant).cuda())
+    trees = [STRUCTURES["1p"].tree([n, n % 4]) for n in range(6)]
+    points = here.points(trees).rows
+    room = {"rtol": 1e-3, "atol": 1e-2}
+    assert np.allclose(there.points(trees).rows, points, **room)
+    assert np.allclose(there.distances(points), here.distances(points), **room)
+    index, near = over(there), over(here).nearest(points, 8)
+    assert there.on_card
+    assert np.allclose(index.nearest(points, 8).distances, near.distances, **room)
+    folder = index.save(tmp_path / "index")
+    assert type(load(folder, there)) is type(index)
+    assert np.allclose(load(folder, here).nearest(points, 8).distances, near.distances, **room)
 
 
 @pytest.mark.parametrize("form", [FULL, *FORMS])

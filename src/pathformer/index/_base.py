@@ -26,7 +26,7 @@ from pathformer.index._files import HEADER, Arrays, Folder, read_header, write_f
 from pathformer.plan.encoder import Encoder
 from pathformer.plan.measure import Measure
 
-__all__ = ["Found", "Index", "Keep", "build", "find", "load", "over"]
+__all__ = ["Found", "Index", "Keep", "OwnIndex", "RowIndex", "build", "find", "load", "over"]
 
 Keep = npt.NDArray[np.bool_]  # (N,)
 Entities = npt.NDArray[Any] | Sequence[int]  # ids, or a bool an entity
