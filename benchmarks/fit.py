@@ -45,8 +45,8 @@ from pathformer.querysets.queries import Queries
 from pathformer.querysets.query_sets import QuerySets
 from pathformer.training.data import TrainingSet
 from pathformer.training.display import Display
+from pathformer.training.rounds import Rounds
 from pathformer.training.settings import StepConfig, Training
-from pathformer.training.turns import Turns
 
 CPU = torch.device("cpu")
 WARM, TIMED = 3, 12  # steps
@@ -56,7 +56,7 @@ def steps_for(model: Model, training: Training, questions: QuerySets[Queries], s
     """How many steps make up so many seconds of processor time; the model is trained a little by it."""
     data = TrainingSet.of(list(questions["train"].values()), model.entity_count)
     composition = training.composition(tuple(questions["train"]))
-    turns = Turns(model, data, composition, training.update, training.update_per_structure)
+    turns = Rounds(model, data, composition, training.update, training.update_per_structure)
     for _ in range(WARM):
         turns.run()
     start = time.process_time()

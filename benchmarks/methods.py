@@ -35,7 +35,7 @@ from pathformer.links.evidence.counts import Frequency
 from pathformer.models._base import find
 from pathformer.querysets.queries import Queries
 from pathformer.training.display import Display
-from pathformer.training.turns import Turns
+from pathformer.training.rounds import Rounds
 
 COMMON = (
     "queries=drawn",
@@ -109,7 +109,7 @@ def updates_in(seconds: float, run: Run, material: Material, tried: int = 12) ->
     """How many updates fit into so many seconds of this process on the processor; the first ones are not counted."""
     data = training_queries(run, material).on_device(torch.device("cpu"))
     sizes = run.training.composition(run.trained_structures)
-    step = Turns(
+    step = Rounds(
         new_model(run, material.kg, torch.device("cpu")),
         data,
         sizes,

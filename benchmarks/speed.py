@@ -36,7 +36,7 @@ from pathformer.query.structures import EFOL_TRAINED, EPFO_TRAINED
 from pathformer.training.data import TrainingSet
 from pathformer.training.machine import commit as commit_here
 from pathformer.training.machine import device_facts
-from pathformer.training.turns import Turns
+from pathformer.training.rounds import Rounds
 
 COLUMNS = {"epfo": "EPFO Queries", "efol": "FOL Queries"}  # of the paper's table
 
@@ -130,7 +130,7 @@ def _time_steps(model: Model, run: Run, data: TrainingSet, size: Size) -> dict[s
 def _seconds_a_step(model: Model, run: Run, data: TrainingSet, size: Size, *, update_per_structure: bool) -> float:
     """Times steps after those that compile and capture."""
     names = {structure.name: size.batch for structure in data.structures}
-    step = Turns(model, data, names, run.training.update, update_per_structure)
+    step = Rounds(model, data, names, run.training.update, update_per_structure)
     for _ in range(5):
         step.run()
     step.losses()  # waits for the device

@@ -20,8 +20,7 @@ from typing import Any
 
 from pathformer.experiments.records import Record, read_records
 from pathformer.experiments.settings import read_run
-from pathformer.experiments.tables.catalogue import MEASURED
-from pathformer.experiments.tables.choice import Choice
+from pathformer.experiments.tables.catalogue import MEASURED, TableOptions
 from pathformer.experiments.tables.measured import grid
 from pathformer.experiments.tables.render import to_markdown
 from pathformer.experiments.tables.timed import running_time, speeds
@@ -222,7 +221,7 @@ def averages() -> str:
     rows = []
     for number in (1, 2, 3, 8):
         average = "avg negation" if number == 3 else "avg"
-        found = grid(number, list(_records().values()), Choice())
+        found = grid(number, list(_records().values()), TableOptions())
         dataset = ""
         for line in found.lines:
             values = [(one or {}).get(average, (one or {}).get("avg")) for one in (line.paper, line.ours)]

@@ -12,7 +12,7 @@ from support import training_toy as toy
 from pathformer.experiments.settings import read_run, run_names
 from pathformer.models._base import build
 from pathformer.training.data import TrainingSet
-from pathformer.training.turns import Turns
+from pathformer.training.rounds import Rounds
 
 ENTITIES, RELATIONS = 40, 6
 
@@ -43,7 +43,7 @@ def test_a_run_makes_an_update(name: str, data: dict[str, TrainingSet]) -> None:
     run = read_run(name, ["training.batch=20"])
     model = build(run.method, toy.tiny(run.model_settings), entities=ENTITIES, relations=RELATIONS)
     update = dataclasses.replace(run.training.update, negatives=4)
-    step = Turns(
+    step = Rounds(
         model,
         data[run.trained],
         run.training.composition(run.trained_structures),

@@ -14,10 +14,9 @@ import pytest
 from pathformer.errors import InputError
 from pathformer.experiments.records import Record
 from pathformer.experiments.tables import paper, render
-from pathformer.experiments.tables.catalogue import COUNTED, EXTRAS, MEASURED, TIMED, TITLES
-from pathformer.experiments.tables.choice import Choice, chosen
+from pathformer.experiments.tables.catalogue import COUNTED, EXTRAS, MEASURED, TIMED, TITLES, TableOptions
 from pathformer.experiments.tables.data import printed_only
-from pathformer.experiments.tables.measured import check_variant, grid, printed
+from pathformer.experiments.tables.measured import check_variant, choose_records, grid, printed
 from pathformer.experiments.tables.timed import running_time, speeds
 from pathformer.experiments.tables.view import Line, Row
 from pathformer.query.structures import EPFO
@@ -31,7 +30,7 @@ def made(run: str, minutes: float, value: float = 20.0, **more: object) -> Recor
     return Record(run=run, minutes=minutes, **{**plain, **more})  # type: ignore[arg-type]
 
 
-def line(table: int, model: str, records: list[Record], choice: Choice | None = None) -> Line:
+def line(table: int, model: str, records: list[Record], choice: TableOptions | None = None) -> Line:
     return next(line for line in grid(table, records, choice).lines if line.model == model)
 
 
@@ -110,7 +109,7 @@ def test_methods_are_shown_at_the_budget_that_most_rows_have() -> None:
     shown = {line.model: line.about.get("budget") for line in table.lines if line.ours is not None}
     assert shown == {"GQE": "5 min", "MLP": "30 min", "Pathformer": "5 min"}
     assert any("(MLP): 30 min" in note for note in table.notes)
-    long = line(1, "Pathformer", records, Choice(minutes=17.0))
+    long = line(1, "Pathformer", records, TableOptions(minutes=17.0))
     assert long.ours is not None
     assert long.ours["avg"] == pytest.approx(22.0)
 
@@ -145,7 +144,7 @@ def test_a_budget_is_as_new_as_its_newest_row_and_steps_are_the_longest_one() ->
 def test_of_two_records_of_one_budget_the_newer_is_shown() -> None:
     old, new = (made("fb15k-237-epfo-gqe", 5.0, steps=n, date=f"2026-11-1{n}") for n in (5, 6))
     for records in ([old, new], [new, old]):
-        (shown,) = (record for record in chosen(1, records, Choice()).values() if record is not None)
+        (shown,) = (record for record in choose_records(1, records, TableOptions()).values() if record is not None)
         assert shown is new
 
 
@@ -156,7 +155,7 @@ def test_the_same_row_again_is_one_row_of_its_budget() -> None:
 
 
 def _minutes(records: list[Record]) -> list[float | None]:
-    return [record.minutes for record in chosen(1, records, Choice()).values() if record is not None]
+    return [record.minutes for record in choose_records(1, records, TableOptions()).values() if record is not None]
 
 
 def test_weights_and_variants_are_chosen() -> None:
@@ -166,7 +165,7 @@ def test_weights_and_variants_are_chosen() -> None:
     ]
     values = [
         line(6, "Pathformer", records, choice).ours
-        for choice in (Choice(), Choice(weights="best"), Choice(variant="mine"))
+        for choice in (TableOptions(), TableOptions(weights="best"), TableOptions(variant="mine"))
     ]
     assert [round((ours or {})["avg"], 6) for ours in values] == [1.0, 2.0, 3.0]
 
@@ -194,7 +193,7 @@ def test_a_row_that_another_variant_has_is_not_said_to_be_without_a_run() -> Non
         "FB15k-237: Pathformer w/ RPE.",
     )
     assert "No run yet of variant short, but without --variant: FB15k-237: Pathformer." in (
-        grid(6, records, Choice(variant="short")).notes
+        grid(6, records, TableOptions(variant="short")).notes
     )
 
 
@@ -213,7 +212,7 @@ def test_weights_that_stand_in_for_those_asked_for_are_named() -> None:
     assert (
         "on card; best weights in place of the last ones, which were not ranked; ranked on" in grid(6, records).notes[0]
     )
-    assert "on card; best weights; ranked on" in grid(6, records, Choice(weights="best")).notes[0]
+    assert "on card; best weights; ranked on" in grid(6, records, TableOptions(weights="best")).notes[0]
 
 
 def test_differences_are_ours_less_the_papers() -> None:
@@ -297,7 +296,7 @@ def test_a_run_of_our_own_recipe_stands_below_the_table_it_is_compared_with() ->
         assert grid(1, shorter).lines[-1] == own  # of several the longest
     assert any("(Pathformer, recipe fast): 9 min" in note for note in table.notes)
     assert len(grid(1, records[1:]).lines) == 20
-    assert len(grid(1, records, Choice(variant="short")).lines) == 20
+    assert len(grid(1, records, TableOptions(variant="short")).lines) == 20
     assert {like for number in EXTRAS for _, like in EXTRAS[number]} <= {
         p.run for t in (1, 2, 3) for p in MEASURED[t].places
     }

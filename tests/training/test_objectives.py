@@ -151,11 +151,11 @@ def test_targets_are_the_answers_each_as_often(data: TrainingSet) -> None:
 
 
 def test_settings_that_leave_nothing_to_learn_are_refused() -> None:
-    with pytest.raises(ValueError, match="targets 0 leaves nothing to learn"):
+    with pytest.raises(ValueError, match="targets must be 1 or more, got 0"):
         SoftmaxOptions(targets=0)
-    with pytest.raises(ValueError, match=r"smoothing 1.0 is not in \[0, 1\)"):
+    with pytest.raises(ValueError, match=r"smoothing must be at least 0 and below 1"):
         SoftmaxOptions(smoothing=1.0)
-    with pytest.raises(ValueError, match="n3 and relation are weights: 0 or more"):
+    with pytest.raises(ValueError, match="n3 and relation are weights, 0 or more"):
         SoftmaxOptions(n3=-0.1)
 
 

@@ -15,5 +15,5 @@ def test_the_ends_of_what_can_be_meant_are_not() -> None:
 
 def test_a_batch_that_does_not_go_round_is_told_like_any_other_setting() -> None:
     assert Training(batch=3, batch_per="step").composition(("1p", "2p", "2i")) == {"1p": 1, "2p": 1, "2i": 1}
-    with pytest.raises(ConfigError, match="batch 2 does not go round 3 structures"):
+    with pytest.raises(ConfigError, match="batch is 2, but 3 structures need"):
         Training(batch=2, batch_per="step").composition(("1p", "2p", "2i"))

@@ -11,7 +11,7 @@ import typer
 from pathformer.cli._options import Data
 
 if TYPE_CHECKING:
-    from pathformer.experiments.tables.choice import Choice
+    from pathformer.experiments.tables.catalogue import TableOptions
     from pathformer.experiments.tables.view import Sheet, View
 
 __all__ = ["command"]
@@ -75,8 +75,7 @@ def command(
     """
     from pathformer.errors import InputError
     from pathformer.experiments.tables import render
-    from pathformer.experiments.tables.catalogue import TITLES
-    from pathformer.experiments.tables.choice import Choice
+    from pathformer.experiments.tables.catalogue import TITLES, TableOptions
 
     chosen = tuple(dict.fromkeys(numbers or TITLES))
     format = _format(format, json=json, csv=csv)
@@ -84,7 +83,7 @@ def command(
     if queries is not None and len(dataset or ()) != 1:
         raise InputError("--queries belongs to one dataset: name it with --dataset")
     folder = _folder(records)
-    choice = Choice(weights=weights, minutes=minutes, variant=variant)
+    choice = TableOptions(weights=weights, minutes=minutes, variant=variant)
     sheets: list[Sheet] = []
     for sheet in _sheets(chosen, choice, folder, dataset, queries, data):
         if format in ("text", "markdown"):  # as they come: those of the data take a while
@@ -130,7 +129,7 @@ def _check(what: str, value: str, known: Sequence[str]) -> None:
 
 def _sheets(
     chosen: Sequence[int],
-    choice: Choice,
+    choice: TableOptions,
     folder: Path,
     dataset: Sequence[str] | None,
     queries: Path | None,

@@ -1,1 +1,1 @@
-"""The paper as data: run files, and tables as views of what was measured."""
+"""THE PAPER AS DATA: run files, records of runs, and the paper's tables beside our figures."""

@@ -1,4 +1,4 @@
-"""A run of `pathformer train` becomes an engine: its weights, its dataset's graph, an index, and probabilities.
+"""Makes an engine of a run: its weights, its dataset's graph, an index, and probabilities.
 
 Probabilities are fitted as `pathformer fit` does it, on questions of the part `valid`, and judged on those of `test`;
 a graph without such parts gets the default, which the card calls a mere habit.
@@ -42,7 +42,7 @@ _ASKED = 60  # questions of a structure that probabilities are fitted on, and as
 def engine_of_run(
     path: str | Path, *, data: str | Path | None = None, device: str = "cpu", asked: int = _ASKED
 ) -> Engine:
-    """The engine of a run's folder (its best weights) or of one checkpoint; asked: 0 leaves probabilities alone.
+    """Makes the engine of a run's folder (its best weights) or of one checkpoint; asked=0 leaves probabilities alone.
 
     data: the folder that holds datasets.
     """
@@ -58,7 +58,7 @@ def engine_of_run(
 
 
 def _run_facts(file: Path, facts: Mapping[str, Any]) -> dict[str, Any]:
-    """What a checkpoint and the log beside it say of the training, in plain values."""
+    """Returns how a checkpoint was trained, from its header and the log beside it."""
     both = facts["method"] == Pair.name  # under whatever name
     log = [line for line in read_log(file.parent / LOG) if both or FOLDER not in line]
     return {
@@ -78,7 +78,7 @@ def _run_facts(file: Path, facts: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _report(file: Path) -> dict[str, bytes]:
-    """The test figures of a checkpoint as the report of its engine, where they were ranked."""
+    """Returns the test figures of a checkpoint as its engine's report, if they were ranked."""
     found = figures_file(file, "md")
     if found is None:
         return {}
@@ -87,7 +87,7 @@ def _report(file: Path) -> dict[str, bytes]:
 
 
 def _checkpoint(path: Path) -> Path:
-    """The weights to take, refused where there are none of a run."""
+    """Finds the weights to take; refuses a path that holds no run."""
     file = find_checkpoint(path)
     if not file.is_file():
         there = "holds neither an engine nor a run" if path.is_dir() else "does not exist"
@@ -104,7 +104,7 @@ def _checkpoint(path: Path) -> Path:
 
 
 def _probabilities(engine: Engine, structures: Sequence[str], asked: int) -> tuple[Calibration, float | None]:
-    """Fitted on `valid`; and how far they are off on `test`."""
+    """Fits probabilities on `valid` and measures their error on `test`."""
     kg, names = engine.kg, engine.kg.vocabulary
     if not asked or not {"valid", "test"} <= kg.splits.keys():
         return Calibration.none(), None

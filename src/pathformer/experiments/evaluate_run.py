@@ -1,4 +1,4 @@
-"""Evaluates a trained run, or one checkpoint of it, on benchmark queries."""
+"""Evaluates a run: all its weights on the test queries when it ends, or one checkpoint on any benchmark queries."""
 
 from __future__ import annotations
 

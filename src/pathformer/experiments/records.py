@@ -1,10 +1,7 @@
 """The record of a finished run: one small JSON file, with all that its figures depend on.
 
-The records of this project lie in `benchmarks/records` of a checkout and are no part of the package. A file is named
-after its run and its budget: `fb15k-237-epfo@5min.json`. A run may be there with several budgets, and under a `variant`
-name with other settings than its file has.
-
-A run's folder to the record that the tables read.
+Records lie in `benchmarks/records` of a checkout and are no part of the package. A file is named after its run and its
+budget: `fb15k-237-epfo@5min.json`. A run may be there with several budgets, and with other settings under a `variant`.
 """
 
 from __future__ import annotations
@@ -40,7 +37,6 @@ __all__ = [
     "NO_RECORDS",
     "RECORDS",
     "Record",
-    "before_all",
     "budget_words",
     "changes_of",
     "curve_of",
@@ -51,6 +47,7 @@ __all__ = [
     "record_name",
     "run_of",
     "seconds_before",
+    "seconds_before_all",
     "trained_on",
 ]
 
@@ -65,7 +62,7 @@ _TRAINED = {"links": 1, "epfo": len(EPFO_TRAINED), "efol": len(EFOL_TRAINED)}  #
 
 @dataclass(frozen=True, kw_only=True)
 class Record:
-    """A run that was trained and ranked."""
+    """The figures of one run that was trained and ranked."""
 
     run: str  # the run file's name
     variant: str = ""  # a word for settings that differ from the run file's on purpose; empty: the paper's row
@@ -94,7 +91,7 @@ class Record:
     note: str = ""
 
     def figures(self, weights: str) -> dict[str, float]:
-        """MRR in percent by structure, with the averages of groups that are there in full; "best" may be missing."""
+        """Returns MRR in percent by structure, with the averages of groups that are there in full."""
         found = dict(self.mrr[self.kind(weights)])
         for name, group in _GROUPS.items():
             if set(group) <= found.keys():
@@ -104,17 +101,17 @@ class Record:
         return found
 
     def kind(self, weights: str) -> str:
-        """The asked weights where they were ranked, otherwise those that were."""
+        """Returns the asked weights if they were ranked, else those that were."""
         return weights if weights in self.mrr else next(iter(self.mrr))
 
     @property
     def budget(self) -> str:
-        """How long it trained, in words."""
+        """The training time or steps in words."""
         return budget_words(self.minutes, self.steps)
 
     @property
     def updates(self) -> int | None:
-        """Of the weights: a step is one, or one a structure where they take turns; none: settings were not kept."""
+        """The number of updates: one a step, or one a structure; None: settings were not kept."""
         if "training.update_per_structure" not in self.settings:
             return None
         return self.steps * (
@@ -123,7 +120,7 @@ class Record:
 
     @property
     def seen(self) -> int | None:
-        """Queries that it was trained on, each as often as it was drawn; none: settings were not kept."""
+        """The number of queries it was trained on, repeats counted; None: settings were not kept."""
         if "training.batch" not in self.settings:
             return None
         of_each = self.settings.get("training.batch_per", "structure") == "structure"
@@ -133,11 +130,11 @@ class Record:
 
     @property
     def file_name(self) -> str:
-        """Under which it is kept."""
+        """The name of the file that keeps it."""
         return record_name(self.run, self.minutes, self.steps, self.variant)
 
     def write(self, folder: Path) -> Path:
-        """Keep it in a folder, at once or not at all."""
+        """Writes it into a folder, whole or not at all."""
         path = folder / self.file_name
         with new_file(path) as draft:
             draft.write_text(_dump(dataclasses.asdict(self)) + "\n", encoding="utf-8")
@@ -145,7 +142,7 @@ class Record:
 
     @classmethod
     def read(cls, path: Path) -> Record:
-        """The record that `write` kept."""
+        """Reads a record that `write` wrote."""
         try:
             table = json.loads(path.read_text(encoding="utf-8"))
             known = {one.name for one in dataclasses.fields(cls)}
@@ -157,7 +154,7 @@ class Record:
 
 
 def budget_words(minutes: float | None, steps: int) -> str:
-    """A budget as people say it.
+    """Says a budget in words.
 
     >>> [budget_words(5.0, 9), budget_words(1.25, 9), budget_words(None, 450_000)]
     ['5 min', '75 s', '450,000 steps']
@@ -168,7 +165,7 @@ def budget_words(minutes: float | None, steps: int) -> str:
 
 
 def record_name(run: str, minutes: float | None, steps: int, variant: str = "") -> str:
-    """The file of a record.
+    """Returns the name of a record's file.
 
     >>> record_name("nell995-epfo", 1.25, 0)
     'nell995-epfo@75s.json'
@@ -178,12 +175,12 @@ def record_name(run: str, minutes: float | None, steps: int, variant: str = "") 
 
 
 def read_records(folder: Path = RECORDS) -> list[Record]:
-    """All records of a folder, which may be missing, in the order of their names."""
+    """Reads all records of a folder in the order of their names; none if there is no folder."""
     return [Record.read(path) for path in sorted(folder.glob("*@*.json"))]
 
 
 def _dump(value: Any, depth: int = 0) -> str:
-    """JSON with one line for each figure's structure and each validation, not for each number."""
+    """Writes JSON with one line for each kind of figures and each validation, not for each number."""
     if isinstance(value, list) and any(isinstance(inner, Mapping) for inner in value):
         return "[\n" + ",\n".join(f"  {json.dumps(inner)}" for inner in value) + "\n ]"
     if not isinstance(value, Mapping) or depth > 2 or not value:
@@ -208,7 +205,7 @@ def make_record(
     commit: str | None = None,
     note: str = "",
 ) -> Record:
-    """The record of a run that was trained and ranked in `folder`.
+    """Makes the record of a run that was trained and ranked in `folder`.
 
     run: the run file, by name or path, found by its settings if not given; device: where it ran, if here and now.
     """
@@ -231,7 +228,7 @@ def make_record(
         minutes=whole_minutes(settings, folder),
         steps=max(line["step"] for line in log),
         seconds=round(max(line["seconds"] for line in log), 1),
-        seconds_before=before_all(folder, settings),
+        seconds_before=seconds_before_all(folder, settings),
         queries_per_second=round(statistics.median(rates)) if rates else None,
         seconds_waited=round(sum(waits), 1) if waits else None,
         queries=next(iter(reports.values())).about["queries"],
@@ -251,7 +248,7 @@ def make_record(
 
 
 def figures_of(reports: Mapping[str, Report]) -> dict[str, Any]:
-    """`mrr` and `hits` of a record, in percent, from reports by weights."""
+    """Returns `mrr` and `hits` of a record, in percent, from reports by weights."""
     mrr, hits = {}, {}
     for kind, report in reports.items():
         mrr[kind] = report.mrr_percent()
@@ -260,7 +257,7 @@ def figures_of(reports: Mapping[str, Report]) -> dict[str, Any]:
 
 
 def curve_of(log: Sequence[Mapping[str, float]]) -> list[dict[str, float]]:
-    """`curve` of a record: of every validation in a log its seconds and, in percent, the MRR of each structure."""
+    """Returns `curve` of a record: the seconds of each validation and the MRR of each structure in percent."""
     return [
         {
             "seconds": round(line["seconds"], 1),
@@ -276,7 +273,7 @@ def curve_of(log: Sequence[Mapping[str, float]]) -> list[dict[str, float]]:
 
 
 def seconds_before(folder: Path, start: str) -> float | None:
-    """How long the run was trained that this one's tables start from: in its own folder, or wherever `start` is."""
+    """Returns how long the run was trained that this one starts from, in this run's folder or wherever `start` is."""
     if not start:
         return 0.0
     for file in (folder / START / "last.safetensors", start_checkpoint(start)):
@@ -286,8 +283,8 @@ def seconds_before(folder: Path, start: str) -> float | None:
     return checkpoint.read_facts(last).get("seconds_before") if last.is_file() else None
 
 
-def before_all(folder: Path, run: Run) -> float | None:
-    """The same of a run and of the one that is trained after it, whose points stand beside its own."""
+def seconds_before_all(folder: Path, run: Run) -> float | None:
+    """Returns how long everything was trained that a run and its second model start from."""
     own = seconds_before(folder, run.start)
     try:
         other = kept_second(run, folder)
@@ -302,7 +299,7 @@ def before_all(folder: Path, run: Run) -> float | None:
 
 
 def run_of(settings: Run) -> str:
-    """The run file that a run was made from: of those with its data and its row of the paper, the one nearest to it."""
+    """Finds the run file of a run: of those with its data and its row of the paper, the one with nearest settings."""
 
     def marks(run: Run) -> tuple[object, ...]:
         return run.dataset, run.queries, run.trained, run.method, run.paper
@@ -324,7 +321,7 @@ def _facts(last: Path) -> dict[str, Any] | None:
 
 
 def trained_on(facts: Mapping[str, Any]) -> str:
-    """The origins of a checkpoint's training queries in one phrase."""
+    """Says in one phrase where a checkpoint's training queries come from."""
     found: dict[str, list[str]] = {}
     for part, words in facts["origin"].items():
         if part.startswith("train "):
@@ -333,7 +330,7 @@ def trained_on(facts: Mapping[str, Any]) -> str:
 
 
 def _size(settings: Run, facts: Mapping[str, Any] | None) -> int:
-    """Trainable numbers outside the tables."""
+    """Counts the trainable numbers outside the tables."""
     method, model = settings.method, settings.model_settings
     if facts is not None:
         method, model = facts["method"], facts["model"]
@@ -342,16 +339,16 @@ def _size(settings: Run, facts: Mapping[str, Any] | None) -> int:
 
 
 def _step(report: Report) -> int:
-    """Of "best, step 53,595"."""
+    """Reads the step out of "best, step 53,595"."""
     return int(str(report.about["weights"]).rpartition("step ")[2].replace(",", ""))
 
 
 def changes_of(file: str, stored: Mapping[str, Any]) -> dict[str, Any]:
-    """What differs from the run file; minutes are the budget, and not among it."""
+    """Returns the settings that differ from the run file's; minutes are the budget and do not count."""
     before = checkpoint.as_stored(plain_settings(read_run(file).plain()))
     return {key: value for key, value in stored.items() if value != before.get(key) and key != _MINUTES}
 
 
 def plain_settings(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """All settings but what is said beside them, with dotted names."""
+    """Returns all settings but notes and the paper's figures, with dotted names."""
     return flat({key: value for key, value in settings.items() if key not in ("note", "paper")})

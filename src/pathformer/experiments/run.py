@@ -53,7 +53,7 @@ class Material:
 
 
 def gather(run: Run, data: str | Path | None = None, *, test: bool = True) -> Material:
-    """Loads a run's graph and put its queries together; test: those of the test, too."""
+    """Loads a run's graph and puts its queries together; test: with the test queries."""
     kg = load(run.dataset, data)
     trained, evaluated = run.trained_structures, run.evaluated_structures
     splits = ("train", "valid", "test") if test else ("train", "valid")
@@ -80,7 +80,7 @@ def train_run(
     display: Display | None = None,
     material: Material | None = None,
 ) -> Outcome:
-    """Trains a run in its folder, or continue it there; when it is finished, ranks the test queries.
+    """Trains a run in its folder, or continues it there; when it is finished, ranks the test queries.
 
     data: the folder that holds datasets; material: what `gather` gave, where several runs share it.
     """

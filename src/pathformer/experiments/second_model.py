@@ -48,7 +48,7 @@ PAIR = "pair.safetensors"
 
 
 def second_run(run: Run) -> Run | None:
-    """The run that is trained after this one, with the same seed; none where there is none."""
+    """Reads the run that is trained after this one, with the same seed; None if there is none."""
     if not run.second_model:
         return None
     try:
@@ -89,7 +89,7 @@ def _negated(structures: Iterable[str]) -> bool:
 
 
 def whole_minutes(run: Run, folder: Path | None = None) -> float | None:
-    """The box of a run and of the one beside it; none where one goes by steps. folder: where both are trained."""
+    """Returns the minutes of a run and of its second model; None if one goes by steps. folder: where both are."""
     other, own = second_run(run) if folder is None else kept_second(run, folder), run.training.minutes
     if other is None or own is None or other.training.minutes is None:
         return None if other is not None else own
@@ -97,15 +97,15 @@ def whole_minutes(run: Run, folder: Path | None = None) -> float | None:
 
 
 def kinds(folder: Path) -> tuple[str, ...]:
-    """The weights that both can be join with: the last, and the best where either was validated."""
-    validated = any((place / "best.safetensors").is_file() for place in (folder, folder / FOLDER))
+    """Returns the weights with which both can be joined: the last, and the best where either was validated."""
+    validated = any((part / "best.safetensors").is_file() for part in (folder, folder / FOLDER))
     return ("last", "best") if validated else ("last",)
 
 
 def figures_file(file: Path, ending: str) -> Path | None:
-    """The test figures of a checkpoint, `json` or `md`, if they were ranked.
+    """Finds the file of a checkpoint's test figures, `json` or `md`, if they were ranked.
 
-    In a folder with a pair they are the pair's, which is of the best weights; those of the first run alone have none.
+    In a folder with a pair the figures are the pair's, by its best weights; the first run alone has none.
     """
     folder = file.parent
     if (folder / PAIR).is_file() and file.name != PAIR:
@@ -115,8 +115,8 @@ def figures_file(file: Path, ending: str) -> Path | None:
 
 
 def join(run: Run, folder: Path, kind: str, device: torch.device) -> tuple[Pair, dict[str, Any]]:
-    """Both with their weights of a kind, "best" or "last", and the facts of a checkpoint of them."""
-    (one, facts), (other, theirs) = (_load(place, kind, device) for place in (folder, folder / FOLDER))
+    """Joins both by their weights of a kind, "best" or "last"; with the facts of a checkpoint of the pair."""
+    (one, facts), (other, theirs) = (_load(part, kind, device) for part in (folder, folder / FOLDER))
     assert isinstance(one, Composed)  # `second_run` has seen to it
     assert isinstance(other, Pathformer)
     denies = _negated(theirs["trained"]) or other.config.space not in SILENT  # there neither met one: both are asked
@@ -131,14 +131,14 @@ def _load(folder: Path, kind: str, device: torch.device) -> tuple[Model, dict[st
 
 
 def write_pair(folder: Path, pair: Pair, facts: Mapping[str, Any]) -> Path:
-    """Keep both as one checkpoint."""
+    """Writes both as one checkpoint."""
     weights = {f"model.{name}": tensor for name, tensor in pair.state_dict().items()}
     checkpoint.write(folder / PAIR, facts, weights)
     return folder / PAIR
 
 
 def note_pair(folder: Path, report: Report | None) -> None:
-    """Let the first run's log end with the time of both and what they have on validation queries, if any.
+    """Adds a last line to the first run's log: the time of both and their validation figures, if any.
 
     A line of before, of another second run or cut short by a kill, is replaced.
     """
@@ -159,5 +159,5 @@ def note_pair(folder: Path, report: Report | None) -> None:
 
 
 def _latest(name: str, log: Sequence[Mapping[str, Any]], folder: Path) -> Any:
-    """Steps or seconds at the end of a run, by its checkpoint where somebody took the log away."""
+    """Returns the steps or seconds at the end of a run, from its checkpoint if the log is gone."""
     return max((line[name] for line in log), default=checkpoint.read_facts(folder / "last.safetensors")[name])

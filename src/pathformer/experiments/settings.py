@@ -38,7 +38,7 @@ _RUNS = Path(__file__).parent / "runs"
 
 @dataclass(frozen=True, kw_only=True)
 class Paper:
-    """What the paper prints for a run."""
+    """The paper's figures for a run."""
 
     tables: tuple[int, ...] = ()
     row: str = ""  # as it is called there
@@ -48,7 +48,7 @@ class Paper:
 
 @dataclass(frozen=True, kw_only=True)
 class Run:
-    """One experiment; `model` has the type that the method's settings have."""
+    """The settings of one training; `model` has the type of the method's settings."""
 
     dataset: str
     queries: str = "betae"
@@ -58,9 +58,9 @@ class Run:
     many_entities: bool = False  # takes the recipe's form for graphs of more than 30,000 entities
     start: str = ""  # a checkpoint, or a run trained first, whose tables this one's start from; ours
     start_minutes: float | None = None  # of a run that is trained first, in place of its own
-    second_model: str = ""  # a run trained after this one, whose points stand beside its own: see `beside`; ours
-    second_model_settings: tuple[str, ...] = ()  # of that run, key=value
-    second_model_weight: float = 0.6  # what its distances count
+    second_model: str = ""  # a run trained after this one, whose points stand beside its own (`second_model`); ours
+    second_model_settings: tuple[str, ...] = ()  # changes to that run, key=value
+    second_model_weight: float = 0.6  # weight of its distances
     note: str = ""  # where the paper is silent
     valid_queries: int | None = 1000  # of a structure at each validation; none: all
     training: Training = field(default_factory=Training)
@@ -68,16 +68,16 @@ class Run:
 
     def __post_init__(self) -> None:
         if not 0.0 < self.second_model_weight < float("inf"):
-            raise ValueError(f"second_model_weight {self.second_model_weight} is not above 0, or has no end")
+            raise ValueError(f"second_model_weight must be a positive finite number, got {self.second_model_weight}")
 
     @property
     def trained_structures(self) -> tuple[str, ...]:
-        """What the model is trained on; ip, pi, 2u and up never are."""
+        """The structures that the model is trained on; never ip, pi, 2u and up."""
         return {"links": ("1p",), "epfo": EPFO_TRAINED, "efol": EFOL_TRAINED}[self.trained]
 
     @property
     def evaluated_structures(self) -> tuple[str, ...]:
-        """What it is evaluated on."""
+        """The structures that it is evaluated on."""
         return {"links": ("1p",), "epfo": EPFO, "efol": EPFO + NEGATION_STRUCTURES}[self.trained]
 
     @property
@@ -104,12 +104,12 @@ def read_run(
 
 
 def run_names() -> tuple[str, ...]:
-    """The run files that come with the package."""
+    """Lists the run files that come with the package."""
     return tuple(sorted(path.stem for path in _RUNS.glob("*.toml")))
 
 
 def run_file(file: str | Path) -> Path:
-    """Where a run file lies."""
+    """Finds a run file by its path or name."""
     path = Path(file)
     if path.is_file() or path.suffix == ".toml":
         return path  # whoever reads it says what is wrong with it

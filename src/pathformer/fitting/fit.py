@@ -51,7 +51,7 @@ def fit(
     progress: bool = True,
     settings: FitSettings | None = None,
 ) -> Engine:
-    """Learn a graph and return an engine that answers questions about it.
+    """Learns a graph and returns an engine that answers questions about it.
 
     kg: with parts `valid` and `test` of its own, or without: then a twentieth of it is held out for each,
         a tenth of a small one.

@@ -58,7 +58,7 @@ def everyday_split(split: str) -> str:
 
 
 def hold_out(kg: KnowledgeGraph, share: float, seed: int = 0) -> KnowledgeGraph:
-    """The graph in three parts: its own, if it came so, else `share` of it for valid and for test."""
+    """Splits the graph in three parts: its own, if it has them, else `share` of it for valid and for test."""
     if not kg.triple_count:
         raise InputError(f"the graph {kg.name!r} holds no triples: there is nothing to learn from")
     if {"valid", "test"} <= kg.splits.keys():
@@ -97,14 +97,14 @@ def draw_questions(
 def draw_held_out(
     kg: KnowledgeGraph, split: str, count: int, seed: int = 0, names: tuple[str, ...] = tuple(STRUCTURES)
 ) -> dict[str, Queries]:
-    """Questions of a held-out part alone; none where the graph has no such part."""
+    """Draws the questions of a held-out part alone; none if the graph has no such part."""
     if not len(kg.splits.get(split, ())):
         return {}
     return _Draws(seed, lambda _: None).with_answers(graph_pair(kg, split), names, count, split, _MOST)
 
 
 def refresh_answers(queries: Mapping[str, Queries], kg: KnowledgeGraph) -> dict[str, Queries]:
-    """Held-out questions of a graph that has grown to be `kg`, with the answers that they were to find.
+    """Returns held-out questions with the answers that they have on the grown graph `kg`.
 
     What the new triples make true is an answer like any other: others are not ranked against it. What they prove, with
     all that is not held out for the test, is known now and no longer to be found; what they make untrue by a negation
@@ -125,7 +125,7 @@ def refresh_answers(queries: Mapping[str, Queries], kg: KnowledgeGraph) -> dict[
 
 
 def drop_new_entities(queries: Mapping[str, Queries], entities: int) -> dict[str, Queries]:
-    """The same questions to a model of the first `entities` alone, none of whose missing answers is newer."""
+    """Drops the easy answers that are newer than the first `entities`; no missing answer is."""
     return {name: replace(q, easy=select(q.easy, q.easy.values < entities)) for name, q in queries.items()}
 
 
@@ -187,7 +187,7 @@ _FILE = "questions.npz"
 
 
 def load_or_draw(folder: Path, kg: KnowledgeGraph, draw: Callable[[], QuerySets[Queries]]) -> QuerySets[Queries]:
-    """The questions that an earlier sitting in this folder drew, else those of `draw`, which are kept there."""
+    """Returns the questions that an earlier sitting in this folder drew, else draws them and keeps them there."""
     file = folder / _FILE
     if file.is_file():
         return _read(file, kg)

@@ -31,13 +31,13 @@ __all__ = [
 
 
 def as_stored(facts: Mapping[str, Any]) -> dict[str, Any]:
-    """Facts as they will be read back: tuples become lists, keys become text."""
+    """Returns facts as they will be read back: tuples become lists, keys become text."""
     stored: dict[str, Any] = json.loads(json.dumps(facts))
     return stored
 
 
 def load_model(path: Path, device: torch.device | str = "cpu") -> tuple[Model, dict[str, Any]]:
-    """The model that a checkpoint holds, ready to answer, and the checkpoint's facts."""
+    """Opens the model of a checkpoint, ready to answer, and the checkpoint's facts."""
     saved = read(path)
     facts = dict(saved.facts)
     model = build(facts["method"], facts["model"], entities=facts["entities"], relations=facts["relations"])
@@ -46,7 +46,7 @@ def load_model(path: Path, device: torch.device | str = "cpu") -> tuple[Model, d
 
 
 def states(device: torch.device) -> dict[str, Tensor]:
-    """That of the processor, and of the card where a run computes on one."""
+    """Returns the state of the processor's generator, and of the card's if a run computes on one."""
     found = {"cpu": torch.get_rng_state()}
     if device.type == "cuda":
         found["cuda"] = torch.cuda.get_rng_state(device)
@@ -54,7 +54,7 @@ def states(device: torch.device) -> dict[str, Tensor]:
 
 
 def restore(saved: Mapping[str, Tensor], device: torch.device) -> None:
-    """Go on with what `states` gave; a run that moves to a card draws there from its seed."""
+    """Puts the states of `states` back; a run that moves to a card draws there from its seed."""
     torch.set_rng_state(saved["cpu"].cpu())
     if device.type == "cuda" and "cuda" in saved:
         torch.cuda.set_rng_state(saved["cuda"].cpu(), device)

@@ -1,4 +1,4 @@
-"""Training queries on a device: drawn, paired with answers and with non-answers there, without Python per query.
+"""Training queries on a device: drawn there, with answers and non-answers, without Python for each query.
 
 S structures, n queries of one, k ids of one query, B queries a batch, u negatives, N entities.
 
@@ -6,7 +6,7 @@ All tables of ids lie in one vector, all answers in one CSR, so a batch of any c
 are exact: with a answers, the r-th non-answer, r uniform in 0 .. N - a - 1, is r + j for the smallest j such that
 answers[j] - j > r, a binary search in the sorted answers. Nothing is drawn twice and nothing rejected.
 
-What a negation takes away (`symbolic.removed`) is kept where queries bring it: a table of R entities a query at most.
+What a negation takes away (`querysets.removed_answers`) is kept where queries bring it: at most R entities a query.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class TrainingSet:
         room: float = 0.0,
         removed: int = 0,
     ) -> TrainingSet:
-        """Put queries on a device; their `easy` answers are the ones to learn, and each query needs one.
+        """Puts queries on a device; their `easy` answers are the ones to learn, and each query needs one.
 
         room: for so many more answers, as a share of those there are, so that other queries can take their place.
         removed: R; then every query with a negation brings what it takes away.
@@ -70,7 +70,7 @@ class TrainingSet:
         return cls(structures, tuple(counts), entities, tensors[0], tensors[1], tensors[2], tuple(rooms), taken)
 
     def refill(self, queries: Sequence[Queries]) -> None:
-        """Put other queries of the same structures in place, where a captured update finds them.
+        """Puts other queries of the same structures in place, where a captured update finds them.
 
         Where there are fewer, they are repeated; where they have more answers in all than there is room for, the ones
         with most answers are replaced by one with fewest.
@@ -135,7 +135,7 @@ class Drawer:
         self._index(chosen)
 
     def _index(self, chosen: Sequence[int]) -> None:
-        """For each query of a batch where its structure's queries begin; for each id the query and the column."""
+        """Notes for each query of a batch where its structure's queries begin, and for each id its query and column."""
         data, device = self.data, self.data.ids.device
         widths = [len(structure.columns) for structure in data.structures]
         first_query = np.cumsum([0, *data.counts])
@@ -159,7 +159,7 @@ class Drawer:
         self._column = torch.from_numpy(np.arange(len(owner)) - begin[owner]).to(device)  # (I,)
 
     def draw(self) -> Drawn:
-        """A fresh batch, from torch's generator of the device."""
+        """Draws a batch with torch's generator of the device."""
         queries = len(self._counts)
         chance = torch.randint(2**62, (queries, 2 + self.negatives), device=self.data.ids.device)
         row = chance[:, 0] % self._counts  # (B,) within its structure
@@ -179,13 +179,13 @@ class Drawer:
         return Drawn(ids, candidates, answers, *targets, self._removed(row))
 
     def _removed(self, row: Tensor) -> Tensor | None:
-        """What the negations of the drawn queries take away, (B, R); queries without one have row 0."""
+        """Looks up what the negations of the drawn queries remove, (B, R); queries without one have row 0."""
         if self.data.removed is None:
             return None
         return self.data.removed.index_select(0, self._first_removed + row * self._negated).long()
 
     def _targets(self, queries: Tensor, counts: Tensor, chance: Tensor) -> tuple[Tensor, Tensor]:
-        """All answers of each query, or K neighbouring ones from a random place on, the first following the last."""
+        """Returns all answers of each query, or K neighbouring ones from a random position on, cyclically."""
         assert self._window is not None
         place = (self._window + (chance % counts)[:, None]) % counts[:, None]  # (B, K)
         found = self.data.answers[self.data.bounds.index_select(0, queries)[:, None] + place].long()
@@ -202,7 +202,7 @@ def _check(part: Queries) -> None:
 
 
 def _flat(queries: Sequence[Queries]) -> tuple[npt.NDArray[Any], npt.NDArray[Any], npt.NDArray[Any]]:
-    """Ids, bounds and answers of all queries, each in one array."""
+    """Returns ids, bounds and answers of all queries, each in one array."""
     ids = np.concatenate([part.ids.reshape(-1) for part in queries]).astype(np.int32, copy=False)
     sizes = np.concatenate([np.zeros(1, np.int64), *(part.easy.counts for part in queries)])
     answers = np.concatenate([part.easy.values[part.easy.ptr[0] : part.easy.ptr[-1]] for part in queries])
@@ -210,7 +210,7 @@ def _flat(queries: Sequence[Queries]) -> tuple[npt.NDArray[Any], npt.NDArray[Any
 
 
 def _removed_rows(structures: Sequence[Structure], counts: Sequence[int]) -> tuple[npt.NDArray[np.int64], list[bool]]:
-    """The first row of each structure in the table of what is taken away, 0 for those without a negation."""
+    """Returns the first row of each structure in the table of removed answers; 0 for those without a negation."""
     negated = [structure.negated for structure in structures]
     sizes = [count if there else 0 for count, there in zip(counts, negated, strict=True)]
     first = 1 + np.cumsum([0, *sizes])[:-1]
@@ -218,7 +218,7 @@ def _removed_rows(structures: Sequence[Structure], counts: Sequence[int]) -> tup
 
 
 def _removed(queries: Sequence[Queries], most: int) -> npt.NDArray[np.int32]:
-    """What each negation takes away, at most so many, evenly spread; a row of none before all. -> (1 + n, R)."""
+    """Lists what each negation removes, at most so many, evenly spread; the first row is empty. -> (1 + n, R)."""
     tables = [np.full((1, most), -1, np.int32)]
     for part in queries:
         if part.structure.negated:
@@ -232,7 +232,7 @@ def _removed(queries: Sequence[Queries], most: int) -> npt.NDArray[np.int32]:
 
 
 def _fitting(sizes: npt.NDArray[np.int64], count: int, room: int) -> npt.NDArray[np.int64]:
-    """`count` rows whose sizes sum to at most `room`."""
+    """Chooses `count` rows whose sizes sum to at most `room`."""
     rows = np.arange(count) % len(sizes)
     order = np.argsort(sizes[rows], kind="stable")[::-1]  # largest first
     least = int(np.argmin(sizes))

@@ -28,7 +28,7 @@ class Display:
         label: str = "",
         after_stop: str = "; the same command continues",
     ) -> None:
-        """label: what is learned, before every line; after_stop: what an interruption is told to lead to."""
+        """label: stands before every line; after_stop: ends the line of an interruption."""
         self.console = console or Console(stderr=True)
         self.after_stop, self._label = after_stop, f"{label}: " if label else ""
         self._now, self._last = now, -math.inf
@@ -50,11 +50,11 @@ class Display:
         self._bar.stop()
 
     def begin(self, text: str) -> None:
-        """Show on the bar what is done before the first step."""
+        """Shows on the bar what is done before the first step."""
         self._bar.update(self._task, description=text)
 
     def update(self, *, step: int, progress: float, loss: float, rate: float, left: float) -> None:
-        """Show a step: loss, queries a second, seconds left; a last update that outlasts its box is at 100 %."""
+        """Shows a step: loss, queries a second, seconds left; a last update that outlasts the time is at 100 %."""
         progress = min(1.0, progress)
         text = f"loss {loss:.4f}  {rate:,.0f} queries/s  {duration(left)} left"
         self._bar.update(self._task, completed=progress, step=step, description=text)
@@ -63,13 +63,13 @@ class Display:
             self.console.print(f"{self._label}step {step:,}  {progress:.0%}  {text}", highlight=False)
 
     def say(self, text: str) -> None:
-        """A line that stays; what is no terminal has it whole."""
+        """Prints a line that stays; without a terminal it is not wrapped."""
         console = self._bar.console
         console.print(f"{self._label}{text}", highlight=False, markup=False, soft_wrap=not console.is_terminal)
 
     @contextmanager
     def ranking(self, what: str) -> Iterator[Callable[[str, int], None]]:
-        """Show how far queries are ranked; what is given is told of each structure that is done, and of its queries."""
+        """Shows how far queries are ranked; call what it gives with each structure and its number of queries."""
         self.say(f"ranking {what}")
         began = self._now()
         with self.console.status("ranking") as status:
@@ -85,5 +85,5 @@ class Display:
             yield done
 
     def labelled(self, label: str) -> Display:
-        """Another one for a part of the same work."""
+        """Returns a display for a part of the same work."""
         return Display(self.console, self._now, label=label, after_stop=self.after_stop)

@@ -1,4 +1,4 @@
-"""What a run leaves to be read later: JSON lines always, TensorBoard where it is installed.
+"""The logs of a run: JSON lines always, TensorBoard where it is installed.
 
 A line is `{"step": ..., "seconds": ..., <figures>}`. A run that continues from a checkpoint first takes back what was
 logged after it, so the file reads like that of a run that was never interrupted.
@@ -20,17 +20,17 @@ LOG = "log.jsonl"
 
 
 class Log(Protocol):
-    """Somewhere figures go."""
+    """A log that figures are written to."""
 
     def write(self, step: int, figures: Mapping[str, float]) -> None:
-        """Note the figures of a step."""
+        """Writes the figures of a step."""
 
     def close(self) -> None:
-        """Nothing more will come."""
+        """Ends the log."""
 
 
 def open_logs(folder: Path, step: int, *, ranked: bool = True) -> list[Log]:
-    """The logs of a run that has made `step` steps; ranked: whether a validation of just these weights is behind it."""
+    """Opens the logs of a run at `step`; ranked: whether these very weights were validated."""
     logs: list[Log] = [JsonLines(folder / LOG, step, ranked=ranked)]
     if find_spec("tensorboard") is not None:
         logs.append(TensorBoard(folder / "tensorboard", step))
@@ -49,12 +49,12 @@ class JsonLines:
         self._file = path.open("a", encoding="utf-8")
 
     def write(self, step: int, figures: Mapping[str, float]) -> None:
-        """Append a line."""
+        """Appends a line."""
         self._file.write(json.dumps({"step": step, **figures}) + "\n")
         self._file.flush()
 
     def close(self) -> None:
-        """Close the file."""
+        """Closes the file."""
         self._file.close()
 
 
@@ -67,17 +67,17 @@ class TensorBoard:
         self._writer = SummaryWriter(str(folder), purge_step=step + 1 if step else None)
 
     def write(self, step: int, figures: Mapping[str, float]) -> None:
-        """Add each figure as a scalar."""
+        """Adds each figure as a scalar."""
         for name, value in figures.items():
             self._writer.add_scalar(name, value, step)
 
     def close(self) -> None:
-        """Flush and close."""
+        """Flushes and closes."""
         self._writer.close()
 
 
 def read_log(path: Path) -> list[dict[str, Any]]:
-    """The whole lines of a log, if it is there: a kill may have cut the last one short."""
+    """Reads the whole lines of a log, if there is one; a kill may have cut the last one short."""
     found = []
     for text in path.read_text(encoding="utf-8").splitlines() if path.is_file() else []:
         try:

@@ -8,8 +8,8 @@ A run lives in a folder and is continued from there by itself:
     tensorboard/       the same, where TensorBoard is installed
 
 Nothing that a run computes depends on when it is saved, looked at or interrupted, so on one machine a run that was cut
-and continued ends with the same bits as one that was not; in a box of time (`minutes`) as far as the clock agrees. On a
-card such a box begins when kernels are compiled: that may take longer than all the updates of a short one.
+and continued ends with the same bits as one that was not; with a time limit (`minutes`) as far as the clock agrees. On
+a card that time begins when kernels are compiled: that may take longer than all the updates of a short run.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ from pathformer.training.budget import TimeBudget
 from pathformer.training.display import Display
 from pathformer.training.logs import Log, open_logs
 from pathformer.training.redraw import Redrawer
+from pathformer.training.rounds import Rounds
 from pathformer.training.schedule import Progress, moment
 from pathformer.training.settings import Result, Task, Training
-from pathformer.training.turns import Turns
 
 __all__ = ["LAST", "Result", "Task", "Training", "train"]
 
@@ -44,7 +44,7 @@ _LOOK = 1.0  # seconds between looks at the losses: each waits for the device
 
 
 def train(task: Task, config: Training, folder: Path, display: Display | None = None) -> Result:
-    """Train, or continue where the folder's last checkpoint stands; refused where another process does."""
+    """Trains, or continues from the folder's last checkpoint; refused while another process trains there."""
     with hold_folder(folder):
         return _train(_Run(task, config, folder, display or Display()))
 
@@ -73,7 +73,7 @@ class _Run:
         torch.manual_seed(config.seed)
         names = tuple(structure.name for structure in task.data.structures)
         composition = config.composition(names)
-        self.step = Turns(
+        self.step = Rounds(
             task.model, task.data, composition, config.update, config.update_per_structure, task.row_rates
         )
         self.redrawer = (
@@ -103,7 +103,7 @@ class _Run:
         return self.clock.done and ranked
 
     def resume(self) -> None:
-        """Take up the last checkpoint, if there is one."""
+        """Loads the last checkpoint, if there is one."""
         ranked = True
         if self.last.is_file():
             saved = checkpoint.read(self.last, self.step.device)
@@ -127,7 +127,7 @@ class _Run:
         self.logs = open_logs(self.folder, self.clock.step, ranked=ranked)
 
     def save(self) -> None:
-        """Write `last.safetensors`; weights that are no numbers are never written."""
+        """Writes `last.safetensors`; refuses weights that are not finite."""
         self._check_weights()
         facts = {
             **self.task.facts,
@@ -148,7 +148,7 @@ class _Run:
         self._saved = self.clock.seconds
 
     def pause(self, *, finished: bool) -> None:
-        """End this sitting; what was not yet saved is."""
+        """Ends this sitting and saves it."""
         self._look()
         if finished and not self.over:
             self._validate()
@@ -176,7 +176,7 @@ class _Run:
     # --- the work ---------------------------------------------------------------------------------------------------
 
     def prepare(self) -> None:
-        """In a box of time, make the updates that compile and record while its clock stands still.
+        """Makes the updates that compile and record while the clock of a time limit stands still.
 
         A validation that is due comes before the rest of them.
         """
@@ -192,7 +192,7 @@ class _Run:
             self.display.say(f"kernels compiled in {duration(self._compiling)}, before the clock started")
 
     def advance(self) -> None:
-        """Updates up to the next look, then whatever is due."""
+        """Updates up to the next look, then does whatever is due."""
         self._updates(self._chunk)
         self._look()
         if self._due():
@@ -220,7 +220,7 @@ class _Run:
         self.clock.step += 1
 
     def _due(self) -> bool:
-        """Whether the next validation's share of the run is done, the last one's apart: that is `pause`'s.
+        """Whether the next validation is due; the last one is made by `pause`.
 
         A validation that took longer than that share is followed by an update, or weights would be ranked twice.
         """
@@ -229,7 +229,7 @@ class _Run:
         return waits and self.clock.share >= behind / self.config.validations
 
     def _look(self) -> None:
-        """Read the losses, refuse to go on without them, show and log them."""
+        """Reads the losses, shows and logs them; stops where one is not finite."""
         losses = self.step.losses()
         if losses.diverged:
             raise _divergence(losses.diverged, self.folder)
@@ -250,7 +250,7 @@ class _Run:
         self._log({**figures, "queries_per_second": rate, **_memory(self.step.device), **by_structure})
 
     def _validate(self) -> None:
-        """Measure, keep the weights if they are the best; of several validations that are due, one is made."""
+        """Validates and keeps the weights if they are the best; of several validations that are due, one is made."""
         self.validated = int(self.config.validations * min(1.0, self.clock.share) + 1e-9)
         self._ranked = self.clock.step
         if self.task.validate is None:
@@ -302,10 +302,10 @@ def _divergence(diverged: Mapping[str, int], folder: Path) -> DivergedError:
 
 
 def _freed_memory(device: torch.device) -> AbstractContextManager[None]:
-    """On a processor an update takes the memory of the one before; on a card torch itself sees to that."""
+    """Lets an update on a processor reuse the memory of the one before; on a card torch does so itself."""
     return keep_freed_memory() if device.type == "cpu" else nullcontext()
 
 
 def _memory(device: torch.device) -> dict[str, float]:
-    """The most that tensors have held on a card so far, in GB; of a processor nobody keeps count."""
+    """Returns the most memory that tensors have held on a card so far, in GB; nothing for a processor."""
     return {"memory_gb": torch.cuda.max_memory_allocated(device) / 1e9} if device.type == "cuda" else {}

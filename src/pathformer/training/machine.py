@@ -1,4 +1,4 @@
-"""The commit that made something, where the package is used from a checkout of its repository.
+"""The machine and the commit that a figure was measured on.
 
 On what a figure was measured: processor, memory, device, versions, commit.
 """

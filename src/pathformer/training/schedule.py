@@ -25,14 +25,14 @@ ScheduleName = Literal["reference", "cosine", "linear", "constant"]
 
 @dataclass(frozen=True, slots=True)
 class Moment:
-    """What holds at a point of a run."""
+    """The learning rate at a point of a run."""
 
     factor: float  # of the learning rate
     phase: int = 0  # where it changes, the optimiser starts anew
 
 
 def moment(schedule: ScheduleName, progress: float, warmup: float = 0.0, floor: float = 0.0) -> Moment:
-    """The moment at `progress` (0 at the first update, 1 at the end)."""
+    """Returns the moment at `progress` (0 at the first update, 1 at the end)."""
     match schedule:
         case "reference":
             phase = (progress > 0.5) + (progress > 0.75)

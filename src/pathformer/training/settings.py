@@ -1,7 +1,4 @@
-"""What a run is told and what it gives back.
-
-How an update is made: the settings under `training.update`.
-"""
+"""The settings of a training and of its updates, and the task and the result of the loop."""
 
 from __future__ import annotations
 
@@ -25,7 +22,7 @@ __all__ = ["Result", "SoftmaxOptions", "StepConfig", "Task", "Training"]
 
 @dataclass(frozen=True, kw_only=True)
 class SoftmaxOptions:
-    """Of the objective `softmax`; none of it is the paper's."""
+    """The settings of the objective `softmax`; none of them is the paper's."""
 
     entities: Literal["all", "drawn"] = "all"  # what a query's probability is shared among; "drawn": `negatives`
     targets: int = 128  # answers of a query that are targets at once, at most; 1: one of them, at random
@@ -37,11 +34,11 @@ class SoftmaxOptions:
 
     def __post_init__(self) -> None:
         if self.targets < 1:
-            raise ValueError(f"targets {self.targets} leaves nothing to learn")
+            raise ValueError(f"targets must be 1 or more, got {self.targets}")
         if not 0.0 <= self.smoothing < 1.0:
-            raise ValueError(f"smoothing {self.smoothing} is not in [0, 1)")
+            raise ValueError(f"smoothing must be at least 0 and below 1, got {self.smoothing}")
         if min(self.n3, self.relation) < 0.0:
-            raise ValueError("n3 and relation are weights: 0 or more")
+            raise ValueError("n3 and relation are weights, 0 or more")
         if self.removed < 0 or self.removed_weight <= 0.0:
             raise ValueError("removed is a number of entities, 0 or more, and removed_weight is above 0")
         if self.removed and self.entities != "all":
@@ -50,7 +47,7 @@ class SoftmaxOptions:
 
 @dataclass(frozen=True, kw_only=True)
 class StepConfig:
-    """How an update is made; how many of each structure it holds is the composition's matter."""
+    """The settings of an update, `training.update`; `Training.composition` says what it holds."""
 
     objective: str = ""  # what is minimised, a file of `training.objectives`; empty: the method's own
     negatives: int = 128  # u, App. B
@@ -75,21 +72,21 @@ class StepConfig:
 
     def __post_init__(self) -> None:
         if self.negatives < 1:
-            raise ValueError(f"negatives {self.negatives} leaves a query nothing to tell its answers from")
+            raise ValueError(f"negatives must be 1 or more, got {self.negatives}")
         if min(self.rate, self.table_rate, self.domain_rate, self.weight_decay) < 0.0:
             raise ValueError("rate, table_rate, domain_rate and weight_decay are 0 or more")
         if not all(0.0 <= beta < 1.0 for beta in self.betas) or not self.epsilon > 0.0:
             raise ValueError(f"betas {self.betas} are in [0, 1), and epsilon {self.epsilon} is above 0")
         if not 0.0 <= self.ema < 1.0:
-            raise ValueError(f"ema {self.ema} is not in [0, 1)")
+            raise ValueError(f"ema must be at least 0 and below 1, got {self.ema}")
 
 
 @dataclass(frozen=True, kw_only=True)
 class Training:
-    """How long, how much at once, and when to stop and look."""
+    """The settings of a training: how long, how much at once, when to validate and to save."""
 
     steps: int = 450_000  # App. B says 300,000 / 450,000 without saying where; the reference code runs 450,000
-    minutes: float | None = None  # a box of time: the run ends with it, and the schedule follows it
+    minutes: float | None = None  # a time limit: the run ends with it, and the schedule follows it
     batch: int = 512  # App. B
     batch_per: Literal["structure", "step"] = (
         "structure"  # whether `batch` counts each structure's queries or all of them
@@ -117,17 +114,17 @@ class Training:
         if self.steps < 1 or self.batch < 1:
             raise ValueError("steps and batch are at least 1")
         if not 0 <= self.seed < 1 << 64:
-            raise ValueError(f"seed {self.seed} is no whole number from 0, below 2^64")
+            raise ValueError(f"seed must be a whole number from 0, below 2^64, got {self.seed}")
         if self.redraw_every < 0:
-            raise ValueError(f"redraw_every {self.redraw_every} is a number of steps: 0 or more")
+            raise ValueError(f"redraw_every is a number of steps, 0 or more, got {self.redraw_every}")
         if self.weigh_by_removed < 0:
-            raise ValueError(f"weigh_by_removed {self.weigh_by_removed} is a number of entities: 0 or more")
+            raise ValueError(f"weigh_by_removed is a number of entities, 0 or more, got {self.weigh_by_removed}")
         if not 0.0 <= self.warmup < 1.0 or not 0.0 <= self.floor <= 1.0:
             raise ValueError(f"warmup {self.warmup} and floor {self.floor} are shares, and something follows a warm-up")
         if self.validations < 0:
-            raise ValueError(f"validations {self.validations} is how many there are: 0 or more")
+            raise ValueError(f"validations is a number, 0 or more, got {self.validations}")
         if self.minutes is not None and not 0 < self.minutes < float("inf"):
-            raise ValueError(f"minutes {self.minutes} is no time at all, or no end of it")
+            raise ValueError(f"minutes must be a positive finite number, got {self.minutes}")
         if strange := [name for name in self.mix if name not in STRUCTURES]:
             raise ValueError(f"mix names no structure with {', '.join(strange)}; there are: {', '.join(STRUCTURES)}")
         if any(part <= 0 for part in self.mix.values()):
@@ -136,11 +133,14 @@ class Training:
             raise ValueError('mix divides a step among structures: it needs batch_per = "step"')
 
     def composition(self, structures: tuple[str, ...]) -> dict[str, int]:
-        """Queries a step of each structure."""
+        """Returns the number of queries of each structure in a step."""
         if self.batch_per == "structure":
             return dict.fromkeys(structures, self.batch)
         if self.batch < len(structures):
-            raise ConfigError(f"batch {self.batch} does not go round {len(structures)} structures")
+            raise ConfigError(
+                f"batch is {self.batch}, but {len(structures)} structures need at least one query each: "
+                f"set {len(structures)} or more"
+            )
         spare = self.batch - len(structures)  # each has one query at the least
         whole = sum(self.mix.get(name, 1.0) for name in structures)
         exact = {name: spare * self.mix.get(name, 1.0) / whole for name in structures}
@@ -153,7 +153,7 @@ class Training:
 
 @dataclass(frozen=True, kw_only=True)
 class Task:
-    """What is trained on what."""
+    """A model with its training queries, as the loop takes them."""
 
     model: Model  # on its device
     data: TrainingSet  # on the same
@@ -167,7 +167,7 @@ class Task:
 
 @dataclass(frozen=True, kw_only=True)
 class Result:
-    """How a run ended."""
+    """How a training ended."""
 
     finished: bool  # false: interrupted, the same call continues
     step: int

@@ -1,4 +1,4 @@
-"""Tables that start where a link predictor ended.
+"""Starts the tables of a model where those of a link predictor ended.
 
 N rows, e columns of the source, d columns wanted.
 
@@ -23,7 +23,7 @@ __all__ = ["mapped", "start_tables"]
 
 @torch.no_grad()
 def start_tables(model: Model, source: Model, seed: int = 0) -> None:
-    """Let the tables of a new model begin as those of `source`: entities, and relations where both have a table.
+    """Starts the tables of a new model as those of `source`: entities, and relations where both have a table.
 
     Rows that the source does not have, as a token for negation, stay as they are.
     """
@@ -46,7 +46,7 @@ def start_tables(model: Model, source: Model, seed: int = 0) -> None:
 
 
 def mapped(rows: Tensor, columns: int, chance: torch.Generator) -> Tensor:
-    """X V Q of mean square 1. rows (N, e) -> (N, d) float32."""
+    """Returns X V Q, scaled to mean square 1. rows (N, e) -> (N, d) float32."""
     values = rows.float()
     kept = min(values.shape[1], columns)
     _, directions = torch.linalg.eigh((values.t() @ values).double())  # ascending

@@ -34,7 +34,7 @@ _EAGER = 3  # updates before the capture: kernels compile, libraries take their 
 
 @dataclass(frozen=True, slots=True)
 class Losses:
-    """What happened since the last look."""
+    """The losses since the last look."""
 
     updates: int
     mean: Mapping[str, float]  # by structure
@@ -50,12 +50,12 @@ class TrainingStep:
         data: TrainingSet,
         composition: Mapping[str, int],
         config: StepConfig,
-        beside: TrainingStep | None = None,
+        sharing: TrainingStep | None = None,
         row_rates: Mapping[str, Tensor] | None = None,
     ) -> None:
         """composition: queries an update of each structure, by name, e.g. {"1p": 512, "2i": 512}.
 
-        beside: another step of the same model, whose weights and optimiser are shared, so that the two can take turns;
+        sharing: another step of the same model, whose weights and optimiser are shared;
         row_rates: as in `Task`.
         """
         self.model, self.config, self._row_rates = model, config, row_rates
@@ -74,9 +74,9 @@ class TrainingStep:
         self.sizes = tuple(composition.values())
         self.structures = tuple(composition)
         model.check(self.drawer.layout)
-        self.network: Model = self._working_copy() if beside is None else beside.network
-        self.adam: Adam = self._optimiser() if beside is None else beside.adam.twin()
-        self.average: Average | None = self._average() if beside is None else beside.average
+        self.network: Model = self._working_copy() if sharing is None else sharing.network
+        self.adam: Adam = self._optimiser() if sharing is None else sharing.adam.twin()
+        self.average: Average | None = self._average() if sharing is None else sharing.average
         self.updates = 0  # made so far, by this object or before a resume
         self._seen = 0
         self._sums = torch.zeros(len(self.sizes), device=self.device)
@@ -97,7 +97,7 @@ class TrainingStep:
         return 0 if self._stream is None else max(0, _EAGER - self._eager)
 
     def run(self, updates: int = 1) -> None:
-        """Make so many updates; returns before the device has finished them."""
+        """Makes so many updates; returns before the device has finished them."""
         self.network.train()  # it may be the model itself, and somebody may have ranked with it
         for _ in range(updates):
             if self._graph is not None:
@@ -109,7 +109,7 @@ class TrainingStep:
             self.updates += 1
 
     def losses(self) -> Losses:
-        """Mean losses since the last call, by structure; waits for the device."""
+        """Returns the mean losses since the last call, by structure; waits for the device."""
         made = self.updates - self._seen
         sums, diverged = self._sums.tolist(), self._diverged.tolist()
         self._seen = self.updates
@@ -121,17 +121,17 @@ class TrainingStep:
         )
 
     def state(self) -> dict[str, Tensor]:
-        """The optimiser's state; with the model's weights, `updates` and torch's generator it continues exactly."""
+        """Returns the optimiser's state; with the weights, `updates` and torch's generator it continues exactly."""
         return self.adam.state()
 
     def load(self, state: Mapping[str, Tensor], updates: int) -> None:
-        """Continue after `updates` updates; the model's weights have been loaded before."""
+        """Continues after `updates` updates; the model's weights have been loaded before."""
         self.adam.load(state)
         self.updates = self._seen = updates
         self._count.fill_(updates)
 
     def update(self) -> None:
-        """One update, as it is: what `run` records."""
+        """Makes one update, which `run` records."""
         self.adam.clear()
         drawn = self.drawer.draw()
         means = self.loss(drawn)
@@ -144,7 +144,7 @@ class TrainingStep:
             self.average.update()
 
     def loss(self, drawn: Drawn) -> Tensor:
-        """The loss of each structure's queries, (S,); their mean is minimised."""
+        """Returns the loss of each structure's queries, (S,); their mean is minimised."""
         losses = self.objective.losses(self.network, self.batch, drawn)  # (B,)
         weights = (
             query_weights(drawn.answers, self.config.answer_count_exponent)
@@ -163,7 +163,7 @@ class TrainingStep:
         torch.minimum(self._diverged, bad, out=self._diverged)
 
     def _warm(self) -> None:
-        """An update on the stream that is captured later: autograd's own streams must be those of the capture."""
+        """Makes an update on the stream that is captured later: autograd's own streams must be those of the capture."""
         assert self._stream is not None
         current = torch.cuda.current_stream(self.device)
         self._stream.wait_stream(current)

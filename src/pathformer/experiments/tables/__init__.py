@@ -1,1 +1,1 @@
-"""Tables of the paper, each printed paper | ours | difference."""
+"""The paper's tables, each printed paper | ours | difference."""

@@ -1,4 +1,4 @@
-"""What is said below a table of MRR of how its rows came about.
+"""The notes below a table of MRR: how its rows were trained and ranked.
 
 For each dataset one sentence on the budget: how long rows were trained, on what device, how many runs shared it, and
 which weights were ranked on which queries. Then one on the settings that are not those of the run files.
@@ -12,8 +12,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from pathformer.experiments.records import Record
-from pathformer.experiments.tables.catalogue import Place
-from pathformer.experiments.tables.choice import Choice
+from pathformer.experiments.tables.catalogue import Place, TableOptions
 
 __all__ = ["QUERY_SETS", "budget_notes", "changed", "common_settings", "setting_words", "settings_notes"]
 
@@ -30,8 +29,8 @@ _LOOKING = ("valid_queries", "training.validations", "training.save_minutes", "q
 _BUDGET = ("start_minutes",)  # told with the budget, in seconds
 
 
-def budget_notes(rows: Rows, choice: Choice, *, named: bool = False) -> list[str]:
-    """A sentence for each budget of each dataset; the rows that it holds for where there are several budgets.
+def budget_notes(rows: Rows, options: TableOptions, *, named: bool = False) -> list[str]:
+    """Writes a sentence for each budget of each dataset; where there are several, it names its rows.
 
     named: the rows in any case.
     """
@@ -39,7 +38,7 @@ def budget_notes(rows: Rows, choice: Choice, *, named: bool = False) -> list[str
     for place, record in rows.items():
         key = (
             place.dataset,
-            (_trained(record), _device(record), str(record.runs_on_device > 1), _ranked(record, choice)),
+            (_trained(record), _device(record), str(record.runs_on_device > 1), _ranked(record, options)),
         )
         groups.setdefault(key, {})[place.model] = record
     several = Counter(dataset for dataset, _ in groups)
@@ -51,7 +50,7 @@ def budget_notes(rows: Rows, choice: Choice, *, named: bool = False) -> list[str
 
 
 def settings_notes(rows: Rows) -> list[str]:
-    """A sentence for each dataset with a row whose settings differ from its run file's: first what all have alike."""
+    """Writes a sentence for each dataset whose rows differ from their run files: first what all rows share."""
     found = []
     for dataset in dict.fromkeys(place.dataset for place in rows):
         members = {place.model: record for place, record in rows.items() if place.dataset == dataset}
@@ -71,12 +70,12 @@ def settings_notes(rows: Rows) -> list[str]:
 
 
 def changed(record: Record) -> list[str]:
-    """Settings that are not the run file's, by name, but for those that say how long, and when to look and to save."""
+    """Lists the settings that are not the run file's, but for those of time, validation and saving."""
     return [key for key in sorted(record.changes) if key not in (*_LOOKING, *_BUDGET)]
 
 
 def common_settings(records: Iterable[Record]) -> dict[str, Any]:
-    """The settings that one of several has changed and that all of them have alike, changed or by their run file."""
+    """Returns the settings that one record has changed and that all records share, changed or by their run file."""
     records = list(records)
     if len(records) < 2:
         return {}
@@ -89,7 +88,7 @@ def common_settings(records: Iterable[Record]) -> dict[str, Any]:
 
 
 def setting_words(key: str, value: object) -> str:
-    """A setting as the command line takes it.
+    """Writes a setting as the command line takes it.
 
     >>> setting_words("training.update_per_structure", False), setting_words("valid_queries", None)
     ('training.update_per_structure=false', 'valid_queries=none')
@@ -102,7 +101,7 @@ def setting_words(key: str, value: object) -> str:
 
 
 def _trained(record: Record) -> str:
-    """How long, and what came before: `5 min of training each by the clock`."""
+    """Says how long rows were trained, and what came before: `5 min of training each by the clock`."""
     clock = "" if record.minutes is None else " by the clock"
     first = f" after {record.seconds_before:.0f} s of a link predictor" if record.seconds_before else ""
     return f"{record.budget} of training each{clock}{first}"
@@ -113,7 +112,7 @@ def _device(record: Record) -> str:
 
 
 def _shared(members: Mapping[str, Record]) -> str:
-    """On what device, and with how many others; rows with another number than most are named."""
+    """Says on what device rows were trained and how many shared it; names the rows that differ from most."""
     sharing = Counter(record.runs_on_device for record in members.values())
     most = max(sharing, key=lambda beside: (sharing[beside], -beside))
     device = _device(next(iter(members.values())))
@@ -127,10 +126,10 @@ def _shared(members: Mapping[str, Record]) -> str:
     return f"on one {device} that up to {most} runs shared{f' ({told})' if told else ''}"
 
 
-def _ranked(record: Record, choice: Choice) -> str:
-    """Which weights on which queries, and whether the weights stand in for those that were asked for."""
-    kind = record.kind(choice.weights)
-    place = "" if kind == choice.weights else f" in place of the {choice.weights} ones, which were not ranked"
+def _ranked(record: Record, options: TableOptions) -> str:
+    """Says which weights were ranked on which queries, and whether they stand in for the asked ones."""
+    kind = record.kind(options.weights)
+    place = "" if kind == options.weights else f" in place of the {options.weights} ones, which were not ranked"
     return f"{kind} weights{place}; ranked on: {QUERY_SETS.get(record.queries, record.queries)}"
 
 

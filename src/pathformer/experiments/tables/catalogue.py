@@ -10,7 +10,19 @@ from dataclasses import dataclass
 
 from pathformer.query.structures import EPFO, NEGATION_STRUCTURES
 
-__all__ = ["CASES", "COMPARED", "COUNTED", "DATASETS", "EXTRAS", "MEASURED", "TIMED", "TITLES", "Layout", "Place"]
+__all__ = [
+    "CASES",
+    "COMPARED",
+    "COUNTED",
+    "DATASETS",
+    "EXTRAS",
+    "MEASURED",
+    "TIMED",
+    "TITLES",
+    "Layout",
+    "Place",
+    "TableOptions",
+]
 
 DATASETS = {"fb15k-237": "FB15k-237", "nell995": "NELL995"}  # as the paper writes them
 COUNTED = (9, 10, 11)  # out of the data alone
@@ -54,6 +66,15 @@ CASES = {  # as the tables call them -> a run with the method's settings; the pa
 }
 
 
+@dataclass(frozen=True, kw_only=True)
+class TableOptions:
+    """What the rows of a table are to show."""
+
+    weights: str = "last"  # "last", as the reference code reports, or "best" on validation
+    minutes: float | None = None  # the budget; None: the one that most rows have
+    variant: str = ""
+
+
 @dataclass(frozen=True, slots=True)
 class Place:
     """A row of a table."""
@@ -65,7 +86,7 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """The columns of a table of MRR and its rows in the paper's order."""
+    """The columns of a table of MRR, and its rows in the paper's order."""
 
     number: int
     columns: tuple[str, ...]  # structures, "avg" or "avg negation", "Parameters"
@@ -89,7 +110,7 @@ _POSITIONS = {"Pathformer": "epfo", "Pathformer w/o PE": "no-positions", "Pathfo
 
 
 def _own(kind: str, methods: tuple[str, ...]) -> dict[str, str]:
-    """Runs of the methods trained on one set of structures; Pathformer's has no name of its own after it."""
+    """Names the runs of methods trained on one set of structures; Pathformer's run is the set's own name."""
     return {name: kind if name == "Pathformer" else f"{kind}-{name.lower()}" for name in methods}
 
 

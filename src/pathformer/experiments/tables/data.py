@@ -25,7 +25,7 @@ _CUT_OFF = "The paper cuts its figures off after one decimal, so that 1.79 is it
 def counted_tables(
     numbers: Sequence[int], datasets: Sequence[str] | None, queries: Path | None, data: Path | None
 ) -> list[View]:
-    """The tables of these datasets; where one that nobody named is not there, the paper's figures alone.
+    """Makes the tables of these datasets; without a default dataset, of the paper's figures alone.
 
     datasets: those of the paper if none is named; queries: a folder of them, otherwise they are drawn; data: the folder
     that holds datasets.
@@ -56,7 +56,7 @@ def _of_dataset(numbers: Sequence[int], name: str, queries: Path | None, data: P
 
 
 def statistics(kg: KnowledgeGraph) -> View:
-    """Table 9: entities, relations and edges of a graph."""
+    """Makes Table 9: entities, relations and edges of a graph."""
     edges = {split: len(triples) for split, triples in kg.splits.items()}
     ours = {
         "Entities": kg.vocabulary.entity_count,
@@ -70,7 +70,7 @@ def statistics(kg: KnowledgeGraph) -> View:
 
 
 def counts(benchmark: QuerySets[Queries]) -> View:
-    """Table 10: how many queries of which structure."""
+    """Makes Table 10: how many queries of which structure."""
     ours: dict[str, int] = {}
     for split, queries_of in benchmark.splits.items():
         for name, queries in queries_of.items():
@@ -87,13 +87,13 @@ def _group(split: str, queries: Queries) -> str:
 
 
 def answers(benchmark: QuerySets[Queries]) -> View:
-    """Table 11: mean hard answers a test query."""
+    """Makes Table 11: mean hard answers a test query."""
     ours = {name: round(float(queries.hard.counts.mean()), 2) for name, queries in benchmark["test"].items()}
     return replace(_compare(11, benchmark.graph, MEAN_ANSWERS, ours), notes=(_CUT_OFF,))
 
 
 def printed_only(number: int, name: str, why: str) -> View:
-    """The paper's figures alone, with the reason why there are none of ours."""
+    """Makes a table of the paper's figures alone, with the reason why there are none of ours."""
     tables: dict[int, Mapping[str, Mapping[str, float]]] = {9: STATISTICS, 10: QUERY_COUNTS, 11: MEAN_ANSWERS}
     paper = tables[number].get(name, {})
     rows = tuple(Row(label, value, None) for label, value in paper.items())

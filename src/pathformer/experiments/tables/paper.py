@@ -1,4 +1,4 @@
-"""What the paper prints where no run stands for it: 9 (statistics), 10 (queries), 11 (answers a query), 15 (time)."""
+"""The paper's figures without a run: Tables 9 (statistics), 10 (queries), 11 (answers a query), 15 (time)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tables as text for a terminal, as Markdown for documents, as JSON and CSV for programs."""
+"""Prints tables as text for a terminal, Markdown for documents, JSON and CSV for programs."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _NOTES = 100  # columns that a note in text may take at least; below a wider tab
 
 
 def to_text(sheet: Sheet) -> str:
-    """Columns padded with blanks, words to the left, figures to the right; below them the notes."""
+    """Prints columns padded with blanks, words to the left, figures to the right, and the notes below."""
     lines = [sheet.header, *sheet.cells()]
     words = _word_columns(sheet)
     widths = [max(len(line[place]) for line in lines) for place in range(len(sheet.header))]
@@ -31,7 +31,7 @@ def to_text(sheet: Sheet) -> str:
 
 
 def to_markdown(sheet: Sheet) -> str:
-    """A pipe table with its title before it and its notes after it."""
+    """Prints a pipe table, its title before it and its notes after it."""
     words = _word_columns(sheet)
     rule = ["---" if place < words else "--:" for place in range(len(sheet.header))]
     rows = markdown_table(sheet.header, sheet.cells(), rule)
@@ -40,7 +40,7 @@ def to_markdown(sheet: Sheet) -> str:
 
 
 def to_json(sheets: Sequence[Sheet]) -> str:
-    """A list of tables, each with its figures and notes."""
+    """Prints a list of tables, each with its figures and notes."""
     return json.dumps(
         [
             {"table": sheet.number, "title": sheet.title, "notes": list(sheet.notes), "figures": sheet.records()}
@@ -52,7 +52,7 @@ def to_json(sheets: Sequence[Sheet]) -> str:
 
 
 def to_csv(sheets: Sequence[Sheet]) -> str:
-    """One line a figure, all tables together."""
+    """Prints one line for each figure of all tables."""
     records = [record for sheet in sheets for record in sheet.records()]
     columns = list(dict.fromkeys(name for record in records for name in record))
     text = io.StringIO()
@@ -63,10 +63,10 @@ def to_csv(sheets: Sequence[Sheet]) -> str:
 
 
 def _wrapped(note: str, width: int) -> str:
-    """A note in lines no longer than the table; words, settings and addresses stay whole."""
+    """Wraps a note to the width of the table; words, settings and addresses stay whole."""
     return textwrap.fill(note, max(_NOTES, width), break_long_words=False, break_on_hyphens=False)
 
 
 def _word_columns(sheet: Sheet) -> int:
-    """How many columns hold words: all up to the unnamed one."""
+    """Counts the columns of words: all up to the unnamed one."""
     return sheet.header.index("") + 1

@@ -24,7 +24,7 @@ _COLUMNS = {"EPFO Queries": "epfo", "FOL Queries": "efol"}
 
 
 def speeds(folder: Path = RECORDS) -> list[dict[str, Any]]:
-    """What `pathformer bench speed` left in a folder: `speed-DEVICE.json`."""
+    """Reads what `pathformer bench speed` left in a folder: `speed-DEVICE.json`."""
     found = []
     for path in sorted(folder.glob("speed-*.json")):
         try:
@@ -35,7 +35,7 @@ def speeds(folder: Path = RECORDS) -> list[dict[str, Any]]:
 
 
 def running_time(measured: Iterable[Mapping[str, Any]]) -> Grid:
-    """The paper's four methods on its device, and below them one block a device of ours.
+    """Makes Table 15: the paper's four methods on its device, below them one block for each device of ours.
 
     A method that the paper times too has its difference, but for small models, as measured on a processor: those do
     not stand beside the paper's figures. Nor does a step in one update: the paper's is one a structure.
@@ -70,7 +70,7 @@ def running_time(measured: Iterable[Mapping[str, Any]]) -> Grid:
 
 
 def _lines(one: Mapping[str, Any]) -> list[Line]:
-    """The block of a device: first what the paper times too, in its order."""
+    """Makes the lines of one device, first those that the paper times too, in its order."""
     device, methods = str(one["machine"]["device"]), one["methods"]
     against = RUNNING_TIME if one["of_the_papers_size"] else {}
     return [

@@ -14,29 +14,29 @@ __all__ = ["Grid", "Line", "Row", "Sheet", "View"]
 
 
 class Sheet(Protocol):
-    """What `render` needs of a table."""
+    """The parts of a table that `render` prints."""
 
     @property
     def number(self) -> int:
-        """Of the table."""
+        """The table's number."""
 
     @property
     def title(self) -> str:
-        """In a few words."""
+        """The table's title."""
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What must be known to read it: budget, queries, rows that are missing."""
+        """The sentences below it: budget, queries, missing rows."""
 
     @property
     def header(self) -> tuple[str, ...]:
         """Names of the columns; those of words are empty or come first."""
 
     def cells(self) -> list[tuple[str, ...]]:
-        """The lines, as shown."""
+        """Returns the lines as they are shown."""
 
     def records(self) -> list[dict[str, Any]]:
-        """One entry a figure, for programs."""
+        """Returns one entry for each figure, for programs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,13 +49,13 @@ class Row:
 
     @property
     def difference(self) -> str:
-        """Relative, in per cent."""
+        """The relative difference in percent."""
         if self.paper is None or self.ours is None:
             return ""
         return "0 %" if self.ours == self.paper else f"{_signed(100 * (self.ours / self.paper - 1), 1)} %"
 
     def cells(self) -> tuple[str, str, str, str]:
-        """What the four columns show."""
+        """Returns the text of the four columns."""
         return self.label, _figure(self.paper), _figure(self.ours), self.difference
 
 
@@ -75,11 +75,11 @@ class View:
         return ("", "paper", "ours", "difference")
 
     def cells(self) -> list[tuple[str, ...]]:
-        """A line a figure."""
+        """Returns one line for each figure."""
         return [row.cells() for row in self.rows]
 
     def records(self) -> list[dict[str, Any]]:
-        """A figure a record."""
+        """Returns one entry for each figure."""
         return [
             {"table": self.number, "dataset": self.dataset, "column": row.label, "paper": row.paper, "ours": row.ours}
             for row in self.rows
@@ -99,14 +99,14 @@ class Line:
     about: Mapping[str, Any] = field(default_factory=dict)  # budget, weights, queries, device, ... of ours
 
     def difference(self, column: str) -> float | None:
-        """Ours less the paper's."""
+        """Returns our figure less the paper's."""
         paper, ours = {**self.against, **self.paper}.get(column), (self.ours or {}).get(column)
         return None if paper is None or ours is None else ours - paper
 
 
 @dataclass(frozen=True, kw_only=True)
 class Grid:
-    """A table with a line a model."""
+    """A table with three lines for each model: paper, ours, difference."""
 
     number: int
     title: str
@@ -118,11 +118,11 @@ class Grid:
 
     @property
     def header(self) -> tuple[str, ...]:
-        """Dataset or device, model, whose figures, then the columns; Table 3 calls its average avg too."""
+        """The names of the columns: dataset or device, model, whose figures; the paper calls every average avg."""
         return (self.group, "model", "", *(column.removesuffix(" negation") for column in self.columns))
 
     def cells(self) -> list[tuple[str, ...]]:
-        """The paper's line where there is one, and where there is a run ours and the difference below it."""
+        """Returns the paper's line where there is one, and where there is a run, ours and the difference."""
         shown: list[tuple[str, ...]] = []
         before = ""
         for line in self.lines:
@@ -138,7 +138,7 @@ class Grid:
         return shown
 
     def records(self) -> list[dict[str, Any]]:
-        """A figure a record."""
+        """Returns one entry for each figure."""
         return [
             {
                 "table": self.number,
@@ -164,7 +164,7 @@ def _figure(value: float | None) -> str:
 
 
 def _signed(value: float, digits: int) -> str:
-    """With its sign; what rounds to nothing has none.
+    """Writes a number with its sign; a number that rounds to 0 has none.
 
     >>> _signed(-0.04, 1), _signed(0.04, 1), _signed(-0.06, 1), _signed(0.06, 1)
     ('0.0', '0.0', '-0.1', '+0.1')

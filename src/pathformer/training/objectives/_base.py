@@ -1,4 +1,4 @@
-"""What every objective is: what it wants drawn, and one loss a query of what was.
+"""What every objective is: it says what a batch must hold, and turns a batch into one loss for each query.
 
 B queries.
 
@@ -55,7 +55,7 @@ class Objective(ABC):
 
 
 def build(config: StepConfig, model: Model) -> Objective:
-    """The objective of these settings; where they name none, the method's own."""
+    """Builds the objective of these settings; if they name none, the method's own."""
     kind: type[Objective] = plugins.load("objectives", config.objective or model.objective).OBJECTIVE
     return kind(config)
 

@@ -26,7 +26,7 @@ __all__ = ["factor_losses"]
 
 
 def factor_losses(network: Model, batch: Batch, drawn: Drawn, entities: Reading, options: SoftmaxOptions) -> Tensor:
-    """Both terms: one loss a query, (B,). `entities` is the table as the queries were read from it."""
+    """Returns both terms, one loss for each query, (B,). `entities` is the table as the queries were read from it."""
     operators = getattr(network, "operators", None)
     if not isinstance(network.space, Hermitian) or not isinstance(operators, Table):
         raise ConfigError(
@@ -49,7 +49,7 @@ def factor_losses(network: Model, batch: Batch, drawn: Drawn, entities: Reading,
 
 
 def _cubes(batch: Batch, drawn: Drawn, entities: Reading, operators: Reading) -> Tensor:
-    """sum |x|^3 of all that the queries of a batch name: ()."""
+    """Returns sum |x|^3 over all rows that the queries of a batch name: ()."""
     anchors = [step.entity_sources for step in batch.steps if isinstance(step, Paths)]
     relations = [walk.relation_sources for walk in batch.walks if walk is not None]
     named = torch.cat([drawn.ids.index_select(0, torch.cat(anchors)), drawn.candidates[:, 0]])
@@ -58,7 +58,7 @@ def _cubes(batch: Batch, drawn: Drawn, entities: Reading, operators: Reading) ->
 
 
 def _single(layout: Layout) -> list[tuple[int, int, int]]:
-    """The blocks of single links: number of the first query, how many, place of their first id."""
+    """Returns the blocks of single links: first query, number of queries, position of their first id."""
     found, query, place = [], 0, 0
     for block in layout.blocks:
         if block.structure == STRUCTURES["1p"]:

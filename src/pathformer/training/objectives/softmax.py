@@ -63,7 +63,7 @@ class Softmax(Objective):
         return cross_entropy(-distances, drawn.targets, drawn.shares, smoothing, more)
 
     def _more(self, removed: Tensor) -> tuple[Tensor, Tensor]:
-        """What negations take away, and how often it counts more. (B, R) -> two (B, R)."""
+        """Returns what negations remove, and how much more often it counts. (B, R) -> two (B, R)."""
         return removed.clamp(min=0), (removed >= 0) * self.config.softmax.removed_weight
 
     def _drawn(self, network: Model, batch: Batch, drawn: Drawn, queries: Tensor, entities: Reading) -> Tensor:

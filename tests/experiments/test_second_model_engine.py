@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from support.beside_toy import save_runs
+from support.second_model_toy import save_runs
 from typer.testing import CliRunner
 
 import pathformer as pf

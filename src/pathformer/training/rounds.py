@@ -19,11 +19,11 @@ from pathformer.training.data import TrainingSet
 from pathformer.training.settings import StepConfig
 from pathformer.training.step import Losses, TrainingStep
 
-__all__ = ["Turns"]
+__all__ = ["Rounds"]
 
 
-class Turns:
-    """Steps of one model; weights and optimiser are shared by all updates of a step."""
+class Rounds:
+    """Makes the steps of one model; all updates of a step share weights and optimiser."""
 
     def __init__(
         self,
@@ -40,7 +40,7 @@ class Turns:
         """
         rounds = [{name: size} for name, size in composition.items()] if update_per_structure else [composition]
         first = TrainingStep(model, data, rounds[0], config, row_rates=row_rates)
-        self._parts = [first, *(TrainingStep(model, data, part, config, beside=first) for part in rounds[1:])]
+        self._parts = [first, *(TrainingStep(model, data, part, config, sharing=first) for part in rounds[1:])]
 
     @property
     def adam(self) -> Adam:
@@ -54,7 +54,7 @@ class Turns:
 
     @property
     def device(self) -> torch.device:
-        """Where it trains."""
+        """The device that it trains on."""
         return self._parts[0].device
 
     @property
@@ -64,25 +64,25 @@ class Turns:
 
     @property
     def queries(self) -> int:
-        """Queries a step."""
+        """The number of queries in a step."""
         return sum(part.queries for part in self._parts)
 
     def run(self) -> None:
-        """Make one step; returns before the device has finished it."""
+        """Makes one step; returns before the device has finished it."""
         for part in self._parts:
             part.run()
 
     def losses(self) -> Losses:
-        """Mean losses by structure since the last call; counts are in steps."""
+        """Returns the mean losses by structure since the last call; counts are in steps."""
         found = [part.losses() for part in self._parts]
         mean = {name: value for part in found for name, value in part.mean.items()}
         return Losses(found[0].updates, mean, {name: at for part in found for name, at in part.diverged.items()})
 
     def state(self) -> dict[str, Tensor]:
-        """The optimiser's state."""
+        """Returns the optimiser's state."""
         return self._parts[0].state()
 
     def load(self, state: Mapping[str, Tensor], steps: int) -> None:
-        """Continue after so many steps; the model's weights have been loaded before."""
+        """Continues after so many steps; the model's weights have been loaded before."""
         for part in self._parts:
             part.load(state, steps)

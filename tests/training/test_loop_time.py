@@ -20,10 +20,10 @@ from pathformer.training import loop
 from pathformer.training.budget import TimeBudget
 from pathformer.training.data import TrainingSet
 from pathformer.training.display import Display
+from pathformer.training.rounds import Rounds
 from pathformer.training.schedule import Progress
 from pathformer.training.settings import Result, StepConfig, Training
 from pathformer.training.step import TrainingStep
-from pathformer.training.turns import Turns
 
 FIRST, USUAL, COLD = 100.0, 1.0, 3  # seconds of a process's first update and of all others; updates that compile
 
@@ -162,7 +162,7 @@ def test_a_continued_run_compiles_again_outside_its_time(
 
 def test_a_processor_has_nothing_to_compile() -> None:
     task = toy.task()
-    step = Turns(task.model, task.data, {"1p": 4, "2i": 4}, StepConfig())
+    step = Rounds(task.model, task.data, {"1p": 4, "2i": 4}, StepConfig())
     assert step.cold == 0
     step.run()
     assert step.cold == 0

@@ -11,11 +11,11 @@ from typing import Any
 
 import pytest
 import torch
-from support.beside_toy import save_runs, train
+from support.second_model_toy import save_runs, train
 
 from pathformer.errors import CheckpointError, ConfigError, InputError
 from pathformer.experiments.deploy import engine_of_run
-from pathformer.experiments.records import before_all, make_record
+from pathformer.experiments.records import make_record, seconds_before_all
 from pathformer.experiments.run import new_model, start_anew
 from pathformer.experiments.second_model import FOLDER, PAIR, figures_file, kinds, note_pair
 from pathformer.experiments.settings import read_run
@@ -241,14 +241,14 @@ def test_the_time_before_is_that_of_both(folder: Path, tmp_path: Path) -> None:
     start.write_text("")
     settings = [f"start={start}", f"second_model_settings=['start={start}']"]
     one, two = (read_run(folder / "first.toml", part) for part in (settings[:1], settings))
-    assert before_all(tmp_path, two) is None  # neither is there
+    assert seconds_before_all(tmp_path, two) is None  # neither is there
     checkpoint.write(tmp_path / "start" / "last.safetensors", {"seconds": 20.0}, {})
-    assert (before_all(tmp_path, one), before_all(tmp_path, two)) == (20.0, None)
+    assert (seconds_before_all(tmp_path, one), seconds_before_all(tmp_path, two)) == (20.0, None)
     checkpoint.write(tmp_path / FOLDER / "start" / "last.safetensors", {"seconds": 1.5}, {})
-    assert before_all(tmp_path, two) == 21.5
+    assert seconds_before_all(tmp_path, two) == 21.5
     shared = tmp_path / "start"
     run = read_run(folder / "first.toml", [f"start={shared}", f"second_model_settings=['start={shared}']"])
-    assert before_all(tmp_path / "elsewhere", run) == 20.0  # trained once for both
+    assert seconds_before_all(tmp_path / "elsewhere", run) == 20.0  # trained once for both
 
 
 def test_waits_for_queries_are_those_of_both(folder: Path, run: Path) -> None:
