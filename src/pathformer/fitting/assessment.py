@@ -92,7 +92,7 @@ def _report(
         scores=found.scores,
         frequency=found.frequency,
         by_relation=found.by_relation,
-        calibration=found.judged,
+        calibration=found.reliability,
         everyday=found.everyday,
         reasons=found.reasons,
         seconds=dict(seconds),

@@ -1,4 +1,4 @@
-"""A trained model on questions it has not seen: figures beside the baseline's, probabilities, and whether they hold."""
+"""Measures a trained model on held-out questions: figures beside the baseline, probabilities and their reliability."""
 
 from __future__ import annotations
 
@@ -32,37 +32,37 @@ from pathformer.querysets.query_sets import QuerySets
 
 __all__ = ["ENOUGH", "MEASURES", "Measured", "held_out_triples", "measure"]
 
-MEASURES = 5  # parts that `measure` tells of
-ENOUGH = 20  # held-out triples below which probabilities would rest on luck
+MEASURES = 5  # parts of `measure` that are shown as progress
+ENOUGH = 20  # fewest held-out triples that probabilities are measured on
 
 _EXPLAINED = ("2p", "3p", "ip", "pi", "up", "inp", "pin", "pni")  # structures with a variable to bind
-_REASONS = 12  # answers of each that are explained
-_FOR_A_REASON = 10  # questions for one that is explained: it takes as long as searching several
-_SEARCHING = 0.6  # of the time for everything here
-_TRIED, _FEWEST = 2, 20  # questions of a structure: to see how long they take, and that probabilities need
-_RELATIONS = 40  # that the figures name
+_REASONS = 12  # answers of a structure that are explained
+_FOR_A_REASON = 10  # one question in so many is explained, because a reason takes as long as several searches
+_SEARCHING = 0.6  # share of the time that searching may take
+_TRIED, _FEWEST = 2, 20  # questions of a structure: for a trial of the speed, and the fewest for probabilities
+_RELATIONS = 40  # relations in the table of figures
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Measured:
-    """What could be measured: no figures where nothing was held out, mere habit for probabilities where too little."""
+    """What was measured: nothing where no triple was held out, no probabilities where too few were."""
 
-    scores: Report | None = None  # of answers that need a held-out triple
-    frequency: Report | None = None  # what counting gives on the same
+    scores: Report | None = None  # on answers that need a held-out triple
+    frequency: Report | None = None  # of the counting baseline on these answers
     by_relation: tuple[RelationScore, ...] = ()
     calibration: Calibration = field(default_factory=Calibration.none)
-    judged: Reliability | None = None  # the probabilities, on questions of which an answer is missing
-    everyday: Reliability | None = None  # on questions as they come
-    reasons: AssumedShare | None = None  # whether what reasons assume is true
+    reliability: Reliability | None = None  # of the probabilities, on questions with a missing answer
+    everyday: Reliability | None = None  # on questions drawn whether or not an answer is missing
+    reasons: AssumedShare | None = None  # how often the links that reasons assume are true
 
 
 def measure(
     engine: Engine, questions: QuerySets[Queries], advance: Callable[[str], None], seconds: float | None = None
 ) -> Measured:
-    """Figures and probabilities of an engine that has none yet.
+    """Measures the figures and probabilities of an engine that has none yet.
 
-    advance: called with a word for each of the `MEASURES` that is done; seconds: about how long, and all of this then
-    rests on as many questions as can be searched in that time.
+    advance: called with a word after each of the `MEASURES`; seconds: about how long it may take, which limits the
+    number of questions.
     """
     if not questions["test"] or not questions["valid"]:
         return Measured()
@@ -73,12 +73,12 @@ def measure(
 
 
 def held_out_triples(kg: KnowledgeGraph) -> int:
-    """Triples of the smaller held-out part."""
+    """Returns the number of triples of the smaller held-out part."""
     return min(len(kg.splits.get(part, ())) for part in ("valid", "test"))
 
 
 def _in_time(engine: Engine, questions: QuerySets[Queries], seconds: float) -> QuerySets[Queries]:
-    """As many of the held-out questions as can be searched in their share of so many seconds."""
+    """Returns as many of the held-out questions as can be searched in their share of the seconds."""
     graph, tried = engine.kg.graph("valid"), questions.thin_held_out(_TRIED)["test"]
     warm_up = questions.thin_held_out(1)["test"]  # so that what is made only once is not timed
     find_predictions(warm_up, graph, engine.encoder, engine.index)
@@ -102,7 +102,7 @@ def _figures(engine: Engine, asked: QuerySets[Queries]) -> Measured:
 
 
 def _by_relation(kg: KnowledgeGraph, model: Model, questions: QuerySets[Queries]) -> tuple[RelationScore, ...]:
-    """MRR of held-out links by relation, the most frequent first."""
+    """Returns the MRR of held-out links by relation, the most frequent relation first."""
     asked = questions["test"].get("1p")
     if asked is None:
         return ()
@@ -126,7 +126,7 @@ def _by_relation(kg: KnowledgeGraph, model: Model, questions: QuerySets[Queries]
 def _with_probabilities(
     figures: Measured, engine: Engine, asked: QuerySets[Queries], advance: Callable[[str], None]
 ) -> Measured:
-    """Probabilities fitted on `valid`, judged on `test`."""
+    """Adds probabilities fitted on `valid`, with their reliability on `test`."""
     kg, index, encoder = engine.kg, engine.index, engine.encoder
     learnt, known = graph_without(kg, "valid"), kg.graph("valid")
     calibration = fit_calibration(
@@ -134,17 +134,17 @@ def _with_probabilities(
         find_predictions(asked["everyday valid"], learnt, encoder, index),
     )
     advance("probabilities")
-    judged = measure_reliability(calibration, find_predictions(asked["test"], known, encoder, index))
-    advance("whether they hold")
+    reliable = measure_reliability(calibration, find_predictions(asked["test"], known, encoder, index))
+    advance("reliability")
     everyday = measure_reliability(calibration, find_predictions(asked["everyday test"], known, encoder, index))
-    advance("and for everyday questions")
+    advance("everyday questions")
     reasons = assumed_share(engine, _answers_to_explain(asked), known, kg.graph())
     advance("reasons")
-    return replace(figures, calibration=calibration, judged=judged, everyday=everyday, reasons=reasons)
+    return replace(figures, calibration=calibration, reliability=reliable, everyday=everyday, reasons=reasons)
 
 
 def _answers_to_explain(questions: QuerySets[Queries]) -> list[tuple[Tree, int]]:
-    """Held-out answers to questions with a variable in between, one a question."""
+    """Returns a held-out answer for some of the questions that have a variable in between."""
     return [
         (asked.structure.tree(asked.ids[row].tolist()), int(asked.hard[row][0]))
         for name in _EXPLAINED

@@ -1,6 +1,6 @@
-"""A model over a graph that grew: old rows stay, new entities start where the model itself expects them.
+"""A model for a graph that grew: old rows stay, new entities start where the model itself expects them.
 
-N entities, q numbers of a query in the space, which are those of an entity where new ones can be placed.
+N entities, q numbers of a query in the space; new entities can be placed where an entity has q numbers, too.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ from pathformer.spaces.sphere import Sphere
 
 __all__ = ["grow_model", "place_new"]
 
-_SHORTER = 0.5  # where an inner product grows with a row's length: of few links, it must not outrank what is known well
-_LOOSER = 0.3  # on a sphere: of the cosine that old entities have; nearer than that it is in the way of long questions
-_LOOKED_AT = 500  # old entities, for how far one lies from what its links predict
+_SHORTER = 0.5  # length of a new row where scores grow with length, so that it does not outrank well-known entities
+_LOOSER = 0.3  # share of the old entities' cosine on a sphere; nearer rows would push down answers of long questions
+_LOOKED_AT = 500  # old entities that show how far a row lies from what its links predict
 
 
 def grow_model(model: Model, kg: KnowledgeGraph) -> Model:
-    """The same model with rows for more entities and relations; what was there keeps its numbers."""
+    """Returns the model with rows for more entities and relations; old rows keep their numbers."""
     names = kg.vocabulary
     grown = build(model.name, asdict(model.config), entities=names.entity_count, relations=names.relation_count)
     state = grown.state_dict()
@@ -44,7 +44,7 @@ def grow_model(model: Model, kg: KnowledgeGraph) -> Model:
 
 
 def _spliced(fresh: Tensor, old: Tensor, known: int) -> Tensor:
-    """Old rows where they were; those after the known ones (a token of negation, say) stay the last."""
+    """Puts old rows where they were; special rows after them (a token of negation) stay the last."""
     result = fresh.clone()
     result[:known] = old[:known]
     if len(old) > known:
@@ -53,16 +53,15 @@ def _spliced(fresh: Tensor, old: Tensor, known: int) -> Tensor:
 
 
 def place_new(model: Model, graph: Graph, first: int, rounds: int = 2, seed: int = 0) -> None:
-    """Put entities from id `first` on at the mean of what the model predicts for their links; in rounds, so that one
-    that is linked to new entities alone follows those.
+    """Puts each entity from id `first` on at the mean of what the model predicts for its links.
 
-    Where directions count it is put beside that mean and made as long as others are: at the very place it would be
-    nearer to every such question than the entities that answer it, and push them down. Where scores grow with length it
-    lies as far from the mean as old entities lie from theirs, and is half as long; on a sphere it lies further away.
+    It works in rounds, so that an entity that is linked to new entities only follows these. On a sphere and in the
+    hermitian space a row is put beside the mean: at the mean itself it would be nearer to every such question than the
+    entities that answer it. Old entities show how far beside it lies, and how long it is.
     """
     table, space = model.entities.weight, model.space
     if space.entity_width != space.query_width:
-        return  # a query is no possible entity there
+        return  # in this space a query is not a possible entity
     placed = np.arange(graph.entities) < first
     new = ~placed
     beside = _beside(model, graph, first, seed) if isinstance(space, Sphere | Hermitian) and first else None
@@ -76,7 +75,7 @@ def place_new(model: Model, graph: Graph, first: int, rounds: int = 2, seed: int
 
 
 def _beside(model: Model, graph: Graph, first: int, seed: int) -> Callable[[Tensor], Tensor]:
-    """A function that turns means of predictions into rows whose length and cosine old entities decide."""
+    """Returns a function that turns mean predictions into rows with the length and cosine of old entities."""
     table = model.entities.weight.detach()
     draw = np.random.default_rng(seed)
     some = np.zeros(graph.entities, np.bool_)
@@ -99,7 +98,7 @@ def _beside(model: Model, graph: Graph, first: int, seed: int) -> Callable[[Tens
 def _mean_predictions(
     model: Model, graph: Graph, wanted: npt.NDArray[np.bool_], placed: npt.NDArray[np.bool_]
 ) -> tuple[Tensor, Tensor]:
-    """Of wanted entities with a link to a placed one: their ids (n,) and the mean of what such links predict (n, q)."""
+    """Returns the wanted entities with a link to a placed one (n,), and the mean of what these links predict (n, q)."""
     heads = np.repeat(np.arange(graph.entities), np.diff(graph.head_ptr))
     of_pair = np.repeat(np.arange(len(graph.pair_relation)), np.diff(graph.pair_ptr))
     subject, relation, neighbour = heads[of_pair], graph.pair_relation[of_pair], graph.tails
@@ -115,7 +114,7 @@ def _mean_predictions(
 
 
 def _predicted(model: Model, rows: npt.NDArray[np.integer]) -> Tensor:
-    """The points of single links (anchor, relation), (n, 2) -> (n, q)."""
+    """Encodes single links (anchor, relation), (n, 2) -> (n, q)."""
     ids = rows.astype(np.int32)
     with model.at_rest(), torch.no_grad():
         points, _ = ModelRanker(model).points(
