@@ -122,13 +122,15 @@ def test_what_could_not_be_trained_stays_told(folder: Path, tmp_path: Path, monk
     more = KnowledgeGraph.from_triples([("s0", "r", "new")])
     engine = update_engine(folder, more, minutes=1e-7, out=tmp_path / "new", progress=False)
     assert engine.about["lacking"] == ["3p"]
-    sentence = "The graph of the first fit held no questions of the shape 3p to learn from."
-    assert sentence in FitReport.from_json(engine.files["report.json"].decode()).notes
+    notes = FitReport.from_json(engine.files["report.json"].decode()).notes
+    assert any("The graph of the first fit has no questions of the structure 3p" in note for note in notes)
     assert trained_structures(engine.about) == tuple(name for name in EFOL_TRAINED if name != "3p")
 
 
-@pytest.mark.parametrize(("lacking", "words"), [(["3p"], "shape 3p to"), (["2p", "3p"], "shapes 2p, 3p to"), ([], "")])
-def test_one_shape_is_not_several(folder: Path, lacking: list[str], words: str) -> None:
+@pytest.mark.parametrize(
+    ("lacking", "words"), [(["3p"], "structure 3p:"), (["2p", "3p"], "structures 2p, 3p:"), ([], "")]
+)
+def test_one_structure_is_not_several(folder: Path, lacking: list[str], words: str) -> None:
     engine = pathformer.load(folder)
     report = FitReport.from_json(engine.files["report.json"].decode())
     notes = notes_on(
@@ -139,5 +141,6 @@ def test_one_shape_is_not_several(folder: Path, lacking: list[str], words: str) 
         grown=False,
         lacking=lacking,
     )
-    told = [note for note in notes if "no questions of the" in note]
-    assert told == ([f"The graph holds no questions of the {words} learn from."] if words else [])
+    [note] = [note for note in notes if "no questions of the" in note] or [""]
+    assert words in note
+    assert bool(words) is bool(note)

@@ -12,7 +12,6 @@ from support.engines import engine_over
 
 import pathformer as pf
 from pathformer.engine.engine import Engine
-from pathformer.engine.storage import rewrite_header
 from pathformer.errors import CheckpointError, EngineError, InputError
 from pathformer.files.tensors import read, write
 from pathformer.kg.knowledge import KnowledgeGraph
@@ -89,20 +88,6 @@ def test_reports_are_kept(engine: Engine, tmp_path: Path) -> None:
     with_report = Engine(engine.kg, engine.encoder, engine.index, files={"report.md": b"# films\n"})
     opened = pf.load(with_report.save(tmp_path / "films"))
     assert opened.files == {"report.md": b"# films\n"}
-
-
-def test_what_an_engine_says_of_itself_is_replaced_and_nothing_else(engine: Engine, tmp_path: Path) -> None:
-    def with_(note: str) -> Engine:
-        return Engine(engine.kg, engine.encoder, engine.index, about={"note": note}, files={"report.md": note.encode()})
-
-    folder = with_("first").save(tmp_path / "films")
-    before = {path: path.stat().st_mtime_ns for path in folder.rglob("*") if path.is_file()}
-    rewrite_header(with_("later").parts, folder)
-    opened = pf.load(folder)
-    assert (opened.about, opened.files) == ({"note": "later"}, {"report.md": b"later"})
-    after = {path: path.stat().st_mtime_ns for path in folder.rglob("*") if path.is_file()}
-    assert after.keys() == before.keys()
-    assert {path.name for path in after if after[path] != before[path]} == {"engine.json", "report.md"}
 
 
 def test_loading_draws_no_numbers_and_maps_the_weights(folder: Path) -> None:

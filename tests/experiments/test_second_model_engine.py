@@ -78,7 +78,7 @@ def test_it_is_released_and_asked(folder: Path, engine: Engine, tmp_path: Path, 
     report = (out / "report.md").read_text()
     assert (folder / "run" / "test-best.md").read_text() in report
     assert "A pair that answers" in (out / "MODEL_CARD.md").read_text()
-    with pytest.raises(InputError, match=r"a release in .* of a run of `pathformer train`, .*: fit the grown graph"):
+    with pytest.raises(InputError, match=r"a release in .* of a run of `pathformer train`: .* Fit the larger graph"):
         update_engine(out, KnowledgeGraph.from_triples([("e1", "r0", "new")]), progress=False)
 
 

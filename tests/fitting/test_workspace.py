@@ -13,7 +13,7 @@ import pytest
 
 from pathformer.errors import InputError
 from pathformer.fitting.settings import FitSettings, settings_for
-from pathformer.fitting.workspace import workshop
+from pathformer.fitting.workspace import open_workspace
 from pathformer.kg.knowledge import KnowledgeGraph
 
 KG = KnowledgeGraph.from_triples([("a", "r", "b")])
@@ -22,8 +22,8 @@ import sys, time
 from pathlib import Path
 sys.path.insert(0, sys.argv[2])
 from test_workspace import KG, settings
-from pathformer.fitting.workspace import workshop
-with workshop(Path(sys.argv[1]), KG, settings()):
+from pathformer.fitting.workspace import open_workspace
+with open_workspace(Path(sys.argv[1]), KG, settings()):
     print("here", flush=True)
     time.sleep(60)
 """
@@ -35,7 +35,7 @@ def settings(minutes: float = 1.0) -> FitSettings:
 
 def interrupt(target: Path, scale: FitSettings | None = None) -> Path:
     """Begin there and stop; the folder."""
-    with pytest.raises(KeyboardInterrupt), workshop(target, KG, scale or settings()) as folder:
+    with pytest.raises(KeyboardInterrupt), open_workspace(target, KG, scale or settings()) as folder:
         raise KeyboardInterrupt
     return folder
 
@@ -43,7 +43,7 @@ def interrupt(target: Path, scale: FitSettings | None = None) -> Path:
 def test_what_is_interrupted_stays_and_what_is_done_goes(tmp_path: Path) -> None:
     folder = interrupt(tmp_path / "deep/engine")
     assert {path.name for path in folder.iterdir()} == {"fit.json", "lock"}
-    with workshop(tmp_path / "deep/engine", KG, settings()) as again:
+    with open_workspace(tmp_path / "deep/engine", KG, settings()) as again:
         assert again == folder
     assert not any((tmp_path / "deep").iterdir())
 
@@ -56,12 +56,12 @@ def test_a_folder_that_cannot_be_moved_is_left_with_its_lock_alone(
     def refused(*_: object) -> None:
         raise PermissionError
 
-    with workshop(tmp_path / "engine", KG, settings()) as folder:
+    with open_workspace(tmp_path / "engine", KG, settings()) as folder:
         (folder / "training").mkdir()
         monkeypatch.setattr(Path, "rename", refused)
     assert [path.name for path in folder.iterdir()] == ["lock"]
     monkeypatch.undo()
-    with workshop(tmp_path / "engine", KG, settings(2.0)):
+    with open_workspace(tmp_path / "engine", KG, settings(2.0)):
         pass
     assert not any(tmp_path.iterdir())
 
@@ -75,15 +75,15 @@ def test_what_a_fit_left_that_was_stopped_while_clearing_up_goes(tmp_path: Path)
 
 def test_a_second_fit_is_refused_while_the_first_is_at_work(tmp_path: Path) -> None:
     target = tmp_path / "engine"
-    with workshop(target, KG, settings()) as folder:
+    with open_workspace(target, KG, settings()) as folder:
         for fresh in (False, True):
             with (
                 pytest.raises(InputError, match=f"^another fit is writing {target}:"),
-                workshop(target, KG, settings(), fresh=fresh),
+                open_workspace(target, KG, settings(), fresh=fresh),
             ):
                 pytest.fail("it was let in")
         assert (folder / "fit.json").is_file()
-        with workshop(tmp_path / "other", KG, settings()):
+        with open_workspace(tmp_path / "other", KG, settings()):
             pass
 
 
@@ -93,12 +93,12 @@ def test_a_killed_fit_holds_no_lock(tmp_path: Path) -> None:
     process = subprocess.Popen(program, stdout=subprocess.PIPE)
     assert process.stdout is not None
     assert process.stdout.readline() == b"here\n"
-    with pytest.raises(InputError, match="another fit"), workshop(tmp_path / "engine", KG, settings()):
+    with pytest.raises(InputError, match="another fit"), open_workspace(tmp_path / "engine", KG, settings()):
         pass
     process.send_signal(signal.SIGKILL)
     process.wait(30)
     process.stdout.close()
-    with workshop(tmp_path / "engine", KG, settings()):
+    with open_workspace(tmp_path / "engine", KG, settings()):
         pass
 
 
@@ -107,10 +107,10 @@ def test_a_damaged_header_is_one_sentence(tmp_path: Path, content: str) -> None:
     folder = interrupt(tmp_path / "engine")
     (folder / "fit.json").write_text(content)
     (folder / "training").mkdir()
-    words = f"^the unfinished fit in {folder} is damaged; start anew with --fresh$"
-    with pytest.raises(InputError, match=words), workshop(tmp_path / "engine", KG, settings()):
+    words = f"^the unfinished fit in {folder} is damaged: start again with --fresh$"
+    with pytest.raises(InputError, match=words), open_workspace(tmp_path / "engine", KG, settings()):
         pass
-    with workshop(tmp_path / "engine", KG, settings(), fresh=True):
+    with open_workspace(tmp_path / "engine", KG, settings(), fresh=True):
         assert {path.name for path in folder.iterdir()} == {"fit.json", "lock"}
 
 
@@ -119,7 +119,7 @@ def test_a_kill_before_the_header_is_written_is_no_obstacle(tmp_path: Path) -> N
     folder.mkdir()
     (folder / "lock").touch()
     (folder / "fit.part").write_text('{"finger')
-    with workshop(tmp_path / "engine", KG, settings()):
+    with open_workspace(tmp_path / "engine", KG, settings()):
         assert json.loads((folder / "fit.json").read_text())["fingerprint"] == KG.fingerprint()
 
 
@@ -127,8 +127,8 @@ def test_other_settings_are_named(tmp_path: Path) -> None:
     before = settings()
     interrupt(tmp_path / "engine", before)
     seeded = replace(before, training=replace(before.training, seed=7))
-    words = r"with other settings \(training\.seed was 0 and is 7\): finish it with the triples and options"
-    with pytest.raises(InputError, match=words), workshop(tmp_path / "engine", KG, seeded):
+    words = r"with other settings \(training\.seed was 0 and is 7\): finish it with the same triples and options"
+    with pytest.raises(InputError, match=words), open_workspace(tmp_path / "engine", KG, seeded):
         pass
 
 
@@ -136,5 +136,5 @@ def test_other_settings_are_named(tmp_path: Path) -> None:
 def test_a_place_that_cannot_be_is_one_sentence(tmp_path: Path, place: str) -> None:
     (tmp_path / "file").touch()
     target = tmp_path / place
-    with pytest.raises(InputError, match=f"^{target} cannot be written: .*"), workshop(target, KG, settings()):
+    with pytest.raises(InputError, match=f"^{target} cannot be written: .*"), open_workspace(target, KG, settings()):
         pass

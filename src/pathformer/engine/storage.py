@@ -43,7 +43,6 @@ __all__ = [
     "is_engine",
     "open_parts",
     "read_header",
-    "rewrite_header",
     "save_parts",
     "unfinished",
 ]
@@ -85,16 +84,6 @@ def save_parts(parts: Parts, folder: Path, *, force: bool = False) -> Path:
         for name, content in _header_files(parts).items():
             (target / name).write_bytes(content)
     return folder
-
-
-def rewrite_header(parts: Parts, folder: Path) -> None:
-    """Replaces what an engine's folder says of itself: how it was trained, and the files beside it.
-
-    For what is known only when all else is written. Each file is there whole at any moment, the old or the new one.
-    """
-    for name, content in _header_files(parts).items():
-        with new_file(folder / name) as draft:
-            draft.write_bytes(content)
 
 
 def open_parts(folder: Path, device: str = "cpu") -> Parts:

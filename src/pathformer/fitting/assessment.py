@@ -1,4 +1,4 @@
-"""A trained model measured on questions it has not seen, and what an engine says of it: report, notes, facts."""
+"""Makes an engine of a trained model: measures it on held-out questions, calibrates it, and writes its report once."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import torch
 from pathformer import __version__
 from pathformer.engine.calibrate.reliability import draw_reliability
 from pathformer.engine.engine import Engine
-from pathformer.engine.history import FirstFit, learned_structures
+from pathformer.engine.history import learned_structures
 from pathformer.fitting.measure import Measured, measure
 from pathformer.fitting.notes import notes_on
 from pathformer.fitting.report import FitReport
@@ -29,7 +29,7 @@ from pathformer.text import counted
 from pathformer.training.machine import commit
 from pathformer.training.settings import Result
 
-__all__ = ["assess", "with_times"]
+__all__ = ["assess", "with_report"]
 
 
 def assess(
@@ -43,42 +43,42 @@ def assess(
     seconds: float | None = None,
     *,
     old: Mapping[str, Any] | None = None,
-) -> Engine:
-    """The engine of a trained model, over an exact index: measured, calibrated on `valid`, judged on `test`.
+) -> tuple[Engine, FitReport]:
+    """Returns the calibrated engine of a trained model, over an exact index, and its report without the times.
 
-    advance, seconds: as in `measure`; old: the header of the engine that this training updates.
+    The probabilities are fitted on `valid` and measured on `test`.
+    advance, seconds: as in `measure`; old: the header of the engine that is updated.
     """
     encoder = TorchEncoder(model)
     bare = Engine(kg, encoder, over(encoder))
-    found = measure(bare, questions, advance, seconds)
-    report = _report(bare, settings, result, found, stages.seconds)
-    shapes = learned_structures(questions["train"], old)
+    measured = measure(bare, questions, advance, seconds)
+    structures = learned_structures(questions["train"], old)
+    report = _report(bare, settings, result, measured)
     notes = notes_on(
-        kg, questions, report, fitted=found.calibration.fitted, grown=old is not None, lacking=shapes["lacking"]
+        kg,
+        questions,
+        report,
+        fitted=measured.calibration.fitted,
+        grown=old is not None,
+        lacking=structures["lacking"],
     )
-    report = replace(report, notes=notes)
     for note in notes:
         stages.say(note)
-    files = _texts(report)
+    about = {**_about(report, settings), **structures}
+    return Engine(kg, encoder, bare.index, measured.calibration, about), replace(report, notes=notes)
+
+
+def with_report(engine: Engine, report: FitReport) -> Engine:
+    """Returns the engine with its report, which is written when the times of all stages are known."""
+    files = {"report.json": report.json().encode(), "report.md": report.markdown().encode()}
     if report.calibration is not None:
         files["calibration.svg"] = draw_reliability(report.calibration).encode()
-    return Engine(kg, encoder, bare.index, found.calibration, {**_about(report, settings), **shapes}, files)
+    times = {} if report.first is not None else {"seconds": sum(report.seconds.values())}
+    return Engine(engine.kg, engine.encoder, engine.index, engine.calibration, {**engine.about, **times}, files)
 
 
-def with_times(engine: Engine, seconds: Mapping[str, float], first: FirstFit | None = None) -> Engine:
-    """An engine whose report holds these times, by stage: that of a stage is known when it is over.
-
-    first: of an update, what the first fit had.
-    """
-    report = replace(FitReport.from_json(engine.files["report.json"].decode()), seconds=dict(seconds), first=first)
-    about, files = {**engine.about, "seconds": sum(seconds.values())}, {**engine.files, **_texts(report)}
-    return Engine(engine.kg, engine.encoder, engine.index, engine.calibration, about, files)
-
-
-def _report(
-    engine: Engine, settings: FitSettings, result: Result, found: Measured, seconds: Mapping[str, float]
-) -> FitReport:
-    """All but the notes."""
+def _report(engine: Engine, settings: FitSettings, result: Result, measured: Measured) -> FitReport:
+    """Returns the report without the notes and the times."""
     kg = engine.kg
     return FitReport(
         graph=kg.name,
@@ -88,22 +88,20 @@ def _report(
         model=settings.model,
         parameters=sum(parameter.numel() for parameter in model_of(engine.encoder).parameters()),
         steps=result.step,
-        device=_machine(model_of(engine.encoder).entities.weight.device),
-        scores=found.scores,
-        frequency=found.frequency,
-        by_relation=found.by_relation,
-        calibration=found.reliability,
-        everyday=found.everyday,
-        reasons=found.reasons,
-        seconds=dict(seconds),
+        device=_machine_name(model_of(engine.encoder).entities.weight.device),
+        scores=measured.scores,
+        frequency=measured.frequency,
+        by_relation=measured.by_relation,
+        calibration=measured.reliability,
+        everyday=measured.everyday,
+        reasons=measured.reasons,
     )
 
 
 def _about(report: FitReport, settings: FitSettings) -> dict[str, Any]:
-    """What an engine's header says of its making."""
+    """Returns what an engine's header says of its making."""
     return {
         "minutes": settings.minutes,
-        "seconds": sum(report.seconds.values()),
         "steps": report.steps,
         "device": report.device,
         "seed": settings.training.seed,
@@ -116,11 +114,7 @@ def _about(report: FitReport, settings: FitSettings) -> dict[str, Any]:
     }
 
 
-def _texts(report: FitReport) -> dict[str, bytes]:
-    return {"report.json": report.json().encode(), "report.md": report.markdown().encode()}
-
-
-def _machine(device: torch.device) -> str:
+def _machine_name(device: torch.device) -> str:
     if device.type == "cuda":
         return torch.cuda.get_device_name(device)
     return f"{platform.machine()} processor, {counted(torch.get_num_threads(), 'thread')}"

@@ -9,22 +9,23 @@ itself; everything else is made again from the same seed in seconds. The folder 
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 from rich.console import Console
 
 from pathformer.engine.engine import Engine
-from pathformer.engine.storage import HEADER, rewrite_header
+from pathformer.engine.storage import HEADER
 from pathformer.errors import InputError
 from pathformer.files.atomic import check_target
-from pathformer.fitting.assessment import assess, with_times
+from pathformer.fitting.assessment import assess, with_report
 from pathformer.fitting.heldout import draw_questions, hold_out, load_or_draw
 from pathformer.fitting.learn import learn, new_model, time_for_training
 from pathformer.fitting.measure import MEASURES
 from pathformer.fitting.reindex import reindex
 from pathformer.fitting.settings import MEASURING, FitSettings, memory_of, settings_for
 from pathformer.fitting.stages import Stages
-from pathformer.fitting.workspace import workshop
+from pathformer.fitting.workspace import open_workspace
 from pathformer.index._base import find as find_index
 from pathformer.kg.holdout import check_seed
 from pathformer.kg.knowledge import KnowledgeGraph
@@ -53,18 +54,17 @@ def fit(
 ) -> Engine:
     """Learns a graph and returns an engine that answers questions about it.
 
-    kg: with parts `valid` and `test` of its own, or without: then a twentieth of it is held out for each,
-        a tenth of a small one.
-    minutes: about how long in all; by the size of the graph if not given.
-    out: a folder for the engine; without it nothing is written, and an interruption loses the work.
+    kg: with parts `valid` and `test`, or without; then a twentieth of it is held out for each, a tenth of a small one.
+    minutes: about how long the fit may take in all; by default the size of the graph decides.
+    out: the folder for the engine; without it nothing is written, and an interruption loses the work.
     index: how the nearest entities are found: exact, lsh, hnsw.
-    force: replace an engine that is there; fresh: forget an unfinished fit.
-    settings: settings of one's own instead of those for the graph's size.
+    force: replace the engine in `out`; fresh: forget an unfinished fit.
+    settings: your own settings; by default the size of the graph decides.
     """
     _check_graph(kg)
     check_seed(seed)
     target = None if out is None else Path(out)
-    find_index(index)  # a name that is none is refused before any work
+    find_index(index)  # an unknown name is refused before any work
     if target is not None:
         check_target(target, HEADER, force=force)
     device_here = choose_device(device)
@@ -80,7 +80,7 @@ def fit(
     budget = TimeBudget.of_minutes(chosen.minutes)
     with (
         stages.stoppable(kept=target is not None),
-        workshop(target, kg, chosen, fresh=fresh) as folder,
+        open_workspace(target, kg, chosen, fresh=fresh) as folder,
         free_threads(),
     ):
         stages.keep(folder)
@@ -94,14 +94,12 @@ def fit(
             timed = time_for_training(chosen, budget, folder)
             result = learn(folder, model, parts, questions, timed, display)
         with stages.stage("measuring and calibrating", MEASURES) as advance:
-            engine = assess(model, parts, questions, chosen, result, stages, advance, budget.part(MEASURING))
+            engine, report = assess(model, parts, questions, chosen, result, stages, advance, budget.part(MEASURING))
             engine = engine if index == "exact" else reindex(engine, index)
-        engine = with_times(engine, stages.seconds)
+        engine = with_report(engine, replace(report, seconds=dict(stages.seconds)))
         if target is not None:
             with stages.stage("writing"):
                 engine.save(target, force=force)
-            engine = with_times(engine, stages.seconds)  # that of writing among them
-            rewrite_header(engine.parts, target)
     return engine
 
 

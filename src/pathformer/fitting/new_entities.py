@@ -24,7 +24,7 @@ from pathformer.querysets.queries import Queries
 from pathformer.spaces.hermitian import Hermitian
 from pathformer.spaces.sphere import Sphere
 
-__all__ = ["grow_model", "place_new"]
+__all__ = ["grow_model", "initialise_new_entities"]
 
 _SHORTER = 0.5  # length of a new row where scores grow with length, so that it does not outrank well-known entities
 _LOOSER = 0.3  # share of the old entities' cosine on a sphere; nearer rows would push down answers of long questions
@@ -52,7 +52,7 @@ def _spliced(fresh: Tensor, old: Tensor, known: int) -> Tensor:
     return result
 
 
-def place_new(model: Model, graph: Graph, first: int, rounds: int = 2, seed: int = 0) -> None:
+def initialise_new_entities(model: Model, graph: Graph, first: int, rounds: int = 2, seed: int = 0) -> None:
     """Puts each entity from id `first` on at the mean of what the model predicts for its links.
 
     It works in rounds, so that an entity that is linked to new entities only follows these. On a sphere and in the

@@ -72,7 +72,7 @@ def _on_structures(lacking: Sequence[str], grown: bool) -> Iterator[str]:
     if lacking:
         structures = "structure" if len(lacking) == 1 else "structures"
         graph = "The graph of the first fit" if grown else "The graph"
-        yield f"{graph} has no questions of the {structures} {', '.join(lacking)}: the model was not trained on them."
+        yield f"{graph} has no questions of the {structures} {', '.join(lacking)}: it was not trained for them."
 
 
 def _on_measures(kg: KnowledgeGraph, questions: QuerySets[Queries], fitted: bool) -> Iterator[str]:

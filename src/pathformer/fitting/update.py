@@ -1,10 +1,8 @@
-"""A graph that grew: an engine learns more triples without starting over.
+"""Updates an engine whose graph grew: it learns more triples without starting over.
 
 Old entities and relations keep their ids. A new entity starts where the model itself expects it: at the mean of what it
-predicts for the questions that the entity's own triples answer. Then a short training goes over the whole graph, new
+predicts for the questions that the entity's triples answer. Then a short training runs over the whole graph, with new
 links more often than old ones, so that the new is learned and the old is not forgotten (`engine.settings_for_update`).
-
-What an update may spell otherwise than the engine's graph: a name is the same where it is spelled the same.
 """
 
 from __future__ import annotations
@@ -24,11 +22,11 @@ from rich.console import Console
 
 from pathformer.engine.engine import Engine
 from pathformer.engine.history import FirstFit, first_facts
-from pathformer.engine.storage import HEADER, read_header, rewrite_header
+from pathformer.engine.storage import HEADER, read_header
 from pathformer.errors import InputError
 from pathformer.evaluation.evaluate import ModelRanker, ScoreRanker, evaluate
 from pathformer.files.atomic import check_target
-from pathformer.fitting.assessment import assess, with_times
+from pathformer.fitting.assessment import assess, with_report
 from pathformer.fitting.change import Change
 from pathformer.fitting.heldout import (
     draw_held_out,
@@ -39,12 +37,13 @@ from pathformer.fitting.heldout import (
 )
 from pathformer.fitting.learn import learn, time_for_training
 from pathformer.fitting.measure import MEASURES
-from pathformer.fitting.new_entities import grow_model, place_new
+from pathformer.fitting.new_entities import grow_model, initialise_new_entities
 from pathformer.fitting.reindex import reindex, takes
+from pathformer.fitting.report import FitReport
 from pathformer.fitting.settings import MEASURING, FitSettings
 from pathformer.fitting.stages import Stages
 from pathformer.fitting.update_settings import has_hops, oversample_new_links, row_rates, settings_for_update
-from pathformer.fitting.workspace import reserved, workshop
+from pathformer.fitting.workspace import open_workspace, reserve
 from pathformer.kg.arrow import array_of
 from pathformer.kg.grow import Grown, grow
 from pathformer.kg.holdout import check_seed
@@ -62,7 +61,7 @@ from pathformer.querysets.sampler import sample
 from pathformer.text import counted
 from pathformer.training.budget import TimeBudget
 
-__all__ = ["strangers", "update_engine"]
+__all__ = ["update_engine", "warn_about_unknown_names"]
 
 _STAGES = 5
 
@@ -78,10 +77,10 @@ def update_engine(
     fresh: bool = False,
     progress: bool = True,
 ) -> Engine:
-    """Teach an engine's folder more triples and write it back, or to `out`; the same call continues if interrupted.
+    """Teaches an engine more triples and writes it back, or to `out`; the same call continues after an interruption.
 
-    out: another folder, which then holds an engine in any case: a copy where there is nothing to learn.
-    minutes: about how long in all; 15 % of the first fit's time if not given.
+    out: another folder for the updated engine; it gets a copy if there is nothing to learn.
+    minutes: about how long the update may take in all; by default 15 % of the first fit's time.
     """
     check_seed(seed)
     target, place, start = Path(out or engine), choose_device(device), time.monotonic()
@@ -93,70 +92,72 @@ def update_engine(
     with stages.stage("joining the graphs"):
         grown = grow(old.kg, more, seed=seed)
 
-    def unchanged() -> None:
+    def check_unchanged() -> None:
         if _state(Path(engine)) != before:
-            raise InputError(f"another command changed {engine} meanwhile: update it again, with the same triples")
+            raise InputError(f"another command changed {engine} meanwhile: update it again with the same triples")
 
     if not len(grown.triples):
         elsewhere = os.path.realpath(target) != os.path.realpath(engine)
-        return _relabelled(old, grown, target, stages, unchanged, elsewhere=elsewhere)
-    if told := strangers(old.kg.vocabulary, more.vocabulary):
-        stages.say(told)
+        return _add_labels(old, grown, target, stages, check_unchanged, elsewhere=elsewhere)
+    if warning := warn_about_unknown_names(old.kg.vocabulary, more.vocabulary):
+        stages.say(warning)
     settings = settings_for_update(old, grown, minutes, place, seed)
     budget = TimeBudget.of_minutes(settings.minutes)
     with (
         stages.stoppable(kept=True),
-        workshop(target, grown.kg, settings, fresh=fresh, check=unchanged) as folder,
+        open_workspace(target, grown.kg, settings, fresh=fresh, check=check_unchanged) as folder,
         free_threads(),
     ):
         stages.keep(folder)
-        learnt, change = _learn(old, grown, settings, budget, folder, stages, place)
+        updated, report, change = _learn(old, grown, settings, budget, folder, stages, place)
+        times = dict(stages.seconds)
+        change = replace(change, seconds=max(time.monotonic() - start, sum(times.values())))  # of all sessions
+        about = {**updated.about, **first_facts(old.about), "updates": [*old.about.get("updates", []), asdict(change)]}
+        updated = Engine.of(replace(updated.parts, about=about))
+        updated = with_report(updated, replace(report, seconds=times, first=FirstFit.of(about)))
         with stages.stage("writing"):
-            _told(old, learnt, _timed(change, stages, start), stages).save(target, force=True)
-        change = _timed(change, stages, start)  # that of writing among it
-        renewed = _told(old, learnt, change, stages)
-        rewrite_header(renewed.parts, target)
+            updated.save(target, force=True)
     stages.say("\n".join(filter(None, (change.sentence(), change.advice()))))
-    return renewed
+    return updated
 
 
 def _state(engine: Path) -> tuple[dict[str, Any], int]:
-    """What an engine's folder says of itself, and when it was written: labels alone change nothing of the former."""
+    """Returns the header of an engine's folder and when it was written, which new labels change, too."""
     return read_header(engine), (engine / HEADER).stat().st_mtime_ns
 
 
 def _refuse_release(old: Engine, folder: str | Path) -> None:
     if old.encoder.form != FULL and "card" in old.about:
         raise InputError(
-            f"{folder} is a release in {old.encoder.form} of a run of `pathformer train`, whose weights were rounded: "
-            "fit the grown graph with `pathformer fit TRIPLES --out DIR`, an engine that can be updated"
+            f"{folder} is a release in {old.encoder.form} of a run of `pathformer train`: its weights were rounded, "
+            "so it cannot be updated. Fit the larger graph with `pathformer fit TRIPLES --out DIR`"
         )
     if old.encoder.form != FULL:
         raise InputError(
-            f"{folder} is a release in {old.encoder.form}, whose weights were rounded: "
-            "update the engine that it was made from, then release that again"
+            f"{folder} is a release in {old.encoder.form}: its weights were rounded, so it cannot be updated. "
+            "Update the engine that it was made from, then release that again"
         )
 
 
-def _relabelled(
+def _add_labels(
     old: Engine, grown: Grown, target: Path, stages: Stages, unchanged: Callable[[], None], *, elsewhere: bool
 ) -> Engine:
-    """An engine that knows all triples already, with the labels that come with them; nothing is learned for these.
+    """Adds the new labels to an engine that knows all of the triples; nothing is learned.
 
-    elsewhere: whether it is written to another folder than its own, which is done without new labels, too.
+    elsewhere: whether the target is another folder, which gets a copy even without new labels.
     """
     before, after = old.kg.vocabulary, grown.kg.vocabulary
     added = after.labelled - before.labelled
-    known = "the engine knows all of these triples already"
+    known = "The engine already knows all of these triples."
     if not added and not elsewhere:
-        stages.say(f"{known}: nothing was changed")
+        stages.say(f"{known} Nothing was changed.")
         return old
     kg = old.kg.with_labels(after.labels, after.relation_labels) if added else old.kg
     renewed = Engine.of(replace(old.parts, kg=kg))
-    with reserved(target, unchanged):
+    with reserve(target, unchanged):
         renewed.save(target, force=True)
-    what = f"{counted(added, 'label was', 'labels were')} added" if added else f"{target} is a copy of it"
-    stages.say(f"{known}; {what}")
+    what = f"{counted(added, 'label was', 'labels were')} added" if added else f"{target} is a copy"
+    stages.say(f"{known} {what}.")
     return renewed
 
 
@@ -168,18 +169,18 @@ def _learn(
     folder: Path,
     stages: Stages,
     device: torch.device,
-) -> tuple[Engine, Change]:
-    """An engine of the larger graph, trained and measured, and what has changed; how long it took is not known yet."""
+) -> tuple[Engine, FitReport, Change]:
+    """Trains and measures an engine of the larger graph; returns its report and the change without their times."""
     questions, held = _questions(old, grown, settings, budget, folder, stages)
     learned = model_of(old.encoder)
     before = _mrr(learned, drop_new_entities(held, old.encoder.entity_count))
     model = grow_model(learned, grown.kg).to(device)
-    place_new(model, grown.kg.graph("train"), old.kg.vocabulary.entity_count)
+    initialise_new_entities(model, grown.kg.graph("train"), old.kg.vocabulary.entity_count)
     with stages.training() as display:
         timed = time_for_training(settings, budget, folder)
         result = learn(folder, model, grown.kg, questions, timed, display, row_rates(model, grown))
     with stages.stage("measuring and calibrating", MEASURES) as advance:
-        learnt = assess(
+        updated, report = assess(
             model,
             grown.kg,
             questions,
@@ -204,13 +205,13 @@ def _learn(
         steps=result.step,
         date=datetime.now(UTC).date().isoformat(),
     )
-    return _indexed_as(old, learnt), change
+    return _with_index_like(old, updated), report, change
 
 
 def _questions(
     old: Engine, grown: Grown, settings: FitSettings, budget: TimeBudget, folder: Path, stages: Stages
 ) -> tuple[QuerySets[Queries], dict[str, Queries]]:
-    """What is learned from and judged by, and the old held-out questions, to tell whether anything was forgotten."""
+    """Draws the questions of the update, and the old held-out questions, which show whether anything was forgotten."""
     seed = settings.training.seed
     taken = tuple(name for name, structure in STRUCTURES.items() if takes(old.encoder, structure))
     learned = tuple(name for name in (("1p",) if has_hops(old) else EFOL_TRAINED) if name in taken)
@@ -228,7 +229,7 @@ def _mrr(model: Model, held: Mapping[str, Queries]) -> float | None:
 
 
 def _new_links(model: Model, grown: Grown) -> tuple[float | None, float | None]:
-    """MRR of the held-out links whose anchor or whose answer is new, and what counting gives for them."""
+    """Returns the MRR on held-out links with a new anchor or answer, of the model and of the counting baseline."""
     if not grown.entities or "test" not in grown.kg.splits:
         return None, None
     links = sample(STRUCTURES["1p"], graph_pair(grown.kg, "test"), None, stream="test")
@@ -242,40 +243,27 @@ def _new_links(model: Model, grown: Grown) -> tuple[float | None, float | None]:
     return evaluate(ModelRanker(model), asked).mrr, counted.mrr
 
 
-def _indexed_as(old: Engine, renewed: Engine) -> Engine:
-    """The new engine with an index like the old one's: its options as they were asked for, and what was removed."""
+def _with_index_like(old: Engine, updated: Engine) -> Engine:
+    """Gives the updated engine an index like the old one: the options that were asked for, and what was removed."""
     given = old.index.given
     if old.index.name != "exact" or given != type(given)():
-        renewed = reindex(renewed, old.index.name, [f"{option}={value}" for option, value in asdict(given).items()])
-    renewed.index.remove(old.index.removed)
-    return renewed
+        updated = reindex(updated, old.index.name, [f"{option}={value}" for option, value in asdict(given).items()])
+    updated.index.remove(old.index.removed)
+    return updated
 
 
-def _timed(change: Change, stages: Stages, start: float) -> Change:
-    """The change with the time since `start`, or of all sittings where there were several."""
-    return replace(change, seconds=max(time.monotonic() - start, sum(stages.seconds.values())))
+def warn_about_unknown_names(old: Vocabulary, more: Vocabulary) -> str:
+    """Warns if no entity of new triples is known, or if new entities have the labels of old ones as names.
 
-
-def _told(old: Engine, learnt: Engine, change: Change, stages: Stages) -> Engine:
-    """The engine that says what was done; what its first fit was asked and had stays as it was."""
-    updates = [*old.about.get("updates", []), asdict(change)]
-    about = {**learnt.about, **first_facts(old.about), "updates": updates}
-    timed = with_times(learnt, stages.seconds, FirstFit.of(about))
-    return Engine(timed.kg, timed.encoder, timed.index, timed.calibration, about, timed.files)
-
-
-def strangers(old: Vocabulary, more: Vocabulary) -> str:
-    """A sentence where more triples know no old entity, or where new entities are called like the labels of old ones.
-
-    Either may be meant, and an update goes on; but a file of another export, or one that names entities by their
-    labels, would leave the engine with a second graph beside its own.
+    Both may be meant, so the update goes on. But a file from another export, or one that names entities by their
+    labels, would add a second graph beside the engine's own.
     """
     given = array_of(more.entities)
     new = given.filter(pc.invert(pc.is_in(given, value_set=array_of(old.entities))))
     if len(new) == len(given):
         return (
-            f"no entity of these triples is known to the engine: they have names such as {more.entity(0)!r}, "
-            f"its own are such as {old.entity(0)!r}"
+            f"Warning: the engine knows no entity of these triples. They have names like {more.entity(0)!r}, "
+            f"the engine has names like {old.entity(0)!r}. Check that both use the same names."
         )
     if old.labels is None:
         return ""
@@ -284,9 +272,9 @@ def strangers(old: Vocabulary, more: Vocabulary) -> str:
     names = new.filter(found)
     if not len(names):
         return ""
-    these = counted(len(names), "new entity is", "new entities are")
+    these = counted(len(names), "new entity has", "new entities have")
     owner = old.entity(owners.filter(found)[0].as_py())
     return (
-        f"{these} called like the label of an old one, {names[0].as_py()!r} like that of {owner!r}: "
-        "triples tell an entity by its name"
+        f"Warning: {these} the label of a known entity as name: {names[0].as_py()!r} is the label of {owner!r}. "
+        "Triples must use names, not labels."
     )

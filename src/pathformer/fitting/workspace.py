@@ -1,8 +1,8 @@
-"""The folder of a fit in progress: `.films.fit` beside the engine `films` that is to be.
+"""The folder of a fit in progress: `.films.fit` beside the future engine `films`.
 
-Training saves itself there, and questions are kept. It is left where the work is interrupted, and the same command goes
-on in it; it goes when the engine is written. One process works in it at a time: a lock that the system takes back
-whenever that process ends, however it ends.
+It holds the questions and the saved training. After an interruption the same command continues in it; it is removed
+when the engine is written. A lock lets one process work in it at a time; the system releases the lock when that process
+ends, however it ends.
 """
 
 from __future__ import annotations
@@ -27,16 +27,16 @@ from pathformer.kg.knowledge import KnowledgeGraph
 from pathformer.training.checkpoint import as_stored
 
 __all__ = [
-    "reserved",
-    "workshop",
+    "open_workspace",
+    "reserve",
 ]
 
 _HEADER, _LOCK = "fit.json", "lock"
-_TOLD = 4  # settings that a message names
+_NAMED = 4  # settings that a message names
 
 
 @contextmanager
-def workshop(
+def open_workspace(
     target: Path | None,
     kg: KnowledgeGraph,
     settings: FitSettings,
@@ -44,9 +44,9 @@ def workshop(
     fresh: bool = False,
     check: Callable[[], None] = lambda: None,
 ) -> Iterator[Path]:
-    """The folder to work in for `target`, locked; without a target a temporary one.
+    """Opens the folder to work in for `target`, locked; without a target a temporary folder.
 
-    check: called when nobody else can be writing `target` any more; what it refuses leaves no new folder.
+    check: called when nobody else can be writing `target`; if it refuses, no new folder is left behind.
     """
     if target is None:
         with tempfile.TemporaryDirectory(prefix="pathformer-fit-") as temporary:
@@ -60,7 +60,7 @@ def workshop(
         except InputError:
             _leave(folder)
             raise
-        shutil.rmtree(_aside(folder), ignore_errors=True)  # of a fit that was stopped while it cleared up
+        shutil.rmtree(_aside(folder), ignore_errors=True)  # left by a fit that was stopped while it cleared up
         if fresh:
             _clear(folder)
         if (folder / _HEADER).is_file():
@@ -72,8 +72,8 @@ def workshop(
 
 
 @contextmanager
-def reserved(target: Path, check: Callable[[], None]) -> Iterator[None]:
-    """Hold the lock of `target` while it is written at once, without a folder to work in; check: as of `workshop`."""
+def reserve(target: Path, check: Callable[[], None]) -> Iterator[None]:
+    """Holds the lock of `target` while it is written, without a folder to work in; check: as in `open_workspace`."""
     folder = unfinished(target)
     with _locked(folder, target):
         try:
@@ -85,7 +85,7 @@ def reserved(target: Path, check: Callable[[], None]) -> Iterator[None]:
 
 @contextmanager
 def _locked(folder: Path, target: Path) -> Iterator[None]:
-    """Make the folder, where it is not there, and hold its lock."""
+    """Makes the folder if it is missing, and holds its lock."""
     try:
         lock = _open_lock(folder, target)
     except OSError as error:
@@ -99,11 +99,12 @@ def _locked(folder: Path, target: Path) -> Iterator[None]:
 def _open_lock(folder: Path, target: Path) -> int:
     if folder.exists() and not _is_ours(folder):
         raise InputError(
-            f"{folder} is in the way: work in progress would go there, and it was not made by this command"
+            f"{folder} exists and is not from `pathformer fit`. "
+            "Progress is saved there: move it, or choose another --out"
         )
     lock = open_lock(folder / _LOCK)
     if lock is None:
-        raise InputError(f"another fit is writing {target}: wait for it, or choose another place")
+        raise InputError(f"another fit is writing {target}: wait for it, or choose another --out")
     return lock
 
 
@@ -114,7 +115,7 @@ def _is_ours(folder: Path) -> bool:
 
 
 def _clear(folder: Path) -> None:
-    """Forget what was done, the lock apart."""
+    """Removes everything but the lock."""
     for path in folder.iterdir():
         if path.is_dir():
             shutil.rmtree(path)
@@ -123,15 +124,15 @@ def _clear(folder: Path) -> None:
 
 
 def _leave(folder: Path) -> None:
-    """As it was found: that of an unfinished fit stays, one that was made for the lock alone goes."""
+    """Removes a folder that was made for the lock only; the folder of an unfinished fit stays."""
     if not (folder / _HEADER).is_file():
         _remove(folder)
 
 
 def _remove(folder: Path) -> None:
-    """In one step, so that a fit that begins meanwhile finds the folder or none.
+    """Removes the folder in one step, so that a fit that starts now finds a whole folder or none.
 
-    Windows moves no folder in which a file is open: there it stays, and the lock in it alone.
+    Windows cannot move a folder with an open file: there the folder stays, with the lock only.
     """
     aside = _aside(folder)
     shutil.rmtree(aside, ignore_errors=True)
@@ -143,7 +144,7 @@ def _remove(folder: Path) -> None:
 
 
 def _aside(folder: Path) -> Path:
-    """Where a finished fit's folder is put to be removed."""
+    """Returns the path that a finished fit's folder is moved to before it is removed."""
     return folder.with_suffix(".done")
 
 
@@ -152,13 +153,13 @@ def _check_same(folder: Path, now: Mapping[str, Any]) -> None:
         before = json.loads((folder / _HEADER).read_text("utf-8"))
         other_graph, earlier = before["fingerprint"] != now["fingerprint"], dict(before["settings"])
     except (ValueError, TypeError, KeyError):
-        raise InputError(f"the unfinished fit in {folder} is damaged; start anew with --fresh") from None
+        raise InputError(f"the unfinished fit in {folder} is damaged: start again with --fresh") from None
     if before == now:
         return
     different = list_changes(earlier, now["settings"])
-    more = f" and {len(different) - _TOLD} more" if len(different) > _TOLD else ""
-    what = "of another graph" if other_graph else f"with other settings ({'; '.join(different[:_TOLD])}{more})"
+    more = f" and {len(different) - _NAMED} more" if len(different) > _NAMED else ""
+    what = "of another graph" if other_graph else f"with other settings ({'; '.join(different[:_NAMED])}{more})"
     raise InputError(
-        f"{folder} holds an unfinished fit {what}: finish it with the triples and options it was begun with, "
-        "or forget it with --fresh"
+        f"{folder} holds an unfinished fit {what}: finish it with the same triples and options, "
+        "or start again with --fresh"
     )
