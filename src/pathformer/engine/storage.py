@@ -25,7 +25,7 @@ from typing import Any
 
 from pathformer.engine.calibrate.calibration import Calibration
 from pathformer.errors import EngineError
-from pathformer.files.atomic import new_file, new_folder
+from pathformer.files.atomic import new_folder
 from pathformer.files.manifest import wrong_field
 from pathformer.files.tensors import check_graph
 from pathformer.index._base import Index, load, over
