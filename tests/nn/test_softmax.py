@@ -46,7 +46,7 @@ def test_the_product_form_has_the_same_loss_and_gradients(
 ) -> None:
     monkeypatch.setattr(module, "PART", part)
     if padded:
-        monkeypatch.setattr(module, "_pad_rows", lambda rows: torch.nn.functional.pad(rows, (0, 0, 0, 5)))
+        monkeypatch.setattr(module, "pad_rows", lambda rows: torch.nn.functional.pad(rows, (0, 0, 0, 5)))
     upstream = torch.linspace(-1, 2, ROWS)
     found = []
     for form in (False, True):

@@ -94,7 +94,7 @@ def test_a_few_sequences_without_gradients_are_the_same_in_one_call(
     monkeypatch.setattr(
         attention.F, "scaled_dot_product_attention", lambda *a, **b: calls.append(b["is_causal"]) or own(*a, **b)
     )
-    monkeypatch.setattr(attention, "_FEW", few)
+    monkeypatch.setattr(attention, "FEW", few)
     with torch.no_grad():
         assert torch.allclose(made(rows, packing), plain, atol=1e-5)
     assert calls == ([causal] * 2 if called and positions == "absolute" else [])

@@ -1,7 +1,7 @@
 """How a fit or an update trains its model: single links first where its settings say so, then questions of all kinds.
 
-Links alone are learned several times faster than whole questions, and a model whose paths have a base (`model.base`)
-answers them from the start as the link predictor does; what is left of the time goes into everything else.
+Links alone are learned several times faster than whole questions, and a `composed` model answers them from the start as
+the link predictor does; the rest of the time goes into everything else.
 """
 
 from __future__ import annotations

@@ -19,7 +19,7 @@ __all__ = ["SelfAttention"]
 
 _KERNEL_LENGTH = 16  # the kernel holds a sequence in registers; longer ones take the plain lines
 _KERNEL_SIZE = 2**31  # and it counts positions in 32 bits
-_FEW = 8  # sequences: on a processor torch's own attention is faster for so few, and slower for many
+FEW = 8  # sequences: on a processor torch's own attention is faster for so few, and slower for many
 
 
 class SelfAttention(nn.Module):
@@ -56,7 +56,7 @@ class SelfAttention(nn.Module):
         """Plain lines for sequences of one length: qkv (P, L, 3d) -> (P, L, d)."""
         count, length, _ = qkv.shape
         query, key, value = qkv.view(count, length, 3, self.heads, -1).permute(2, 0, 3, 1, 4).unbind()  # (P, H, L, D)
-        if count <= _FEW and self.relative is None and not noise.rate and not torch.is_grad_enabled():
+        if count <= FEW and self.relative is None and not noise.rate and not torch.is_grad_enabled():
             mixed = F.scaled_dot_product_attention(query, key, value, is_causal=self.causal)
             return mixed.transpose(1, 2).reshape(count, length, -1)
         scale = query.shape[-1] ** -0.5

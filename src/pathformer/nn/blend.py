@@ -17,7 +17,7 @@ from torch import Tensor, nn
 
 __all__ = ["Blend"]
 
-_CHUNK = 1 << 28  # numbers of the n x J d side that exist at once
+CHUNK = 1 << 28  # numbers of the n x J d side that exist at once
 
 
 class Blend(nn.Module):
@@ -76,4 +76,4 @@ def _spread(rows: Tensor, coefficients: Tensor) -> Tensor:
 
 def _part_rows(maps: Tensor) -> int:
     """Returns how many rows fit a part."""
-    return max(1, _CHUNK // (maps.shape[0] * maps.shape[1]))
+    return max(1, CHUNK // (maps.shape[0] * maps.shape[1]))

@@ -24,7 +24,7 @@ from torch.nn import functional as F  # noqa: N812 (torch's own name for it)
 
 from pathformer.nn.backend import fused
 
-__all__ = ["cross_entropy", "expected_rows", "product_cross_entropy"]
+__all__ = ["cross_entropy", "expected_rows", "pad_rows", "product_cross_entropy"]
 
 PART = 1 << 28  # numbers of l in memory at once; up to so many are kept for the backward pass
 ALIGNED = 64  # columns of l on a device are a multiple of it
@@ -67,7 +67,7 @@ class _ProductCrossEntropy(torch.autograd.Function):
         times: Tensor | None,
     ) -> Tensor:
         ctx.smoothing, ctx.columns = smoothing, len(right)
-        padded = _pad_rows(right)  # (M, k), M >= N
+        padded = pad_rows(right)  # (M, k), M >= N
         keep = len(left) * len(padded) <= PART
         kept, sums, chosen = None, [], []
         for rows in _parts(len(left), len(padded)):
@@ -89,15 +89,15 @@ class _ProductCrossEntropy(torch.autograd.Function):
         of_left, of_right = [], None
         for rows in _parts(len(left), len(right)):
             logits = kept if kept is not None else _multiply(left[rows], right)
-            owed = _slope(logits, columns, log_sum[rows], grad[rows], smoothing / columns, left.dtype)  # (b, M)
-            debts = (smoothing - 1.0) * grad[rows, None] * shares[rows]
-            owed.scatter_add_(1, targets[rows], debts.to(owed.dtype))
+            slopes = _slope(logits, columns, log_sum[rows], grad[rows], smoothing / columns, left.dtype)  # (b, M)
+            added = (smoothing - 1.0) * grad[rows, None] * shares[rows]
+            slopes.scatter_add_(1, targets[rows], added.to(slopes.dtype))
             if more is not None:
-                debts = (logits.gather(1, more[rows]) - log_sum[rows, None]).exp() * times[rows] * grad[rows, None]
-                owed.scatter_add_(1, more[rows], debts.to(owed.dtype))
-            of_left.append(owed @ right)
+                added = (logits.gather(1, more[rows]) - log_sum[rows, None]).exp() * times[rows] * grad[rows, None]
+                slopes.scatter_add_(1, more[rows], added.to(slopes.dtype))
+            of_left.append(slopes @ right)
             if ctx.needs_input_grad[1]:  # a table that is kept as it is has none
-                part = (owed.t() @ left[rows])[:columns]
+                part = (slopes.t() @ left[rows])[:columns]
                 of_right = part if of_right is None else of_right + part
         return torch.cat(of_left), of_right, None, None, None, None, None
 
@@ -114,7 +114,7 @@ def _parts(rows: int, columns: int) -> Iterator[slice]:
     return (slice(first, min(first + size, rows)) for first in range(0, rows, size))
 
 
-def _pad_rows(right: Tensor) -> Tensor:
+def pad_rows(right: Tensor) -> Tensor:
     """Adds rows of zeros up to a multiple of ALIGNED: products of odd sizes take slower kernels."""
     more = -len(right) % ALIGNED
     return F.pad(right, (0, 0, 0, more)) if more and fused(right) else right
@@ -157,7 +157,7 @@ class _ExpectedRows(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, left: Tensor, right: Tensor, rows: Tensor) -> Tensor:
         ctx.columns = len(right)
-        right, rows = _pad_rows(right), _pad_rows(rows)  # (M, .), M >= N
+        right, rows = pad_rows(right), pad_rows(rows)  # (M, .), M >= N
         logits = _multiply(left, right)  # (B, M)
         logits[:, ctx.columns :] = -torch.inf
         shares = logits.softmax(dim=1).to(rows.dtype)  # p

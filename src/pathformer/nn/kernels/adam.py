@@ -40,7 +40,7 @@ class AdamKernel:
         self._grads: list[Tensor | None] = []
 
     def run(self) -> None:
-        """One update from the gradients as they are now."""
+        """Makes one update from the current gradients."""
         if not (self._rate.is_cuda and torch.cuda.is_current_stream_capturing()):
             self.aim()
         self._scales.copy_(1.0 - torch.pow(self._bases, self._steps))
@@ -51,7 +51,7 @@ class AdamKernel:
         )  # fmt: skip
 
     def aim(self) -> None:
-        """Look up where everything lies; a weight without a gradient is left alone."""
+        """Looks up all addresses; a weight without a gradient is left alone."""
         grads = [slot.working.grad for slot in self._slots]
         self._grads = [None if grad is None else grad.contiguous() for grad in grads]  # kept alive
         columns = []

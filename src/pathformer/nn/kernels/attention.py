@@ -47,7 +47,7 @@ def attention(
     rate: float,
     seed: Tensor | None,
 ) -> Tensor:
-    """qkv (T, 3d), bias (3d,), offsets (P + 1,) -> (T, d)."""
+    """Attention within sequences: qkv (T, 3d), bias (3d,), offsets (P + 1,) -> (T, d)."""
     mixed: Tensor = _Attention.apply(qkv, bias, None, offsets, classes, 1, heads, causal, rate, seed)[0]
     return mixed
 
@@ -64,7 +64,7 @@ def relative_attention(
     rate: float,
     seed: Tensor | None,
 ) -> Tensor:
-    """As `attention`, with keys and values (W, D) of the signed distances -(L - 1) ... L - 1."""
+    """`attention` with keys and values (W, D) of the signed distances -(L - 1) ... L - 1."""
     count, width = len(qkv), qkv.shape[1] // 3
     query = qkv[:, :width] if bias is None else qkv[:, :width] + bias[:width]
     near = (query.reshape(count * heads, -1) @ keys.t()).view(count, heads, -1)
@@ -122,7 +122,7 @@ def _rows(
     qkv, bias, offsets, path, last, head,
     WIDTH: tl.constexpr, SIZE: tl.constexpr, BLOCK: tl.constexpr, LENGTH: tl.constexpr, BIAS: tl.constexpr,
 ):  # fmt: skip
-    """q, k, v of some sequences and one head (p, i, D), the rows they lie in and which are there."""
+    """Loads q, k, v of some sequences and one head (p, i, D), their rows and a mask of those that exist."""
     there = path < last
     first = tl.load(offsets + path, mask=there, other=0)
     count = tl.load(offsets + path + 1, mask=there, other=0) - first
@@ -148,7 +148,7 @@ def _weights(
     HEADS: tl.constexpr, SIZE: tl.constexpr, LENGTH: tl.constexpr, CAUSAL: tl.constexpr, RELATIVE: tl.constexpr,
     DROP: tl.constexpr,
 ):  # fmt: skip
-    """Weights before dropout, and the factor that dropout puts on them: each (p, i, j)."""
+    """Computes weights before dropout, and the factors of dropout: each (p, i, j)."""
     token = tl.arange(0, LENGTH)
     scores = tl.sum(query[:, :, None, :] * key[:, None, :, :], axis=3)
     # The first token counts as seen even where there is no sequence: what is thrown away stays finite.

@@ -27,14 +27,14 @@ def _hash(seed, pair):
 
 @triton.jit
 def keep(seed, place, rate):
-    """Whether to keep what is at `place`, true with probability 1 - rate, to 16 bits."""
+    """Whether to keep the number at `place`: true with probability 1 - rate, to 16 bits."""
     bits = _hash(seed, place >> 1) >> ((place & 1) * 16).to(tl.uint32)
     return (bits & 0xFFFF).to(tl.float32) >= rate * 65536.0
 
 
 @triton.jit
 def keep_run(seed, pairs, rate):
-    """`keep` for the places 2 pairs and 2 pairs + 1, side by side along the last axis: half the work."""
+    """`keep` for the places 2 pairs and 2 pairs + 1, side by side along the last axis, at half the cost."""
     bits = _hash(seed, pairs)
     return tl.interleave((bits & 0xFFFF).to(tl.float32), (bits >> 16).to(tl.float32)) >= rate * 65536.0
 
@@ -49,7 +49,7 @@ def keep_row(seed, row, rate, WIDTH: tl.constexpr, BLOCK: tl.constexpr):
 
 
 def column_sums(partial: Tensor, dtype: torch.dtype) -> Tensor:
-    """partial (P, w) float32 -> (w,)."""
+    """Sums the columns of what P programs have summed: partial (P, w) float32 -> (w,) of `dtype`."""
     count, width = partial.shape
     out = torch.empty(width, dtype=dtype, device=partial.device)
     _column_sums[(triton.cdiv(width, COLUMNS),)](

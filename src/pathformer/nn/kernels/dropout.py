@@ -25,7 +25,7 @@ LANES = 64  # so many programs share the rows of a column
 def enter(
     rows: Tensor, positions: Tensor | None, places: Tensor, scale: float, rate: float, seed: Tensor | None
 ) -> Tensor:
-    """rows (T, d), positions (L, d), places (T,) of each row in its sequence -> (T, d)."""
+    """drop(scale x + PE): rows (T, d), positions (L, d), places (T,) of rows in their sequences -> (T, d)."""
     entered: Tensor = _Enter.apply(rows, positions, places, scale, rate, seed)
     return entered
 
@@ -85,7 +85,7 @@ def _enter_rows(
 
 
 def relu_dropout(values: Tensor, bias: Tensor, rate: float, seed: Tensor | None) -> Tensor:
-    """values (T, f), bias (f,) -> (T, f)."""
+    """drop(relu(x + b)): values (T, f), bias (f,) -> (T, f)."""
     dropped: Tensor = _ReluDropout.apply(values, bias, rate, seed)
     return dropped
 

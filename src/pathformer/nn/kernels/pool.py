@@ -13,7 +13,7 @@ __all__ = ["mean_pool"]
 
 
 def mean_pool(rows: Tensor, offsets: Tensor) -> Tensor:
-    """rows (T, d), offsets (P + 1,) -> (P, d)."""
+    """Means of sequences: rows (T, d), offsets (P + 1,) -> (P, d)."""
     pooled: Tensor = _MeanPool.apply(rows, offsets)
     return pooled
 

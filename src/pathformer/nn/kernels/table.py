@@ -70,7 +70,7 @@ class _Open(torch.autograd.Function):
 def assemble(
     parts: Sequence[tuple[Tensor, TableGradient, Tensor, Tensor]], others: tuple[Tensor, Tensor] | None, rows: int
 ) -> Tensor:
-    """Rows of tables, each at its own positions. parts: weight (N, d), gradient, ids (n,), places (n,) -> (rows, d)."""
+    """Puts rows of tables at their positions: parts: weight (N, d), gradient, ids (n,), places (n,) -> (rows, d)."""
     values, places = others if others is not None else (None, None)
     weights = [weight for weight, _, _, _ in parts]
     readings = [(gradient, ids, at) for _, gradient, ids, at in parts]
@@ -145,7 +145,7 @@ class _Distance(torch.autograd.Function):
 
 
 def _accumulate(weight: Tensor, rows: Sequence[_Share], pairs: Sequence[_Share]) -> Tensor:
-    """The gradient of the table (N, d) from at most one reading of rows and at most one of pairs."""
+    """Adds up the gradient of a table (N, d) from at most one reading of rows and at most one of pairs."""
     ids = [part[0].flatten() for part in (*pairs, *rows)]
     keys, order = torch.sort(torch.cat(ids).to(torch.int32))
     bounds = torch.searchsorted(keys, torch.arange(len(weight) + 1, dtype=torch.int32, device=weight.device))

@@ -1,4 +1,4 @@
-"""Exact L1 distances to all entities, and counting for ranks, on whatever device the tensors lie.
+"""Exact L1 distances to all entities, and counting for ranks, on the device of the tensors.
 
 R points, N entities, D dimensions, Q rows, A thresholds.
 
@@ -20,15 +20,15 @@ __all__ = ["L1Table", "count_below", "l1_distances_plain"]
 
 @dataclass(frozen=True, eq=False, slots=True)
 class L1Table:
-    """A table of entities, laid out for distances to all of them; as large as the table itself."""
+    """A copy of an entity table, laid out for distances to all entities."""
 
     layout: Tensor
     count: int  # N
 
     @classmethod
     def of(cls, table: Tensor) -> L1Table:
-        """Lay out a table (N, D)."""
-        return cls(_kernels(table).laid_out(table.detach()), len(table))
+        """Lays out a table (N, D)."""
+        return cls(_kernels(table).lay_out(table.detach()), len(table))
 
     def distances(self, points: Tensor) -> Tensor:
         """|p - e|_1 of points (R, D) and every entity: (R, N)."""
@@ -45,7 +45,7 @@ def l1_distances_plain(points: Tensor, table: Tensor) -> Tensor:
 
 
 def count_below(distances: Tensor, rows: Tensor, thresholds: Tensor) -> tuple[Tensor, Tensor]:
-    """How many entries of its row lie below a threshold, and how many are equal to it; NaN entries are neither.
+    """Counts the entries of a row that lie below a threshold, and those equal to it; NaN entries are neither.
 
     distances (Q, N); rows (A,) ascending row of each threshold; thresholds (A,); returns two int32 (A,).
     """
@@ -54,7 +54,7 @@ def count_below(distances: Tensor, rows: Tensor, thresholds: Tensor) -> tuple[Te
 
 
 def _kernels(tensor: Tensor) -> ModuleType:
-    """The kernels for a tensor's device; imported on first use, since each needs its own compiler."""
+    """Imports the kernels for a tensor's device, on first use, since each needs its own compiler."""
     if tensor.is_cuda:
         from pathformer.spaces.kernels import rank_triton
 

@@ -28,17 +28,17 @@ Kind = Literal["box", "cone", "dot"]
 _KINDS = {"box": 0, "cone": 1, "dot": 2}
 
 PAIRS, PAIR_WARPS = 16, 4  # candidates a program of the distance kernel
-DEBTS, DEBT_WARPS = 2, 4  # pairs a loop turn of the table's gradient
+SHARES, SHARE_WARPS = 2, 4  # pairs a loop turn of the table's gradient
 
 
 def pair_distance(queries: Tensor, table: Tensor, ids: Tensor, kind: Kind) -> Tensor:
-    """queries (B, 2d), or (B, d) for `dot`; table (N, d); ids (B, K) -> (B, K) float32."""
+    """Distances to candidates: queries (B, 2d), or (B, d) for `dot`; table (N, d); ids (B, K) -> (B, K) float32."""
     found: Tensor = _Pairs.apply(queries.contiguous(), table.contiguous(), ids.contiguous(), _KINDS[kind])
     return found
 
 
 def every_distance(queries: Tensor, table: Tensor, kind: Kind) -> Tensor:
-    """Every query with every row: (B, 2d), or (B, d) for `dot`, and (N, d) -> (B, N) float32."""
+    """Distances of every query to every row: (B, 2d), or (B, d) for `dot`, and (N, d) -> (B, N) float32."""
     rows = torch.arange(len(table), dtype=torch.int32, device=table.device)
     return pair_distance(queries, table, rows.expand(len(queries), -1), kind)
 
@@ -68,8 +68,8 @@ class _Pairs(torch.autograd.Function):
         bounds = torch.searchsorted(keys, torch.arange(len(table) + 1, dtype=torch.int32, device=table.device))
         of_table = torch.empty_like(table)
         _pairs_table[(len(table),)](
-            queries, table, order, bounds, coefficients, of_table, candidates, **sizes, DEBTS=DEBTS,
-            num_warps=DEBT_WARPS,
+            queries, table, order, bounds, coefficients, of_table, candidates, **sizes, SHARES=SHARES,
+            num_warps=SHARE_WARPS,
         )  # fmt: skip
         return of_queries, of_table, None, None
 
@@ -90,7 +90,7 @@ def _pairs_turn(angle):
 
 @triton.jit
 def _pairs_terms(x, y, e, KIND: tl.constexpr):
-    """f, and its slopes by x, y and e."""
+    """Computes f, and its slopes by x, y and e."""
     if KIND == 0:
         away, side = tl.abs(e - x), tl.where(e > x, 1.0, tl.where(e < x, -1.0, 0.0))
         outside = away > y
@@ -168,7 +168,7 @@ def _pairs_queries(
 @triton.jit
 def _pairs_table(
     queries, table, order, bounds, coefficients, out, candidates,
-    KIND: tl.constexpr, WIDTH: tl.constexpr, STRIDE: tl.constexpr, BLOCK: tl.constexpr, DEBTS: tl.constexpr,
+    KIND: tl.constexpr, WIDTH: tl.constexpr, STRIDE: tl.constexpr, BLOCK: tl.constexpr, SHARES: tl.constexpr,
 ):  # fmt: skip
     row = tl.program_id(0).to(tl.int64)
     column = tl.arange(0, BLOCK)
@@ -177,11 +177,11 @@ def _pairs_table(
     total = tl.zeros([BLOCK], dtype=tl.float32)
     if first < last:
         e = tl.load(table + row * WIDTH + column, mask=inside, other=0.0).to(tl.float32)
-        for start in range(first, last, DEBTS):
-            place = start + tl.arange(0, DEBTS)
-            debt = tl.load(order + place, mask=place < last, other=0)
-            factor = tl.load(coefficients + debt, mask=place < last, other=0.0)[:, None]
-            at = queries + (debt // candidates)[:, None] * STRIDE + column[None, :]
+        for start in range(first, last, SHARES):
+            place = start + tl.arange(0, SHARES)
+            share = tl.load(order + place, mask=place < last, other=0)
+            factor = tl.load(coefficients + share, mask=place < last, other=0.0)[:, None]
+            at = queries + (share // candidates)[:, None] * STRIDE + column[None, :]
             owed = (place < last)[:, None] & inside[None, :]
             x = tl.load(at, mask=owed, other=0.0).to(tl.float32)
             y = tl.load(at + STRIDE - WIDTH, mask=owed, other=0.0).to(tl.float32)

@@ -15,25 +15,25 @@ import torch
 from torch import Tensor
 
 from pathformer.compiled import compiled, share
-from pathformer.spaces.kernels.rank_numba import laid_out
+from pathformer.spaces.kernels.rank_numba import lay_out
 
 __all__ = ["box_distances", "cone_distances"]
 
 
 def box_distances(queries: Tensor, table: Tensor) -> Tensor:
-    """Centres and offsets (R, 2D), points (N, D) -> (R, N) float32."""
-    rows, blocks = queries.detach().float().contiguous().numpy(), laid_out(table.detach()).numpy()
+    """Distances to boxes: centres and offsets (R, 2D), points (N, D) -> (R, N) float32."""
+    rows, blocks = queries.detach().float().contiguous().numpy(), lay_out(table.detach()).numpy()
     out = np.empty((len(rows), len(table)), np.float32)
     share(lambda _, first, last: _box_rows(rows, blocks, out, first, last), len(rows), torch.get_num_threads())
     return torch.from_numpy(out)
 
 
 def cone_distances(queries: Tensor, angles: Tensor) -> Tensor:
-    """Axes and half apertures (R, 2D), angles (N, D) -> (R, N) float32, before the scale."""
+    """Distances to cones, before the scale: axes and half apertures (R, 2D), angles (N, D) -> (R, N) float32."""
     axes, halves = (queries.detach().float() / 2).chunk(2, dim=-1)
     query = [part.contiguous().numpy() for part in (axes.sin(), axes.cos(), halves.sin().abs(), halves.cos().abs())]
     half = angles.detach().float() / 2
-    entity = [laid_out(half.sin()).numpy(), laid_out(half.cos()).numpy()]
+    entity = [lay_out(half.sin()).numpy(), lay_out(half.cos()).numpy()]
     out = np.empty((len(axes), len(angles)), np.float32)
 
     def work(_: int, first: int, last: int) -> None:

@@ -18,14 +18,14 @@ from torch import Tensor
 
 from pathformer.compiled import compiled
 
-__all__ = ["count_below", "l1_distances", "laid_out"]
+__all__ = ["count_below", "l1_distances", "lay_out"]
 
 _BLOCK = 512  # entities a block: 2 kB a dimension
 _POINTS = 4  # points that share one reading of a block
 
 
-def laid_out(table: Tensor) -> Tensor:
-    """A table (N, D) as float32 blocks (ceil(N / 512), D, 512), the last one padded with zeros."""
+def lay_out(table: Tensor) -> Tensor:
+    """Lays out a table (N, D) as float32 blocks (ceil(N / 512), D, 512), the last one padded with zeros."""
     rows, width = table.shape
     blocks = -(-rows // _BLOCK)
     padded = torch.zeros(blocks * _BLOCK, width)
@@ -34,7 +34,7 @@ def laid_out(table: Tensor) -> Tensor:
 
 
 def l1_distances(points: Tensor, blocks: Tensor, count: int) -> Tensor:
-    """|p - e|_1 of points (R, D) and a `laid_out` table of `count` entities: (R, count)."""
+    """|p - e|_1 of points (R, D) and a laid-out table of `count` entities: (R, count)."""
     rows = -(-len(points) // _POINTS) * _POINTS
     padded = np.zeros((rows, points.shape[1]), np.float32)
     padded[: len(points)] = points.numpy()
@@ -44,7 +44,7 @@ def l1_distances(points: Tensor, blocks: Tensor, count: int) -> Tensor:
 
 
 def count_below(distances: Tensor, rows: Tensor, thresholds: Tensor) -> tuple[Tensor, Tensor]:
-    """How many entries of its row lie below a threshold, and how many are equal to it; NaN entries are neither.
+    """Counts the entries of a row that lie below a threshold, and those equal to it; NaN entries are neither.
 
     distances (Q, N); rows (A,) ascending row of each threshold; thresholds (A,); returns two int32 (A,).
     """
@@ -56,7 +56,7 @@ def count_below(distances: Tensor, rows: Tensor, thresholds: Tensor) -> tuple[Te
 
 
 def _share(work: Callable[[slice], None], rows: int, multiple: int) -> None:
-    """Give each of torch's threads one contiguous part of the rows."""
+    """Gives each of torch's threads one contiguous part of the rows."""
     threads = torch.get_num_threads()
     size = max(multiple, -(-rows // (threads * multiple)) * multiple)
     parts = [slice(start, min(start + size, rows)) for start in range(0, rows, size)]
@@ -94,7 +94,7 @@ def _l1_rows(points, blocks, out):
 
 @compiled
 def _count_rows(distances, thresholds, bounds, first, last, closer, tied):
-    """Plain comparison: vectorised, 0.08 ns a pair, it beats a search in sorted thresholds up to hundreds of them."""
+    """Compares every entry with every threshold: vectorised, faster than a search in sorted thresholds."""
     for row in range(first, last):
         entries = distances[row]
         for place in range(bounds[row], bounds[row + 1]):

@@ -22,15 +22,15 @@ import triton
 import triton.language as tl
 from torch import Tensor
 
-__all__ = ["count_below", "l1_distances", "laid_out"]
+__all__ = ["count_below", "l1_distances", "lay_out"]
 
 _SIDE, _LANES, _UNROLL = 8, 16, 8  # sums a thread and axis, threads an axis, dimensions a loop turn
 _TILE = _SIDE * _LANES
 _REGISTERS = 128  # a thread: two blocks of 256 threads share a multiprocessor
 
 
-def laid_out(table: Tensor) -> Tensor:
-    """A table (N, D) as float32 tiles (ceil(N / 128), D', 128), padded with zeros to whole tiles and loop turns."""
+def lay_out(table: Tensor) -> Tensor:
+    """Lays out a table (N, D) as float32 tiles (ceil(N / 128), D', 128), padded to whole tiles and loop turns."""
     rows, width = table.shape
     padded = torch.zeros(_up(rows, _TILE), _up(width, _UNROLL), device=table.device)
     padded[:rows, :width] = table
@@ -38,8 +38,8 @@ def laid_out(table: Tensor) -> Tensor:
 
 
 def l1_distances(points: Tensor, entities: Tensor, count: int) -> Tensor:
-    """|p - e|_1 of points (R, D) and a `laid_out` table of `count` entities: (R, count), rows may be strided."""
-    queries = laid_out(points)
+    """|p - e|_1 of points (R, D) and a laid-out table of `count` entities: (R, count), rows may be strided."""
+    queries = lay_out(points)
     rows, columns = _TILE * len(queries), _TILE * len(entities)
     out = torch.empty(rows, columns, device=points.device)
     grid = (len(queries), len(entities))  # neighbours in a wave share the entities and keep the points in L2
@@ -50,7 +50,7 @@ def l1_distances(points: Tensor, entities: Tensor, count: int) -> Tensor:
 
 
 def count_below(distances: Tensor, rows: Tensor, thresholds: Tensor) -> tuple[Tensor, Tensor]:
-    """How many entries of its row lie below a threshold, and how many are equal to it; NaN entries are neither.
+    """Counts the entries of a row that lie below a threshold, and those equal to it; NaN entries are neither.
 
     distances (Q, N); rows (A,) ascending row of each threshold; thresholds (A,); returns two int32 (A,).
     """
@@ -66,7 +66,7 @@ def count_below(distances: Tensor, rows: Tensor, thresholds: Tensor) -> tuple[Te
 
 
 def _tasks(rows: Tensor, count: int, width: int) -> tuple[Tensor, Tensor, Tensor]:
-    """Cut each row's thresholds into runs of `width`: the row of each run, its first threshold, the row's last one."""
+    """Cuts each row's thresholds into runs of `width`: the row of each run, its first threshold, the row's last one."""
     counts = torch.bincount(rows, minlength=count)
     ends, runs = counts.cumsum(0), (counts + width - 1) // width
     row = torch.repeat_interleave(runs)
