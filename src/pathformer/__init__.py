@@ -11,8 +11,8 @@ from typing import Any
 __version__ = "0.1.0.dev0"
 
 _HOMES: dict[str, str] = {
-    "Answer": "pathformer.engine.answer.answer",
-    "Answers": "pathformer.engine.answer.answer",
+    "Answer": "pathformer.engine.answer.answers",
+    "Answers": "pathformer.engine.answer.answers",
     "Engine": "pathformer.engine.engine",
     "KnowledgeGraph": "pathformer.kg.knowledge",
     "fit": "pathformer.fitting.fit",

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 if TYPE_CHECKING:
-    from pathformer.engine.answer.answer import Answers
+    from pathformer.engine.answer.answers import Answers
     from pathformer.engine.engine import Engine
 
 __all__ = ["command", "read_questions"]
@@ -148,7 +148,7 @@ def _print_json(found: list[Answers]) -> None:
 
 def _print_csv(found: list[Answers]) -> None:
     """Prints a table of all answers, and its notes on stderr, so that the output stays one CSV file."""
-    from pathformer.engine.answer.answer import to_csv
+    from pathformer.engine.answer.answers import to_csv
     from pathformer.engine.answer.show import notes
 
     typer.echo(found[0].to_csv() if len(found) == 1 else to_csv(found), nl=False)

@@ -11,7 +11,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, overload
 
-from pathformer.engine.answer.answer import Answers
+from pathformer.engine.answer.answers import Answers
 from pathformer.engine.answer.pipeline import Resources, ask
 from pathformer.engine.answer.read import Question
 from pathformer.engine.answer.select import Options

@@ -14,7 +14,7 @@ from pathformer import __version__
 from pathformer.engine.calibrate.reliability import draw_reliability
 from pathformer.engine.engine import Engine
 from pathformer.engine.history import learned_structures
-from pathformer.fitting.measure import Measured, measure
+from pathformer.fitting.measuring import Measured, measure
 from pathformer.fitting.notes import notes_on
 from pathformer.fitting.report import FitReport
 from pathformer.fitting.settings import FitSettings

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from rich.padding import Padding
 from rich.text import Text
 
-from pathformer.engine.answer.answer import KNOWN, PREDICTED
+from pathformer.engine.answer.answers import KNOWN, PREDICTED
 from pathformer.engine.answer.show import COLOURS, notes, percent
 from pathformer.engine.engine import Engine
 from pathformer.fitting.fit import fit
@@ -31,7 +31,7 @@ from pathformer.symbolic.answer import answer
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from pathformer.engine.answer.answer import Answer, Answers
+    from pathformer.engine.answer.answers import Answer, Answers
 
 __all__ = ["QUESTIONS", "Question", "example_questions", "learn", "show_learned"]
 

@@ -21,7 +21,7 @@ from pathformer.files.atomic import check_target
 from pathformer.fitting.assessment import assess, with_report
 from pathformer.fitting.heldout import draw_questions, hold_out, load_or_draw
 from pathformer.fitting.learn import learn, new_model, time_for_training
-from pathformer.fitting.measure import MEASURES
+from pathformer.fitting.measuring import MEASURES
 from pathformer.fitting.reindex import reindex
 from pathformer.fitting.settings import MEASURING, FitSettings, memory_of, settings_for
 from pathformer.fitting.stages import Stages

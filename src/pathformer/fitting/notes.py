@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from pathformer.fitting.measure import ENOUGH, held_out_triples
+from pathformer.fitting.measuring import ENOUGH, held_out_triples
 from pathformer.fitting.report import FitReport
 from pathformer.kg.knowledge import KnowledgeGraph
 from pathformer.querysets.queries import Queries

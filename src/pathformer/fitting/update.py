@@ -36,7 +36,7 @@ from pathformer.fitting.heldout import (
     refresh_answers,
 )
 from pathformer.fitting.learn import learn, time_for_training
-from pathformer.fitting.measure import MEASURES
+from pathformer.fitting.measuring import MEASURES
 from pathformer.fitting.new_entities import grow_model, initialise_new_entities
 from pathformer.fitting.reindex import reindex, takes
 from pathformer.fitting.report import FitReport

@@ -180,13 +180,13 @@ def test_probabilities_know_how_many_ends_the_last_link_has(engine: Engine) -> N
 
 
 def test_each_stage_is_entered_once_and_from_the_pipeline_alone(engine: Engine) -> None:
-    """One question takes one way: read, find, calibrate, select, explain, and no stage calls another one."""
+    """One question takes one way: read, find, calibrate, select, reasons, and no stage calls another one."""
     stages = {
         "read_question": "read",
         "find": "find",
         "calibrate": "calibration",
         "select": "select",
-        "explain": "explain",
+        "give_reasons": "reasons",
     }
     root, entered = Path(pathformer.engine.__file__).parent, []
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pathformer.engine.answer.answer import Answers
+from pathformer.engine.answer.answers import Answers
 from pathformer.engine.answer.show import html_table, notes
 from pathformer.engine.calibrate.calibration import Calibration
 from pathformer.engine.calibrate.curve import Curve

@@ -1,6 +1,6 @@
 """From questions to answers: the whole way on one screen.
 
-question ─read→ tree ─find→ candidates ─calibrate→ probabilities ─select→ answers ─explain→ with reasons
+question ─read→ tree ─find→ candidates ─calibrate→ probabilities ─select→ answers ─give reasons→ with reasons
 """
 
 from __future__ import annotations
@@ -8,14 +8,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from pathformer.engine.answer.answer import KNOWN, PREDICTED, Answer, Answers
+from pathformer.engine.answer.answers import KNOWN, PREDICTED, Answer, Answers
 from pathformer.engine.answer.read import Asked, Question, read_question
 from pathformer.engine.answer.select import Options, Selection, select
 from pathformer.engine.calibrate.calibration import Calibration, calibrate
 from pathformer.engine.find.candidates import Candidates
 from pathformer.engine.find.find import find
 from pathformer.engine.reasons.empty import why_empty
-from pathformer.engine.reasons.explain import explain
+from pathformer.engine.reasons.reasons import give_reasons
 from pathformer.index._base import Index
 from pathformer.kg.knowledge import KnowledgeGraph
 from pathformer.kg.schema import RelationSchema
@@ -57,7 +57,7 @@ def _answers(asked: Asked, candidates: Candidates, resources: Resources, options
     probabilities = calibrate(candidates, resources.calibration, schema, kg.vocabulary)
     selection = select(candidates, probabilities.values, options, asked.limit)
     chosen = [position for _, position in selection.given] if options.why else []
-    reasons = explain(candidates, chosen, kg.vocabulary, resources.encoder, resources.index, schema)
+    reasons = give_reasons(candidates, chosen, kg.vocabulary, resources.encoder, resources.index, schema)
     empty = "" if candidates.known.any() else why_empty(asked.tree, candidates.sets, kg.vocabulary, schema)
 
     def answer(rank: int, position: int) -> Answer:

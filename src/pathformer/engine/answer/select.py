@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from pathformer.engine.answer.answer import check_share
+from pathformer.engine.answer.answers import check_share
 from pathformer.engine.find.candidates import Candidates
 from pathformer.errors import InputError
 

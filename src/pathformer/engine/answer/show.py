@@ -8,7 +8,7 @@ from html import escape
 from io import StringIO
 from typing import TYPE_CHECKING
 
-from pathformer.engine.answer.answer import KNOWN, PREDICTED, Answer, Answers
+from pathformer.engine.answer.answers import KNOWN, PREDICTED, Answer, Answers
 from pathformer.text import counted, visible
 
 if TYPE_CHECKING:

@@ -13,10 +13,10 @@ from pathformer.kg.schema import RelationSchema
 from pathformer.kg.vocabulary import Vocabulary
 from pathformer.plan.encoder import Encoder
 
-__all__ = ["explain"]
+__all__ = ["give_reasons"]
 
 
-def explain(
+def give_reasons(
     candidates: Candidates,
     chosen: Sequence[int],
     vocabulary: Vocabulary,

@@ -11,7 +11,7 @@ from dataclasses import replace
 import pytest
 from rich.console import Console
 
-from pathformer.engine.answer.answer import COLUMNS, FORMAT, KNOWN, PREDICTED, Answer, Answers, to_csv
+from pathformer.engine.answer.answers import COLUMNS, FORMAT, KNOWN, PREDICTED, Answer, Answers, to_csv
 from pathformer.engine.answer.show import percent
 from pathformer.engine.reasons.why import Link, Named, Why
 from pathformer.errors import InputError, MissingExtraError
