@@ -13,15 +13,14 @@ import torch
 from support.engines import engine_over
 from typer.testing import CliRunner, Result
 
-from pathformer import plugins
 from pathformer.cli import _main as cli
 from pathformer.engine.calibrate.calibration import Calibration
 from pathformer.engine.calibrate.curve import Curve
 from pathformer.engine.engine import Engine
 from pathformer.engine.engine import load as load_engine
-from pathformer.errors import EngineError, InputError, UnknownNameError, UnknownPluginError
+from pathformer.errors import EngineError, InputError, UnknownNameError
 from pathformer.kg.knowledge import KnowledgeGraph
-from pathformer.models._base import build, find
+from pathformer.models._base import build
 
 TWO_HOPS = "?x : directed(Fellini, ?f) & stars(?f, ?x)"
 UNMEASURED = "No precision can be promised"
@@ -247,24 +246,3 @@ def test_errors_are_sentences(films: str, tmp_path: Path) -> None:
         ((films, "--file", str(tmp_path / "none.txt")), "none.txt"),
     ):
         assert message in str(ask(*arguments, error=InputError).exception)
-
-
-def test_models_are_listed_with_what_they_can() -> None:
-    output = CliRunner().invoke(cli.app, ["models"]).output
-    for name in plugins.names("models"):
-        assert f"\n{name} " in output
-    assert output.splitlines()[0].split() == ["name", "or", "not", "what", "it", "is"]
-    ways = {find(name).union for name in plugins.names("models")}
-    explained = output.splitlines()[-1].removeprefix("or: ").split(", ")
-    assert {each.partition(" = ")[0] for each in explained} == ways
-    row = next(line for line in output.splitlines() if line.startswith("gqe "))
-    assert row.split()[:3] == ["gqe", "dnf", "no"]
-
-
-def test_the_settings_of_one_model() -> None:
-    output = CliRunner().invoke(cli.app, ["models", "pathformer"]).output
-    assert output.startswith("pathformer: Pathformer: a transformer reads paths")
-    assert "model.dim" in output
-    wrong = CliRunner().invoke(cli.app, ["models", "pathfromer"])
-    assert isinstance(wrong.exception, UnknownPluginError)
-    assert "no model 'pathfromer'; closest: 'pathformer'" in str(wrong.exception)
