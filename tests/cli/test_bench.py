@@ -6,22 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner
-
-from pathformer.cli._main import app
-from pathformer.errors import InputError
-
-
-def run(*arguments: str | Path) -> str:
-    result = CliRunner().invoke(app, list(map(str, arguments)), catch_exceptions=False)
-    assert result.exit_code == 0, result.output
-    return result.output
-
-
-def refused(*arguments: str | Path) -> str:
-    result = CliRunner().invoke(app, list(map(str, arguments)))
-    assert isinstance(result.exception, InputError)
-    return str(result.exception)
+from support.command_line import refused, run
 
 
 def test_the_benchmarks_are_listed_by_plain_sentences() -> None:

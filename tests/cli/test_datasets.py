@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 
 import pytest
+from support import command_line
 from typer.testing import CliRunner
 
 from pathformer.cli._main import app
 
-
-def run(*arguments: object) -> str:
-    done = CliRunner().invoke(app, list(map(str, arguments)), catch_exceptions=False, env={"COLUMNS": "200"})
-    assert done.exit_code == 0, done.output
-    return done.output
+run = partial(command_line.run, columns=200)
 
 
 def test_the_list_of_datasets(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

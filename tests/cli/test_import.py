@@ -6,21 +6,20 @@ import gzip
 import re
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 
 import pytest
+from support import command_line
 from typer.testing import CliRunner
 
 from pathformer.cli._main import app
 from pathformer.kg.knowledge import KnowledgeGraph
 
+run = partial(command_line.run, "import")
+
+
 TRIPLES = "Fellini\tdirected\tLa Strada\nLa Strada\twon\tOscar\nFellini\tdirected\tLa Strada\n"
-
-
-def run(*arguments: object) -> str:
-    done = CliRunner().invoke(app, ["import", *map(str, arguments)], catch_exceptions=False)
-    assert done.exit_code == 0, done.output
-    return done.output
 
 
 def shell(*arguments: object) -> tuple[int, str]:
@@ -130,24 +129,24 @@ def test_replacing(tmp_path: Path) -> None:
     run(tmp_path / "x.tsv", "-o", tmp_path / "g")
     code, error = shell(tmp_path / "x.tsv", "-o", tmp_path / "g")
     assert code == 2
-    advice = "choose another place, or replace it with --force"
-    assert error == f"error: {tmp_path}/g exists already: {advice}\n"
+    assert error.startswith(f"error: {tmp_path}/g exists already")
+    assert error.endswith("--force\n")
     run(tmp_path / "x.tsv", "-o", tmp_path / "g", "--force")
 
 
 @pytest.mark.parametrize(
     ("name", "content", "options", "message"),
     [
-        ("x.tsv", b"a\tr\tb\nc\tr\n", [], "x.tsv:2: found 2 columns, expected 3 separated by '\\t'"),
+        ("x.tsv", b"a\tr\tb\nc\tr\n", [], "x.tsv:2: found 2 columns, expected 3"),
         (
             "x.tsv",
             b"a\tr\tb\nc\tr\t\xe9\n",
             [],
-            "x.tsv:2: the tail is not text in this encoding (byte 0xe9): say",
+            "x.tsv:2: the tail is not text",
         ),
         ("x.tsv", b"", [], "x.tsv: the file is empty"),
-        ("x.tsv", b"a\tr\tb\n", ["--columns", "1,2,7"], "x.tsv:1: no column 7: there are 3, counted from 1"),
-        ("x.csv", b"a,b,c\n1,2,3\n", ["--columns", "a,b,d"], "x.csv:1: no column 'd'; the columns are 'a', 'b', 'c'"),
+        ("x.tsv", b"a\tr\tb\n", ["--columns", "1,2,7"], "x.tsv:1: no column 7: "),
+        ("x.csv", b"a,b,c\n1,2,3\n", ["--columns", "a,b,d"], "x.csv:1: no column 'd'"),
         (
             "x.tsv.gz",
             gzip.compress(b"a\tr\tb\n" * 9, mtime=0)[:-9],

@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import re
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
+from support import command_line
 from support.engines import engine_over
-from typer.testing import CliRunner
 
-from pathformer.cli._main import app
 from pathformer.engine.engine import load
 from pathformer.errors import ConfigError, InputError, UnknownPluginError
 from pathformer.fitting.reindex import reindex, sample_query_points
 from pathformer.kg.knowledge import KnowledgeGraph
 from pathformer.models._base import build
+
+run = partial(command_line.run, "index")
+
 
 QUESTION = "?x : r0(e3, ?v) & r1(?v, ?x)"
 
@@ -30,13 +33,6 @@ def folder(small_graph_triples: dict[str, list[tuple[str, str, str]]], tmp_path:
     settings = {"dim": 16, "layers": 1, "heads": 2}
     model = build("pathformer", settings, entities=names.entity_count, relations=names.relation_count)
     return engine_over(kg, model, about={"note": "toy"}).save(tmp_path / "engine")
-
-
-def run(*arguments: str | Path) -> str:
-    done = CliRunner().invoke(app, ["index", *map(str, arguments)])
-    if done.exception is not None:
-        raise done.exception
-    return done.output
 
 
 def test_backends_are_listed_with_their_options() -> None:

@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
+from functools import partial
 from itertools import count
 from pathlib import Path
 
 import pyarrow as pa
 import pytest
 from pyarrow import parquet
-from typer.testing import CliRunner
+from support import command_line
 
-from pathformer.cli._main import app
 from pathformer.cli._read_report import summarise
 from pathformer.kg.knowledge import KnowledgeGraph
 
-
-def run(*arguments: object) -> str:
-    done = CliRunner().invoke(app, ["import", *map(str, arguments)], catch_exceptions=False)
-    assert done.exit_code == 0, done.output
-    return done.output
+run = partial(command_line.run, "import")
 
 
 def test_a_first_line_that_may_be_a_header_is_told(tmp_path: Path) -> None:

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import json
 import shutil
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
+from support import command_line
 from support.engines import engine_over
-from typer.testing import CliRunner
 
 import pathformer as pf
-from pathformer.cli._main import app
 from pathformer.errors import CheckpointError, EngineError, InputError
 from pathformer.experiments.deploy import engine_of_run
 from pathformer.experiments.run import train_run
@@ -23,6 +23,9 @@ from pathformer.models._base import build
 from pathformer.training.display import Display
 
 pytestmark = pytest.mark.usefixtures("one_thread")
+
+run = partial(command_line.run, "release", columns=160)
+
 
 QUESTION = "?x : r0(e3, ?v) & r1(?v, ?x)"
 RUN = ["queries=drawn", "valid_queries=20", "model.dim=16", "model.layers=1", "model.heads=2", "training.steps=6",
@@ -53,13 +56,6 @@ def trained(graph: KnowledgeGraph, tmp_path_factory: pytest.TempPathFactory) -> 
     run = read_run(None, [f"dataset={folder / 'graph'}", *RUN])
     assert train_run(run, folder / "mine", device="cpu", display=Display()).result.finished
     return folder / "mine"
-
-
-def run(*arguments: str | Path) -> str:
-    done = CliRunner(env={"COLUMNS": "160"}).invoke(app, ["release", *map(str, arguments)])
-    if done.exception is not None:
-        raise done.exception
-    return done.output
 
 
 def test_an_engine_is_released_with_its_cost(engine: Path, tmp_path: Path) -> None:

@@ -7,10 +7,10 @@ import pickle
 from pathlib import Path
 
 import pytest
+from support.command_line import refused, run
 from typer.testing import CliRunner
 
 from pathformer.cli._main import app
-from pathformer.errors import InputError
 from pathformer.kg.knowledge import KnowledgeGraph
 
 
@@ -20,18 +20,6 @@ def graph(small_graph_triples: dict[str, list[tuple[str, str, str]]], tmp_path: 
         small_graph_triples["train"], small_graph_triples["valid"], small_graph_triples["test"], name="small"
     )
     return kg.save(tmp_path / "graph")
-
-
-def run(*arguments: str | Path) -> str:
-    result = CliRunner().invoke(app, list(map(str, arguments)), catch_exceptions=False)
-    assert result.exit_code == 0, result.output
-    return result.output
-
-
-def refused(*arguments: str | Path) -> str:
-    result = CliRunner().invoke(app, list(map(str, arguments)))
-    assert isinstance(result.exception, InputError)
-    return str(result.exception)
 
 
 def test_sample_then_verify(graph: Path, tmp_path: Path) -> None:

@@ -3,26 +3,23 @@
 from __future__ import annotations
 
 import sys
+from functools import partial
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner
+from support import command_line
 
-from pathformer.cli._main import app, main
+from pathformer.cli._main import main
 from pathformer.errors import InputError
 from pathformer.kg.knowledge import KnowledgeGraph
+
+run = partial(command_line.run, columns=200)
 
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     triples = [(f"e{n}", f"r{n % 3}", f"e{m}") for n in range(10) for m in range(10)]
     return KnowledgeGraph.from_triples(triples, name="grid").save(tmp_path / "grid")
-
-
-def run(*arguments: object) -> str:
-    done = CliRunner().invoke(app, list(map(str, arguments)), catch_exceptions=False, env={"COLUMNS": "200"})
-    assert done.exit_code == 0, done.output
-    return done.output
 
 
 def sizes(folder: Path) -> dict[str, int]:

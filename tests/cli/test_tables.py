@@ -5,34 +5,24 @@ from __future__ import annotations
 import csv
 import io
 import json
+from functools import partial
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner
+from support import command_line
 
-from pathformer.cli._main import app
-from pathformer.errors import InputError
 from pathformer.experiments.records import Record, read_records
 from pathformer.kg.knowledge import KnowledgeGraph
 from pathformer.query.structures import EPFO
+
+run = partial(command_line.run, "tables", only_stdout=True)
+refused = partial(command_line.refused, "tables")
 
 
 @pytest.fixture
 def graph(small_graph_triples: dict[str, list[tuple[str, str, str]]], tmp_path: Path) -> Path:
     parts = (small_graph_triples[split] for split in ("train", "valid", "test"))
     return KnowledgeGraph.from_triples(*parts, name="small").save(tmp_path / "graph")
-
-
-def run(*arguments: object) -> str:
-    result = CliRunner().invoke(app, ["tables", *map(str, arguments)], catch_exceptions=False)
-    assert result.exit_code == 0, result.output
-    return result.stdout
-
-
-def refused(*arguments: object) -> str:
-    result = CliRunner().invoke(app, ["tables", *map(str, arguments)])
-    assert isinstance(result.exception, InputError), result.exception
-    return str(result.exception)
 
 
 def test_the_tables_of_the_data_of_any_graph(graph: Path) -> None:
