@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from pathformer.kg.graph import Graph
-from pathformer.query.compile.parts import positive_part
+from pathformer.query.compile.negated_parts import positive_part
 from pathformer.query.structures import NEGATION_STRUCTURES, STRUCTURES
 from pathformer.querysets.removed_answers import sample_by_removed_answers, with_removed
 from pathformer.querysets.sampler import sample

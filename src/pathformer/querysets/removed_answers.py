@@ -16,7 +16,7 @@ from dataclasses import replace
 import numpy as np
 
 from pathformer.kg.ragged import Ragged, difference
-from pathformer.query.compile.parts import positive_part
+from pathformer.query.compile.negated_parts import positive_part
 from pathformer.query.structures import Structure
 from pathformer.querysets.queries import Queries
 from pathformer.querysets.sampler import Rules, sample

@@ -12,7 +12,7 @@ from pathformer.engine.find.nearest import search
 from pathformer.index._base import Index
 from pathformer.kg.schema import RelationSchema
 from pathformer.plan.encoder import Encoder
-from pathformer.query.compile.parts import contradicts_itself
+from pathformer.query.compile.negated_parts import contradicts_itself
 from pathformer.query.tree import Tree
 from pathformer.symbolic.plausible import is_plausible
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 from pathformer.errors import CyclicQueryError, FreeVariableError
 from pathformer.query.ast import Atom, Formula, Variable
-from pathformer.query.compile.apart import name_as_written
+from pathformer.query.compile.rewrite import name_as_written
 from pathformer.query.tree import Projection, Tree, intersect
 
 __all__ = ["Conjunction"]

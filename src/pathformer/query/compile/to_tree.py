@@ -11,7 +11,7 @@ The set of values of one variable, the root, for which a formula holds, is
 A conjunction's variables must form a tree from the root: its atoms with two variables are the edges. A part that is no
 atom hangs on the one variable that it shares with the rest; the other variables in it are its own (the scope rule: a
 variable is quantified at the smallest part that holds all its occurrences). A part that shares several is taken apart
-first (`apart`). Unions stay where they are written as far as that goes, so `up` prints back as `up`.
+first (`rewrite`). Unions stay where they are written as far as that goes, so `up` prints back as `up`.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ from pathformer.query.ast import (
     check_depth,
     variables,
 )
-from pathformer.query.compile.apart import Apart, as_written, name_as_written, shared_variables
 from pathformer.query.compile.conjunction import Conjunction
+from pathformer.query.compile.rewrite import Rewriter, as_written, name_as_written, shared_variables
 from pathformer.query.compile.safety import positive, unsafe_part
 from pathformer.query.print import text_of, to_query, unbind
 from pathformer.query.tree import Anchor, Negation, Projection, Tree, Union, depth, unite
@@ -57,7 +57,7 @@ def to_tree(query: Query, vocabulary: Vocabulary | None = None) -> Tree:
 
     check_depth(query.formula)
     answer = query.answer.name
-    tree = _Compiler(spell, Apart.of(spell)).compile(query.formula, answer)
+    tree = _Compiler(spell, Rewriter.of(spell)).compile(query.formula, answer)
     check_length(tree)
     tree = positive(tree)
     if (part := unsafe_part(tree)) is not None:
@@ -79,7 +79,7 @@ def check_length(tree: Tree) -> None:
 @dataclass(frozen=True, slots=True)
 class _Compiler:
     spell: Callable[[Formula], str]
-    apart: Apart
+    rewriter: Rewriter
 
     def compile(self, formula: Formula, root: str) -> Tree:
         """The values of `root` for which the formula holds; its other variables are its own."""
@@ -89,7 +89,7 @@ class _Compiler:
             case Not(part):
                 return Negation(self.compile(part, root))
             case And() | Atom():
-                options = self.apart.alternatives([formula], frozenset({root}))
+                options = self.rewriter.alternatives([formula], frozenset({root}))
                 return unite(tuple(self._conjunction(parts, root) for parts in options))
 
     def _conjunction(self, parts: Sequence[Formula], root: str) -> Tree:

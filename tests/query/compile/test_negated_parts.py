@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from support.query_strategies import Edges, evaluate, graphs, trees
 
-from pathformer.query.compile.parts import contradicts_itself, positive_part
+from pathformer.query.compile.negated_parts import contradicts_itself, positive_part
 from pathformer.query.structures import STRUCTURES, structure
 from pathformer.query.tree import Anchor, Intersection, Negation, Projection, Tree
 

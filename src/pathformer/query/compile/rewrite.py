@@ -18,18 +18,18 @@ from pathformer.errors import QuerySizeError, ScopeError
 from pathformer.query.ast import Formula, Not, Or, all_of, any_of, atoms, conjuncts, map_variables, variables
 from pathformer.query.compile.dnf import DISJUNCT_LIMIT, figure
 
-__all__ = ["Apart", "as_written", "name_as_written", "shared_variables"]
+__all__ = ["Rewriter", "as_written", "name_as_written", "shared_variables"]
 
 
 @dataclass(frozen=True, slots=True)
-class Apart:
+class Rewriter:
     """Rewrites the conjunctions of one query; `spell` writes a formula for a message."""
 
     spell: Callable[[Formula], str]
     fresh: Iterator[int]
 
     @classmethod
-    def of(cls, spell: Callable[[Formula], str]) -> Apart:
+    def of(cls, spell: Callable[[Formula], str]) -> Rewriter:
         """Makes one for one query: the variables it renames are numbered through."""
         return cls(spell, count(1))
 
