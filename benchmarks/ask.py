@@ -31,7 +31,7 @@ import torch
 from _record import record
 
 from pathformer.engine.engine import Engine, load
-from pathformer.index._base import over
+from pathformer.index._base import build_for
 from pathformer.kg.knowledge import KnowledgeGraph
 from pathformer.kg.vocabulary import Vocabulary
 from pathformer.models._base import build
@@ -83,7 +83,7 @@ def made_up_engine(layers: int, dim: int, index: str) -> Engine:
     settings = {"dim": dim, "layers": layers}
     model = build("pathformer", settings, entities=ENTITIES, relations=2 * RELATIONS).to(torch.bfloat16).eval()
     encoder = TorchEncoder(model)
-    return Engine(kg, encoder, over(encoder, index))
+    return Engine(kg, encoder, build_for(encoder, index))
 
 
 def questions(kg: KnowledgeGraph, each: int) -> list[Any]:

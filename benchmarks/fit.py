@@ -35,7 +35,7 @@ from pathformer.fitting.held_out_predictions import (
 from pathformer.fitting.heldout import draw_questions, hold_out
 from pathformer.fitting.learn import learn, new_model
 from pathformer.fitting.settings import FitSettings, settings_for
-from pathformer.index._base import over
+from pathformer.index._base import build_for
 from pathformer.kg.datasets import load
 from pathformer.kg.knowledge import KnowledgeGraph
 from pathformer.links.evidence.counts import Frequency
@@ -128,7 +128,7 @@ def measured(name: str, seconds: float, asked: int, data: Path | None) -> dict[s
         "complex": evaluate(Chain(rival), questions["test"]),
     }
     encoder = TorchEncoder(model)
-    engine = Engine(kg, encoder, over(encoder))
+    engine = Engine(kg, encoder, build_for(encoder))
     calibration = fit_calibration(
         *(
             find_predictions(part, graph_without(kg, "valid"), engine.encoder, engine.index)

@@ -34,7 +34,7 @@ from pathformer import plugins
 from pathformer.engine.engine import Engine
 from pathformer.engine.engine import load as load_engine
 from pathformer.fitting.reindex import sample_query_points, takes
-from pathformer.index._base import Index, build, load, over
+from pathformer.index._base import Index, build, build_for, load
 from pathformer.index._rows import prepared
 from pathformer.index.kernels.stored import halved, widened
 from pathformer.plan.encoder import Encoder
@@ -63,7 +63,7 @@ class Case:
     def build(self, name: str) -> Index:
         if self.measure is None:
             assert self.encoder is not None
-            return over(self.encoder, name)
+            return build_for(self.encoder, name)
         return build(name, self.table, self.measure, points=self.tune)
 
     @classmethod

@@ -16,7 +16,7 @@ from pathformer.engine.engine import Engine
 from pathformer.errors import EngineError, InputError
 from pathformer.fitting.reindex import reindex
 from pathformer.fitting.release import compress
-from pathformer.index._base import over
+from pathformer.index._base import build_for
 from pathformer.kg import knowledge
 from pathformer.kg.datasets import load
 from pathformer.kg.knowledge import KnowledgeGraph
@@ -117,7 +117,7 @@ def test_another_index_comes_along_and_holds_the_rounded_rows(wide: Engine, tmp_
 
 
 def test_what_was_removed_stays_so(wide: Engine, tmp_path: Path) -> None:
-    index = over(wide.encoder)
+    index = build_for(wide.encoder)
     index.remove([3, 7])
     opened = pf.load(compress(Engine(wide.kg, wide.encoder, index), "int8").save(tmp_path / "fewer"))
     assert opened.index.removed.tolist() == [3, 7]

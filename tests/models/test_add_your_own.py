@@ -10,7 +10,7 @@ from support import training_toy as toy
 
 from pathformer import plugins
 from pathformer.errors import PluginError
-from pathformer.index._base import over
+from pathformer.index._base import build_for
 from pathformer.models._base import build
 from pathformer.models._contract import ENTITIES, RELATIONS, broken_rules
 from pathformer.models._encoder import TorchEncoder
@@ -96,7 +96,7 @@ def test_both_keep_every_rule_are_trained_and_searched(method: str, settings: di
     step = TrainingStep(model, data, {"1p": 16, "2i": 16}, StepConfig(objective="softmax", rate=1e-2))
     early, late = toy.early_and_late(step, 60)
     assert sum(late.mean.values()) < sum(early.mean.values())
-    nearest = over(TorchEncoder(model.eval())).nearest(model.entities.weight[:5].detach().numpy(), 1)
+    nearest = build_for(TorchEncoder(model.eval())).nearest(model.entities.weight[:5].detach().numpy(), 1)
     assert nearest.ids[:, 0].tolist() == [0, 1, 2, 3, 4]
 
 

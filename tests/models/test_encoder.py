@@ -15,7 +15,7 @@ from support.contract_cases import CASES, make
 
 from pathformer.engine.engine import Engine
 from pathformer.errors import DivergedError, InputError
-from pathformer.index._base import OwnIndex, load, over
+from pathformer.index._base import OwnIndex, build_for, load
 from pathformer.index.kernels.stored import widened
 from pathformer.models._base import build
 from pathformer.models._batch import Batch
@@ -134,15 +134,15 @@ def test_every_way_to_measure_gives_the_distances_of_the_space(
     assert np.allclose(encoder.distances(points.rows, some), truth[:, some], **close)
     keep = np.arange(encoder.entity_count) % 3 > 0
     best = np.sort(np.where(keep, truth, np.inf))[:, :5]
-    saved = load(over(encoder).save(tmp_path / "index"), encoder)
-    for ids, distances in (near.nearest(points.rows, 5, keep) for near in (encoder, over(encoder), saved)):
+    saved = load(build_for(encoder).save(tmp_path / "index"), encoder)
+    for ids, distances in (near.nearest(points.rows, 5, keep) for near in (encoder, build_for(encoder), saved)):
         assert keep[ids].all()
         assert np.allclose(distances, best, **close)
         assert np.allclose(distances, np.take_along_axis(truth, ids, axis=1), **close)
     assert (encoder.nearest(points.rows, 40, keep)[0][:, keep.sum() :] == -1).all()
     if encoder.measure is None:
         with pytest.raises(InputError, match=f"lsh knows the L1 norm, .*; {name} has its own distance: use exact"):
-            over(encoder, "lsh")
+            build_for(encoder, "lsh")
     else:
         assert widened(encoder.rows(some)).shape == (3, encoder.width) == (3, points.rows.shape[1])
 
@@ -154,8 +154,8 @@ def test_an_index_of_a_machine_with_a_card_opens_on_one_without(
     here, there = TorchEncoder(make(name, variant)), TorchEncoder(make(name, variant))
     there.on_card = True  # as far as an index asks
     points = here.points([STRUCTURES["1p"].tree([n, n % 4]) for n in range(6)]).rows
-    found = over(here).nearest(points, 8)
-    folder = over(there).save(tmp_path / "index")
+    found = build_for(here).nearest(points, 8)
+    folder = build_for(there).save(tmp_path / "index")
     assert isinstance(load(folder, there), OwnIndex)
     assert isinstance(load(folder, here), OwnIndex) == (here.measure is None)
     for index in (load(folder, here), load(folder, there)):
@@ -174,7 +174,7 @@ def test_the_card_finds_what_the_processor_finds(name: str, variant: dict[str, A
     room = {"rtol": 1e-3, "atol": 1e-2}
     assert np.allclose(there.points(trees).rows, points, **room)
     assert np.allclose(there.distances(points), here.distances(points), **room)
-    index, near = over(there), over(here).nearest(points, 8)
+    index, near = build_for(there), build_for(here).nearest(points, 8)
     assert there.on_card
     assert np.allclose(index.nearest(points, 8).distances, near.distances, **room)
     folder = index.save(tmp_path / "index")
@@ -197,7 +197,7 @@ def test_what_is_saved_is_opened_in_any_form(form: str, tmp_path: Path) -> None:
 
 def test_an_index_of_a_distance_of_its_own_takes_no_rows_and_needs_its_encoder(tmp_path: Path) -> None:
     encoder = TorchEncoder(make("q2b", {}))
-    index = over(encoder)
+    index = build_for(encoder)
     index.remove([2])
     folder = index.save(tmp_path / "index")
     assert {file.name for file in folder.iterdir()} == {"index.json", "alive.npy"}

@@ -41,11 +41,11 @@ FILMS: Triples = [
 
 def engine_over(kg: pf.KnowledgeGraph, model: Model, *more: Any, index: str = "exact", **options: Any) -> pf.Engine:
     """An engine that answers with a model, over a new index."""
-    from pathformer.index._base import over
+    from pathformer.index._base import build_for
     from pathformer.models._encoder import TorchEncoder
 
     encoder = TorchEncoder(model)
-    return pf.Engine(kg, encoder, over(encoder, index), *more, **options)
+    return pf.Engine(kg, encoder, build_for(encoder, index), *more, **options)
 
 
 def random_triples(entities: int = 40, relations: int = 4, drawn: int = 300, seed: int = 3) -> Triples:

@@ -28,7 +28,7 @@ from pathformer.errors import EngineError
 from pathformer.files.atomic import new_folder
 from pathformer.files.manifest import wrong_field
 from pathformer.files.tensors import check_graph
-from pathformer.index._base import Index, load, over
+from pathformer.index._base import Index, build_for, load
 from pathformer.kg.knowledge import KnowledgeGraph
 from pathformer.plan.encoder import FULL, Encoder
 from pathformer.plan.encoder import find as find_encoder
@@ -103,7 +103,7 @@ def open_parts(folder: Path, device: str = "cpu") -> Parts:
 
 
 def _open_index(folder: Path, encoder: Encoder) -> Index:
-    return over(encoder) if encoder.form != FULL and not folder.is_dir() else load(folder, encoder)
+    return build_for(encoder) if encoder.form != FULL and not folder.is_dir() else load(folder, encoder)
 
 
 def _open_calibration(file: Path) -> Calibration:

@@ -25,7 +25,7 @@ from pathformer.fitting.held_out_predictions import (
 )
 from pathformer.fitting.heldout import draw_questions
 from pathformer.fitting.settings import settings_for
-from pathformer.index._base import over
+from pathformer.index._base import build_for
 from pathformer.kg.datasets import load
 from pathformer.kg.graph import Graph
 from pathformer.models._encoder import TorchEncoder
@@ -52,7 +52,7 @@ def engine_of_run(
     checkpoint.check_graph(facts, kg.vocabulary.fingerprint(), file, kg.name)
     about = {**_run_facts(file, facts), "evaluated": facts["evaluated"]}
     encoder = TorchEncoder(model)
-    bare = Engine(kg, encoder, over(encoder), about=about)
+    bare = Engine(kg, encoder, build_for(encoder), about=about)
     calibration, error = _probabilities(bare, facts["evaluated"], asked)
     return Engine(kg, encoder, bare.index, calibration, {**about, "ece": error}, _report(file))
 

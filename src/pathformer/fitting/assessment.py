@@ -19,7 +19,7 @@ from pathformer.fitting.notes import notes_on
 from pathformer.fitting.report import FitReport
 from pathformer.fitting.settings import FitSettings
 from pathformer.fitting.stages import Stages
-from pathformer.index._base import over
+from pathformer.index._base import build_for
 from pathformer.kg.knowledge import KnowledgeGraph
 from pathformer.models._base import Model
 from pathformer.models._encoder import TorchEncoder, model_of
@@ -50,7 +50,7 @@ def assess(
     advance, seconds: as in `measure`; old: the header of the engine that is updated.
     """
     encoder = TorchEncoder(model)
-    bare = Engine(kg, encoder, over(encoder))
+    bare = Engine(kg, encoder, build_for(encoder))
     measured = measure(bare, questions, advance, seconds)
     structures = learned_structures(questions["train"], old)
     report = _report(bare, settings, result, measured)

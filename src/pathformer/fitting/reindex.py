@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from pathformer import config
 from pathformer.engine.engine import Engine
-from pathformer.index._base import find, over
+from pathformer.index._base import build_for, find
 from pathformer.kg.knowledge import KnowledgeGraph
 from pathformer.plan.encoder import Encoder
 from pathformer.query.structures import STRUCTURES, Structure
@@ -28,7 +28,7 @@ _STRUCTURES = ("1p", "2p", "3p", "2i", "pi", "2in")
 def reindex(engine: Engine, backend: str, settings: Sequence[str] = ()) -> Engine:
     """Returns the engine over an index of `backend`, tuned by questions of its own graph; settings: `key=value`."""
     options = asdict(config.read(find(backend).config_type, overrides=settings))
-    index = over(engine.encoder, backend, points=sample_query_points(engine.kg, engine.encoder), **options)
+    index = build_for(engine.encoder, backend, points=sample_query_points(engine.kg, engine.encoder), **options)
     return Engine(engine.kg, engine.encoder, index, engine.calibration, engine.about, engine.files)
 
 

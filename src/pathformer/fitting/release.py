@@ -20,7 +20,7 @@ from pathformer.errors import InputError
 from pathformer.fitting.card import Kept, card_of, notices_of
 from pathformer.fitting.compare import Cost
 from pathformer.fitting.reindex import sample_query_points
-from pathformer.index._base import Index, over
+from pathformer.index._base import Index, build_for
 from pathformer.kg.knowledge import KnowledgeGraph
 from pathformer.models._base import Model
 from pathformer.models._encoder import TorchEncoder, model_of
@@ -108,7 +108,7 @@ def _round(model: Model, form: str) -> Model:
 def _index_like(index: Index, encoder: Encoder, kg: KnowledgeGraph) -> Index:
     """Returns the same kind of index over the rounded rows, with the same options and removed entities."""
     points = None if index.name == "exact" else sample_query_points(kg, encoder)
-    made = over(encoder, index.name, points=points, **dataclasses.asdict(index.config))
+    made = build_for(encoder, index.name, points=points, **dataclasses.asdict(index.config))
     made.remove(index.removed)
     made.given = index.given
     return made

@@ -26,7 +26,7 @@ from pathformer.index._files import HEADER, Arrays, Folder, read_header, write_f
 from pathformer.plan.encoder import Encoder
 from pathformer.plan.measure import Measure
 
-__all__ = ["Found", "Index", "Keep", "OwnIndex", "RowIndex", "build", "find", "load", "over"]
+__all__ = ["Found", "Index", "Keep", "OwnIndex", "RowIndex", "build", "build_for", "find", "load"]
 
 Keep = npt.NDArray[np.bool_]  # (N,)
 Entities = npt.NDArray[Any] | Sequence[int]  # ids, or a bool an entity
@@ -257,7 +257,7 @@ def build(
     return find(name).build(rows, measure, points=points, **options)
 
 
-def over(encoder: Encoder, name: str = "exact", *, points: Array | None = None, **options: Any) -> Index:
+def build_for(encoder: Encoder, name: str = "exact", *, points: Array | None = None, **options: Any) -> Index:
     """Builds an index over the entities of an encoder, by its name; points (n, f): to tune it by."""
     index = find(name)
     if name == OwnIndex.name and (encoder.measure is None or encoder.on_card):

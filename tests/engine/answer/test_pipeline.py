@@ -21,7 +21,7 @@ from pathformer.engine.calibrate.curve import Curve
 from pathformer.engine.calibrate.features import FEATURES
 from pathformer.engine.engine import Engine
 from pathformer.errors import EngineError, InputError, UnknownNameError, UnsupportedQueryError
-from pathformer.index._base import over
+from pathformer.index._base import build_for
 from pathformer.kg.knowledge import KnowledgeGraph
 from pathformer.kg.schema import RelationSchema
 from pathformer.query.parse import parse
@@ -126,7 +126,7 @@ def test_only_known_only_predicted_and_the_likely(engine: Engine) -> None:
 def test_no_index_loses_a_known_answer(engine: Engine, backend: str) -> None:
     if backend == "hnsw":
         pytest.importorskip("faiss")
-    index = over(engine.encoder, backend)
+    index = build_for(engine.encoder, backend)
     other = Engine(engine.kg, engine.encoder, index)
     for question in (FELLINI, "?x : directed(Fellini, ?x)", "?x : stars(La_Strada, ?x) | stars(Leopard, ?x)"):
         found, exact = other.ask(question, top=5, any_kind=True), engine.ask(question, top=5)

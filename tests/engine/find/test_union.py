@@ -14,7 +14,7 @@ from support.engines import engine_over
 from pathformer.engine.engine import Engine
 from pathformer.engine.find import union
 from pathformer.engine.find.union import unite
-from pathformer.index._base import over
+from pathformer.index._base import build_for
 from pathformer.kg.knowledge import KnowledgeGraph
 from pathformer.models._base import Model, build
 from pathformer.models._encoder import TorchEncoder
@@ -41,7 +41,7 @@ def test_what_was_removed_from_the_index_is_found_by_no_union(
     weighed: Engine, whole: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(union, "_WHOLE", whole)
-    index = over(weighed.encoder)
+    index = build_for(weighed.encoder)
     tree = STRUCTURES["2u"].tree([0, 0, 1, 2])
     points, none = weighed.encoder.points([tree]).rows, np.empty(0, np.int64)
     first = unite(points, weighed.encoder, index, none, none, 3).others
@@ -105,7 +105,7 @@ def large() -> Model:
 @pytest.mark.parametrize("backend", ["exact", "lsh"])
 def test_a_large_table_is_estimated_closely(large: Model, backend: str, monkeypatch: pytest.MonkeyPatch) -> None:
     encoder = TorchEncoder(large)
-    index = over(encoder, backend)
+    index = build_for(encoder, backend)
     common, read = 0, []
     for seed in range(5):
         drawn = torch.Generator().manual_seed(seed)

@@ -13,7 +13,7 @@ from pathformer.engine.find.known import ExactSets
 from pathformer.engine.reasons.empty import why_empty
 from pathformer.engine.reasons.guess import Guesser
 from pathformer.engine.reasons.proof import Reason, Step, in_names, prove
-from pathformer.index._base import Index, over
+from pathformer.index._base import Index, build_for
 from pathformer.kg.graph import Graph
 from pathformer.kg.knowledge import KnowledgeGraph
 from pathformer.kg.vocabulary import Vocabulary
@@ -155,7 +155,7 @@ def guesser_parts() -> tuple[TorchEncoder, Index]:
     torch.manual_seed(0)
     model = build("pathformer", {"dim": 16, "layers": 1, "heads": 2}, entities=ENTITIES, relations=RELATIONS).eval()
     encoder = TorchEncoder(model)
-    return encoder, over(encoder)
+    return encoder, build_for(encoder)
 
 
 @given(trees(), graphs())
