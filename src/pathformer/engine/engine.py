@@ -17,7 +17,7 @@ from pathformer.engine.answer.read import Question
 from pathformer.engine.answer.select import Options
 from pathformer.engine.calibrate.calibration import Calibration
 from pathformer.engine.find.candidates import Candidates
-from pathformer.engine.find.nearest import search
+from pathformer.engine.find.nearest import find_nearest
 from pathformer.engine.storage import Parts, open_parts, save_parts
 from pathformer.errors import EngineError
 from pathformer.index._base import Index
@@ -126,7 +126,7 @@ class Engine:
     def candidates(self, trees: Sequence[Tree], top: int = 10, graph: Graph | None = None) -> list[Candidates]:
         """Returns the known answers of trees on `graph` (by default the whole graph) and the `top` nearest others."""
         schema = self._schema if graph is None else RelationSchema(graph)
-        return search(trees, schema, self.encoder, self.index, top)
+        return find_nearest(trees, schema, self.encoder, self.index, top)
 
     def __repr__(self) -> str:
         kg = self.kg

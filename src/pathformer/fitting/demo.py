@@ -1,6 +1,6 @@
-"""The demo: learn the bundled graph with a part of it hidden, ask, and look the predictions up in it.
+"""The demo: hides a part of the bundled graph, learns the rest, asks, and checks predictions against the hidden part.
 
-Questions that a graph can be asked, for whoever has never asked it one.
+Also makes example questions for any graph.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 __all__ = ["QUESTIONS", "Question", "example_questions", "learn", "show_learned"]
 
-_HIDDEN = 0.05  # of the facts; the model's own validation takes as many again
+_HIDDEN = 0.05  # share of facts that are hidden; validation takes as many again
 _KNOWN, _PREDICTED = 12, 5  # answers shown
 
 
@@ -64,7 +64,7 @@ QUESTIONS = (
 
 
 def learn(world: KnowledgeGraph, seconds: float, progress: bool = True) -> tuple[Engine, FitReport]:
-    """Train on the graph for so long; the engine knows nothing of the part that is hidden."""
+    """Trains on the graph for `seconds`; the engine knows nothing about the hidden part."""
     parts = world.split(_HIDDEN, _HIDDEN)
     names = parts.vocabulary
     usual = settings_for(entities=names.entity_count, triples=parts.triple_count, minutes=seconds / 60.0)
@@ -77,7 +77,7 @@ def learn(world: KnowledgeGraph, seconds: float, progress: bool = True) -> tuple
 
 
 def show_learned(console: Console, seconds: float) -> None:
-    """Train, measure, ask three questions, draw one of them."""
+    """Trains, measures, asks three questions and draws one of them."""
     start = perf_counter()
     world = load("world")
     hidden = int(_HIDDEN * world.triple_count)
@@ -103,8 +103,8 @@ def _figures(report: FitReport, console: Console) -> None:
     assert report.calibration is not None
     kinds, links = len(report.scores.scores), report.scores.scores["1p"]
     console.print(
-        f"\n[bold]Held-out MRR {100 * report.scores.mrr:.1f} %[/], mean of {kinds} kinds of questions;"
-        f" by counting alone {100 * report.frequency.mrr:.1f} %."
+        f"\n[bold]Held-out MRR {100 * report.scores.mrr:.1f} %[/], mean of {kinds} structures of questions;"
+        f" the counting baseline has {100 * report.frequency.mrr:.1f} %."
     )
     console.print(
         f"A hidden fact is among the ten best guesses {100 * links.hits[10]:.0f} times of 100."
@@ -140,7 +140,7 @@ def _known(answers: Answers) -> Text:
 
 
 def _guess(guess: Answer, true: bool) -> list[Text | Padding]:
-    """A predicted answer: whether it is true after all, and its reason."""
+    """Shows a predicted answer, whether it is true, and its reason."""
     verdict = (" true: the hidden facts say so", "bold green") if true else (" not in the hidden facts", "dim")
     line = Text.assemble((f"  predicted  {guess.label}, {percent(guess)}", COLOURS[PREDICTED]), verdict)
     return [line, *([] if guess.reason is None else [Padding(Text(str(guess.reason), "dim"), (0, 0, 0, 13))])]
@@ -159,7 +159,7 @@ _LOOKED_AT, _LONG = 100, 80  # triples of which the first is taken whose names t
 
 
 def example_questions(kg: KnowledgeGraph) -> tuple[str, str]:
-    """Two questions about a triple of the graph, one in each direction."""
+    """Returns two questions about a triple of the graph, one in each direction."""
     names, answer = kg.vocabulary, Variable("x")
     rows: list[list[int]] = kg.splits["train"][:_LOOKED_AT].tolist()
     head, relation, tail = next((row for row in rows if _length(row, kg) <= _LONG), rows[0])

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from pathformer.engine.find.candidates import Candidates
-from pathformer.engine.find.nearest import search
+from pathformer.engine.find.nearest import find_nearest
 from pathformer.index._base import Index
 from pathformer.kg.schema import RelationSchema
 from pathformer.plan.encoder import Encoder
@@ -26,7 +26,7 @@ def find(trees: Sequence[Tree], schema: RelationSchema, encoder: Encoder, index:
 
     The search goes deeper than `top`, so that `top` plausible predictions are among the others in most cases.
     """
-    found = search(trees, schema, encoder, index, search_depth(top))
+    found = find_nearest(trees, schema, encoder, index, search_depth(top))
     return [_judge(candidates, schema, top) for candidates in found]
 
 
