@@ -67,7 +67,7 @@ def test_it_is_evaluated_by_the_command(run: Path) -> None:
 def test_it_is_released_and_asked(folder: Path, engine: Engine, tmp_path: Path, form: str) -> None:
     out = tmp_path / "small"
     shown = command("release", folder / "run", out, "--form", form, "--queries", "4")
-    assert f"In {form} the MRR of " in shown
+    assert f"in {form} and " in shown
     small = pf.load(out)
     assert (small.encoder.form, small.encoder.model.name) == (form, "pair")
     for question in QUESTIONS:

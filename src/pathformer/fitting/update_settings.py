@@ -42,7 +42,7 @@ _ASKED = 40  # held-out queries of a structure
 def settings_for_update(
     old: Engine, grown: Grown, minutes: float | None, device: torch.device, seed: int
 ) -> FitSettings:
-    """The settings of an update: those of the first fit, less of everything, a lower rate."""
+    """Returns the settings of an update: those of a fit with fewer queries, less time and a lower rate."""
     whole = minutes if minutes is not None else _SHARE * float(old.about.get("seconds") or 300.0) / 60.0
     usual = settings_for(
         entities=grown.kg.vocabulary.entity_count,
@@ -75,7 +75,7 @@ def has_hops(old: Engine) -> bool:
 
 
 def row_rates(model: Model, grown: Grown) -> dict[str, Tensor] | None:
-    """By table, what each row has of the learning rate, (N, 1): the new, what new triples name, and nothing else.
+    """Returns by table each row's factor of the learning rate, (N, 1); only new and newly named rows move.
 
     None where all of a model is trained.
     """
@@ -95,7 +95,7 @@ def row_rates(model: Model, grown: Grown) -> dict[str, Tensor] | None:
 
 
 def oversample_new_links(questions: QuerySets[Queries], grown: Grown) -> QuerySets[Queries]:
-    """New links so often that they make up a third of all links that are drawn."""
+    """Repeats new links so often that they make up a third of all links that are drawn."""
     links = questions["train"]["1p"]
     relations = grown.kg.vocabulary.relation_count
     new = np.concatenate([grown.triples[:, :2], np.stack([grown.triples[:, 2], grown.triples[:, 1] ^ 1], axis=1)])
