@@ -1,4 +1,4 @@
-"""Graphs by name: one file each, found where they lie, unpacked safely, and a sentence when they are not there."""
+"""Graphs by name: a row each, found in the data folder, unpacked safely, and a sentence when one is not there."""
 
 from __future__ import annotations
 
