@@ -9,7 +9,7 @@ from support.formula_strategies import named_formulas
 from pathformer.errors import CyclicQueryError, QuerySizeError
 from pathformer.kg.vocabulary import Vocabulary
 from pathformer.query.ast import Query, Variable
-from pathformer.query.compile.scope import scoped
+from pathformer.query.compile.scope import write_scopes
 from pathformer.query.explain import explain
 from pathformer.query.naming import Naming
 from pathformer.query.parse import parse
@@ -29,13 +29,13 @@ from pathformer.query.parse import parse
     ],
 )
 def test_scope_is_written_out(text, expected):
-    assert scoped(parse(text)) == expected
+    assert write_scopes(parse(text)) == expected
 
 
 @given(named_formulas())
 def test_a_written_scope_changes_nothing(formula):
     query = Query(Variable("x"), formula)
-    assert parse(scoped(query)) == query
+    assert parse(write_scopes(query)) == query
 
 
 def stages(text, **options):

@@ -9,7 +9,7 @@ from pathformer.query.ast import Query, Request
 from pathformer.query.compile.bind import bind, own_vocabulary
 from pathformer.query.compile.dnf import to_dnf
 from pathformer.query.compile.paths import to_paths
-from pathformer.query.compile.scope import scoped
+from pathformer.query.compile.scope import write_scopes
 from pathformer.query.compile.to_tree import to_tree
 from pathformer.query.naming import Naming
 from pathformer.query.parse import detect, request, syntaxes, write
@@ -36,7 +36,7 @@ def explain(text: str, naming: Naming | None = None, syntax: str | None = None) 
     asked = request(text, syntax, naming)
     query, answer = asked.query, f"?{asked.query.answer.name}"
     yield f"query, read as {syntax}", [write(query), *_asking(asked)]
-    yield "scope", [scoped(query)]
+    yield "scope", [write_scopes(query)]
     vocabulary = naming.vocabulary or own_vocabulary(query)
     labels = Labels(vocabulary)
     tree = to_tree(bind(query, vocabulary), vocabulary)

@@ -16,7 +16,7 @@ from pathformer.kg.vocabulary import Vocabulary
 from pathformer.query.ast import And, Atom, Constant, Formula, Not, Or, Query, Term, Variable, all_of, map_atoms
 from pathformer.query.tree import Anchor, Intersection, Negation, Projection, Tree, Union, variable_of
 
-__all__ = ["BARE", "quoted", "spell", "text_of", "to_query", "unbind"]
+__all__ = ["BARE", "quote", "spell", "text_of", "to_query", "unbind"]
 
 _SIGN = r"[^\s(),?&|!\"':;∧∨¬∃<>{}\[\]\\`]"  # the grammar's BARE, which a test compares
 BARE = re.compile(rf"{_SIGN}(?:{_SIGN}|[:']+(?={_SIGN}))*")
@@ -49,10 +49,10 @@ def _name(name: str | int) -> str:
         return str(name)
     if BARE.fullmatch(name) and name not in _WORDS and name.isprintable():
         return name
-    return quoted(name)
+    return quote(name)
 
 
-def quoted(name: str) -> str:
+def quote(name: str) -> str:
     """A name between quotes."""
     return '"' + "".join(map(_escape, name)) + '"'
 

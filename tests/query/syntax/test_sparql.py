@@ -22,7 +22,7 @@ from pathformer.errors import (
 from pathformer.kg.vocabulary import Vocabulary
 from pathformer.query.compile.bind import bind
 from pathformer.query.compile.safety import unsafe_part
-from pathformer.query.compile.scope import same
+from pathformer.query.compile.scope import ask_the_same
 from pathformer.query.compile.to_tree import to_tree
 from pathformer.query.naming import Naming, namespace_of
 from pathformer.query.parse import parse as parse_any
@@ -116,9 +116,9 @@ def test_not_exists_without_a_variable_is_told_so(denied):
 
 def test_not_exists_and_minus_mean_the_same_where_they_share_a_variable():
     expected = parse_any("?x : r(a, ?x) & !s(b, ?x)")
-    assert same(parse("SELECT ?x { :a :r ?x FILTER NOT EXISTS { :b :s ?x } }"), expected)
-    assert same(parse("SELECT ?x { :a :r ?x MINUS { :b :s ?x } }"), expected)
-    assert same(parse("SELECT ?x { :a :r ?x MINUS { :b :s ?y } }"), parse_any("?x : r(a, ?x)"))
+    assert ask_the_same(parse("SELECT ?x { :a :r ?x FILTER NOT EXISTS { :b :s ?x } }"), expected)
+    assert ask_the_same(parse("SELECT ?x { :a :r ?x MINUS { :b :s ?x } }"), expected)
+    assert ask_the_same(parse("SELECT ?x { :a :r ?x MINUS { :b :s ?y } }"), parse_any("?x : r(a, ?x)"))
 
 
 SCOPE = [
@@ -404,7 +404,7 @@ def test_a_long_block_says_what_its_triples_say():
             ["s(d, ?x)", f"!({' & '.join(f'r(?x, a{n})' for n in range(120))})"],
         ),
     ):
-        assert same(parse(f"SELECT ?x {{ {text} }}"), parse_any("?x : " + " & ".join(meant)))
+        assert ask_the_same(parse(f"SELECT ?x {{ {text} }}"), parse_any("?x : " + " & ".join(meant)))
 
 
 def test_more_triples_than_the_usual_stack_holds_are_read():

@@ -16,7 +16,7 @@ from pathformer.kg.vocabulary import Vocabulary
 from pathformer.query.ast import Request
 from pathformer.query.compile.bind import bind
 from pathformer.query.compile.safety import unsafe_part
-from pathformer.query.compile.scope import same
+from pathformer.query.compile.scope import ask_the_same
 from pathformer.query.compile.to_tree import to_tree
 from pathformer.query.naming import Naming, namespace_of
 from pathformer.query.parse import detect, parse, request, syntaxes, write
@@ -44,8 +44,8 @@ def test_an_example_is_recognised_and_reads_back(syntax):
     query = parse(EXAMPLE)
     text = write(query, syntax, FILMS)
     assert detect(text) == syntax
-    assert same(parse(text, naming=FILMS), query)
-    assert same(parse(text, syntax, FILMS), query)
+    assert ask_the_same(parse(text, naming=FILMS), query)
+    assert ask_the_same(parse(text, syntax, FILMS), query)
     assert isinstance(request(text, naming=FILMS), Request)
 
 
@@ -56,7 +56,7 @@ def test_any_tree_reads_back(syntax, tree):
     assume(unsafe_part(tree) is None)
     query = to_query(tree, PLAIN.vocabulary)
     again = parse(write(query, syntax, PLAIN), syntax, PLAIN)
-    assert same(again, query, PLAIN.vocabulary)
+    assert ask_the_same(again, query, PLAIN.vocabulary)
 
 
 @pytest.mark.parametrize("syntax", ALL)
@@ -91,9 +91,9 @@ def test_an_unknown_syntax_is_refused():
 def test_same_looks_through_names_and_order():
     one = parse("?x : r(a, ?v) & s(?v, ?x) & (t(b, ?x) | !q(c, ?x))")
     other = parse("?y : (!q(c, ?y) | t(b, ?y)) & s(?w, ?y) & r(a, ?w) & r(a, ?w)")
-    assert same(one, other)
-    assert not same(one, parse("?y : (q(c, ?y) | t(b, ?y)) & s(?w, ?y) & r(a, ?w)"))
-    assert not same(parse("?x : r(a, ?x)"), parse("?x : r(?x, a)"))
+    assert ask_the_same(one, other)
+    assert not ask_the_same(one, parse("?y : (q(c, ?y) | t(b, ?y)) & s(?w, ?y) & r(a, ?w)"))
+    assert not ask_the_same(parse("?x : r(a, ?x)"), parse("?x : r(?x, a)"))
 
 
 @pytest.mark.parametrize("library", ["torch", "rdflib", "lark", "pyarrow", "numba"])

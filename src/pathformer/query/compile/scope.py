@@ -17,10 +17,10 @@ from pathformer.query.compile.to_tree import to_tree
 from pathformer.query.print import text_of
 from pathformer.query.tree import canonical
 
-__all__ = ["same", "scoped"]
+__all__ = ["ask_the_same", "write_scopes"]
 
 
-def scoped(query: Query) -> str:
+def write_scopes(query: Query) -> str:
     """Writes a query with every quantifier in its place: `?x : r(b, ?x) & !∃v. (r(a, ?v) & s(?v, ?x))`."""
     total = _count(query.formula)
     total[query.answer.name] = -1  # never quantified
@@ -74,7 +74,7 @@ def _count(formula: Formula) -> Counter[str]:
             return found
 
 
-def same(first: Query, second: Query, vocabulary: Vocabulary | None = None) -> bool:
+def ask_the_same(first: Query, second: Query, vocabulary: Vocabulary | None = None) -> bool:
     """Whether two queries have equal computation trees; names are a vocabulary's, else compared as written."""
     names = vocabulary or own_vocabulary(first, second)
     one, other = (canonical(to_tree(bind(query, names), names)) for query in (first, second))

@@ -10,7 +10,7 @@ The set of values of one variable, the root, for which a formula holds, is
 
 A conjunction's variables must form a tree from the root: its atoms with two variables are the edges. A part that is no
 atom hangs on the one variable that it shares with the rest; the other variables in it are its own (the scope rule: a
-variable is quantified at the smallest part that holds all its occurrences). A part that shares several is taken apart
+variable is quantified at the smallest part that holds all its occurrences). A part that shares several is rewritten
 first (`rewrite`). Unions stay where they are written as far as that goes, so `up` prints back as `up`.
 """
 

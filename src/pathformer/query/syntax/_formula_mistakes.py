@@ -13,8 +13,8 @@ from typing import cast
 from lark import Lark, Token
 from lark.exceptions import UnexpectedInput
 
-from pathformer.query.print import quoted
-from pathformer.query.syntax.formula import unquoted
+from pathformer.query.print import quote
+from pathformer.query.syntax.formula import unquote
 
 __all__ = ["sentence"]
 
@@ -111,15 +111,15 @@ def _in_atom(frame: _Frame, last: Token, found: str, kind: str) -> str:
 
 def _one_name(last: Token, token: Token) -> str:
     """Says how to write two names side by side that are meant as one."""
-    first, second = (unquoted(name) if name.type == "QUOTED" else str(name) for name in (last, token))
+    first, second = (unquote(name) if name.type == "QUOTED" else str(name) for name in (last, token))
     if last.type == "BARE" and (
         first[0] in _TYPESET or (first.startswith(_APOSTROPHES) and second.endswith(_APOSTROPHES))
     ):
         return f'{first[0]} is not a quote sign here: write " before and after the name'
     if last.end_pos != token.start_pos:
-        return f"put quotes around a name of several words: {quoted(f'{first} {second}')}"
+        return f"put quotes around a name of several words: {quote(f'{first} {second}')}"
     if last.type == token.type and last[-1] == token[0]:
-        return f"do not double a quote inside a name: write {quoted(f'{first}{token[0]}{second}')}"
+        return f"do not double a quote inside a name: write {quote(f'{first}{token[0]}{second}')}"
     return "put quotes around the whole name"
 
 

@@ -19,7 +19,7 @@ from pathformer.query.print import text_of
 if TYPE_CHECKING:
     from lark import Lark
 
-__all__ = ["GRAMMAR", "parse", "recognises", "request", "unquoted", "write"]
+__all__ = ["GRAMMAR", "parse", "recognises", "request", "unquote", "write"]
 
 GRAMMAR = Path(__file__).with_name("formula.lark")
 
@@ -65,7 +65,7 @@ def _check_quantifiers(text: str, answer: str) -> None:
             raise QuerySyntaxError(f"the answer ?{answer} cannot be quantified: remove its ∃", text, token.start_pos)
 
 
-def unquoted(token: str) -> str:
+def unquote(token: str) -> str:
     """The name that a token between quotes stands for."""
 
     def sign(found: re.Match[str]) -> str:
@@ -86,7 +86,7 @@ def _parser() -> Lark:
             return str(token)
 
         def quoted(self, token: str) -> str:
-            return unquoted(token)
+            return unquote(token)
 
         def variable(self, token: str) -> Variable:
             return Variable(str(token[1:]))
