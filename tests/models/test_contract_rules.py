@@ -167,14 +167,8 @@ def test_a_file_without_a_method_is_named(folder: Path, text: str, found: str) -
         find("mine")
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["gqe", "dim=8"], "'dim=8' is a setting of a small model to be checked: it goes with --check"),
-        (["--check"], "--check runs the rules on one method: name it, as in `pathformer models gqe --check`"),
-    ],
-)
-def test_what_belongs_to_a_check_is_not_left_unread(arguments: list[str], message: str) -> None:
+@pytest.mark.parametrize(("arguments", "named"), [(["gqe", "dim=8"], "'dim=8'"), (["--check"], "--check")])
+def test_what_belongs_to_a_check_is_not_left_unread(arguments: list[str], named: str) -> None:
     refused = CliRunner().invoke(cli.app, ["models", *arguments])
     assert isinstance(refused.exception, InputError)
-    assert str(refused.exception) == message
+    assert named in str(refused.exception)
