@@ -42,7 +42,7 @@ class Chain:
         self.width = min(width, len(self.table))
 
     def rank(self, queries: Queries, targets: Ragged, filters: Filters) -> Ranks:
-        """Rank `targets` of every query among the entities that no filter holds."""
+        """Ranks `targets` of every query among the entities that no filter holds."""
         size = max(1, _NUMBERS // (self.width * len(self.table)))
 
         def some(first: int, last: int) -> Tensor:
@@ -52,12 +52,12 @@ class Chain:
             return rank_blocks(some, targets, filters, even_blocks(len(queries), size))
 
     def degrees(self, queries: Queries) -> Tensor:
-        """Of every entity for every query, (Q, N)."""
+        """Returns the degree of every entity for every query, (Q, N)."""
         disjuncts = [self._degrees(disjunct, queries.ids) for disjunct in decompose(queries.structure, "dnf")]
         return torch.stack(disjuncts).amax(dim=0)
 
     def links(self, heads: Tensor, relations: Tensor) -> Tensor:
-        """p(x | head, relation) of n links, (n,) and (n,) -> (n, N)."""
+        """Returns p(x | head, relation) for n links, (n,) and (n,) -> (n, N)."""
         layout = build_layout([Block(STRUCTURES["1p"], len(heads))])
         ids = torch.stack([heads, relations], dim=1).flatten().int()
         points = self.model.encode(Batch.of(layout, self.table.device), ids)
@@ -79,7 +79,7 @@ class Chain:
         return degree
 
     def _projected(self, degree: Tensor, relations: Tensor) -> Tensor:
-        """One link on from the beam, (Q, N) -> (Q, N)."""
+        """Follows one more link from the beam, (Q, N) -> (Q, N)."""
         likely, beam = degree.topk(self.width, dim=1)  # (Q, w)
         links = self.links(beam.flatten(), relations.repeat_interleave(self.width))
         return (likely[:, :, None] * links.view(*beam.shape, -1)).amax(dim=1)

@@ -58,3 +58,10 @@ def timed(device: torch.device, work: Callable[[], Any]) -> float:
     start = time.perf_counter()
     work()
     return time.perf_counter() - start
+
+
+def clocked(work: Callable[[], Any]) -> tuple[float, float]:
+    """Returns the seconds of a piece of work by the clock, and of all threads of this process on a processor."""
+    begun, busy = time.perf_counter(), time.process_time()
+    work()
+    return time.perf_counter() - begun, time.process_time() - busy

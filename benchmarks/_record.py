@@ -1,4 +1,4 @@
-"""Figures with what they were measured on: machine, versions, commit and date in one JSON file a benchmark."""
+"""Writes the figures of a benchmark into one JSON file, with machine, versions, commit and date."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ LIBRARIES = ("numpy", "numba", "pyarrow", "torch")
 
 
 def record(name: str, figures: Mapping[str, Any], folder: Path = RESULTS) -> Path:
-    """Write `<folder>/<name>.json` and return its path; `figures` may nest, `compare` reads every number in them."""
+    """Writes `<folder>/<name>.json` and returns its path; `figures` may nest, `compare` reads every number in them."""
     entry = {
         "name": name,
         "date": datetime.now(UTC).isoformat(timespec="seconds"),

@@ -30,7 +30,7 @@ class Twin:
         self.limit, self.random = limit, random.Random(seed)
 
     def draw(self, structure: Structure, seen: dict[Any, set[int]]) -> None:
-        """Add one new query with its answers to `seen`."""
+        """Adds one new query with its answers to `seen`."""
         while True:
             query = self._ground(structure.shape, self.random.choice(list(self.into)))
             if query is None:

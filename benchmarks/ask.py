@@ -19,15 +19,15 @@ import statistics
 import subprocess
 import sys
 import tempfile
-import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict
 from itertools import product
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import torch
+from _made_up import clocked
 from _record import record
 
 from pathformer.engine.engine import Engine, load
@@ -57,15 +57,8 @@ print(*(b - a for before, after in zip(times, times[1:]) for a, b in zip(before,
 """
 
 
-class Clock(NamedTuple):
-    """Seconds by the wall, and of all this process's threads on a processor."""
-
-    wall: float
-    processor: float
-
-
 def made_up_graph() -> KnowledgeGraph:
-    """A graph of NELL995's size; some entities have thousands of triples and most a few."""
+    """Makes a graph of NELL995's size; some entities have thousands of triples and most a few."""
     random = np.random.default_rng(0)
     columns = [
         (size * random.random(2 * TRIPLES) ** power) for size, power in ((ENTITIES, 2), (RELATIONS, 2), (ENTITIES, 3))
@@ -87,7 +80,7 @@ def made_up_engine(layers: int, dim: int, index: str) -> Engine:
 
 
 def questions(kg: KnowledgeGraph, each: int) -> list[Any]:
-    """Nested tuples of ids, structures taking turns."""
+    """Draws questions as nested tuples of ids, one of each structure in turn."""
     graphs = GraphPair.of(kg.graph())
     drawn = []
     for structure in STRUCTURES.values():
@@ -97,25 +90,18 @@ def questions(kg: KnowledgeGraph, each: int) -> list[Any]:
     return [question for turn in zip(*drawn, strict=True) for question in turn]
 
 
-def watch(work: Callable[[], Any]) -> tuple[Any, Clock]:
-    """What work gives, and what it took."""
-    wall, processor = time.perf_counter(), time.process_time()
-    given = work()
-    return given, Clock(time.perf_counter() - wall, time.process_time() - processor)
-
-
-def summary(clocks: Sequence[Clock]) -> dict[str, float]:
-    """Milliseconds: median and 90th percentile by the wall, median of processor time."""
-    walls = [1000 * clock.wall for clock in clocks]
+def summary(clocks: Sequence[tuple[float, float]]) -> dict[str, float]:
+    """Returns milliseconds: median and 90th percentile of the clock, median of processor time."""
+    walls = [1000 * wall for wall, _ in clocks]
     return {
         "median_ms": statistics.median(walls),
         "p90_ms": float(np.quantile(walls, 0.9)),
-        "processor_ms": 1000 * statistics.median(clock.processor for clock in clocks),
+        "processor_ms": 1000 * statistics.median(busy for _, busy in clocks),
     }
 
 
 def opening(folder: Path) -> dict[str, float]:
-    """Wall and processor seconds to import the engine's modules, to open the folder, to answer the first question."""
+    """Measures seconds to import the engine's modules, to open the folder and to answer the first question."""
     runs = []
     for _ in range(3):
         done = subprocess.run([sys.executable, "-c", OPEN, folder], capture_output=True, text=True, check=True)
@@ -131,8 +117,8 @@ def measure(engine: Engine, each: int, batch: int) -> dict[str, Any]:
     many = (asked * (1 + batch // len(asked)))[:batch]
     engine.ask(many, why=False)
 
-    def clock(question: Any, why: bool) -> Clock:
-        return watch(lambda: engine.ask(question, why=why))[1]
+    def clock(question: Any, why: bool) -> tuple[float, float]:
+        return clocked(lambda: engine.ask(question, why=why))
 
     together = summary([clock(many, why=False)])
     return {

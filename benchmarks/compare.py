@@ -17,7 +17,7 @@ from rich.table import Table
 
 
 def numbers(figures: Any, prefix: str = "") -> Iterator[tuple[str, float]]:
-    """Every number of nested figures, with its dotted name."""
+    """Yields every number of nested figures with its dotted name."""
     if isinstance(figures, dict):
         for key, value in figures.items():
             yield from numbers(value, f"{prefix}.{key}" if prefix else key)
@@ -29,7 +29,7 @@ def numbers(figures: Any, prefix: str = "") -> Iterator[tuple[str, float]]:
 
 
 def read(path: Path) -> dict[str, dict[str, Any]]:
-    """Result files by name: one, or all of a folder."""
+    """Reads one result file, or all of a folder, by name."""
     files = sorted(path.glob("*.json")) if path.is_dir() else [path]
     if not path.exists():
         raise SystemExit(f"{path}: no such file or folder")
@@ -41,7 +41,7 @@ def read(path: Path) -> dict[str, dict[str, Any]]:
 
 
 def compare(old: dict[str, Any], new: dict[str, Any]) -> Table:
-    """A table old | new | ratio of the figures that both have."""
+    """Makes a table old | new | ratio of the figures that both have."""
     table = Table(title=f"{new['name']}: {old['commit']} → {new['commit']}", title_justify="left")
     for column in ("figure", "old", "new", "new / old"):
         table.add_column(column, justify="left" if column == "figure" else "right")
@@ -54,7 +54,7 @@ def compare(old: dict[str, Any], new: dict[str, Any]) -> Table:
 
 
 def main(old: str, new: str) -> None:
-    """Print the comparison of every benchmark that both sides have."""
+    """Prints the comparison of every benchmark that both sides have."""
     before, after = read(Path(old)), read(Path(new))
     console = Console()
     if Path(old).is_file() and Path(new).is_file():

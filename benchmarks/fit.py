@@ -1,4 +1,4 @@
-"""What fitting learns in minutes: held-out MRR a structure, beside counting and beside chained links of a ComplEx.
+"""Measures what fitting learns in minutes: held-out MRR, beside counting and beside chained links of a ComplEx.
 
 Each graph is fitted with the settings of `pathformer fit`, and a ComplEx is trained on the same links for as long; its
 single hops are chained by beam search (`_chain`, width 64). All three are asked the same held-out questions.
@@ -53,7 +53,7 @@ WARM, TIMED = 3, 12  # steps
 
 
 def steps_for(model: Model, training: Training, questions: QuerySets[Queries], seconds: float) -> int:
-    """How many steps make up so many seconds of processor time; the model is trained a little by it."""
+    """Returns how many steps take `seconds` of processor time; the timed steps train the model a little."""
     data = TrainingSet.of(list(questions["train"].values()), model.entity_count)
     composition = training.composition(tuple(questions["train"]))
     turns = Rounds(model, data, composition, training.update, training.update_per_structure)
@@ -68,7 +68,7 @@ def steps_for(model: Model, training: Training, questions: QuerySets[Queries], s
 def counted(
     scale: FitSettings, method: str, kg: KnowledgeGraph, questions: QuerySets[Queries], seconds: float
 ) -> FitSettings:
-    """The settings with so many steps as make up the seconds, those of a link predictor that comes first included."""
+    """Returns the settings with as many steps as take `seconds`, including a link predictor that is trained first."""
     first = 0.0 if scale.links is None else scale.links.share * seconds
     training = replace(scale.training, minutes=None, validations=4)
     steps = steps_for(new(method, scale.model, kg), training, questions, seconds - first)
@@ -96,14 +96,14 @@ def new(method: str, settings: Mapping[str, Any], kg: KnowledgeGraph) -> Model:
 
 
 def links_of(questions: QuerySets[Queries]) -> QuerySets[Queries]:
-    """Single links alone."""
+    """Returns the one-hop queries alone."""
     return QuerySets(
         splits={"train": {"1p": questions["train"]["1p"]}, "valid": {"1p": questions["valid"]["1p"]}, "test": {}}
     )
 
 
 def complex_scale(scale: FitSettings) -> FitSettings:
-    """Settings for links alone."""
+    """Returns settings that train one-hop queries alone."""
     update = StepConfig(objective="links", average_over="batch", weighted=False, rate=0.1)  # as in engine.scale
     training = Training(
         steps=1, batch=512, batch_per="step", update_per_structure=False, schedule="cosine", warmup=0.03, update=update
@@ -154,7 +154,7 @@ def measured(name: str, seconds: float, asked: int, data: Path | None) -> dict[s
 
 
 def shown(found: dict[str, Any]) -> str:
-    """A Markdown table."""
+    """Formats the figures as a Markdown table."""
     names = list(found["queries"])
     lines = [f"| {found['graph']} | {' | '.join(names)} | mean |", "|---" * (len(names) + 2) + "|"]
     for who, row in found["mrr"].items():

@@ -1,4 +1,4 @@
-"""From a TSV of names to a saved graph, and how fast a saved graph opens.
+"""Measures how fast a TSV of names becomes a saved graph, and how fast a saved graph opens.
 
     pathformer bench graphs [--triples 10000000]
 
@@ -56,7 +56,7 @@ print(imported - start, opened - imported, time.perf_counter() - opened)
 
 
 def write_tsv(path: Path, triples: int) -> int:
-    """Write so many lines of made-up names; returns the number of entities to draw from."""
+    """Writes made-up triples as TSV; returns the number of entities they are drawn from."""
     entities = max(triples // TRIPLES_PER_ENTITY, 1)
     random = np.random.default_rng(0)
     names = pa.array([f"Entity {n:x} of Ωmega-{n % 977}" for n in range(entities)])
@@ -74,7 +74,7 @@ def write_tsv(path: Path, triples: int) -> int:
 
 
 def measured(program: str, *arguments: object) -> dict[str, float]:
-    """Seconds, processor seconds and peak memory in GB of a program in a process of its own."""
+    """Measures seconds, processor seconds and peak memory (GB) of a program in its own process."""
     start = time.perf_counter()
     process = subprocess.Popen([sys.executable, "-c", program, *map(str, arguments)], stdout=subprocess.DEVNULL)
     _, status, usage = os.wait4(process.pid, 0)
@@ -89,7 +89,7 @@ def measured(program: str, *arguments: object) -> dict[str, float]:
 
 
 def printed_seconds(program: str, argument: object, *names: str, times: int = 7) -> dict[str, dict[str, float]]:
-    """Median and worst of each of the seconds that a program prints, each time in a fresh process."""
+    """Returns median and worst of the seconds that a program prints, each time in a new process."""
     command = [sys.executable, "-c", program, str(argument)]
     runs = [subprocess.run(command, capture_output=True, text=True, check=True).stdout.split() for _ in range(times)]
     columns = zip(names, zip(*runs, strict=True), strict=True)
@@ -103,7 +103,7 @@ def printed_seconds(program: str, argument: object, *names: str, times: int = 7)
 
 
 def run(triples: int) -> dict[str, Any]:
-    """All figures."""
+    """Measures all figures."""
     with tempfile.TemporaryDirectory() as folder:
         large, small, graph = Path(folder) / "large.tsv", Path(folder) / "small.tsv", Path(folder) / "graph"
         entities = write_tsv(large, triples)
@@ -124,7 +124,7 @@ def run(triples: int) -> dict[str, Any]:
 
 
 def main() -> None:
-    """Measure, print, record."""
+    """Measures, prints and records."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--triples", type=int, default=10_000_000)
     arguments = parser.parse_args()

@@ -26,6 +26,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from _made_up import clocked
 from _record import record
 from rich.console import Console
 from rich.table import Table
@@ -51,7 +52,7 @@ Search = Callable[[Array], Any]
 
 @dataclass(frozen=True, eq=False)
 class Case:
-    """What is indexed, and asked."""
+    """A table to index, and points to search for."""
 
     table: Array  # (N, f), bf16 as uint16
     measure: Measure | None  # none for a distance of the encoder's own
@@ -68,7 +69,7 @@ class Case:
 
     @classmethod
     def of_engine(cls, engine: Engine) -> Case:
-        """As `pathformer index` tunes it, asked questions of all structures that its method answers."""
+        """Makes a case of an engine, with questions of all structures that its method answers."""
         graphs, asked = GraphPair.of(engine.kg.graph()), {}
         for name, structure in STRUCTURES.items():
             if not takes(engine.encoder, structure):
@@ -83,7 +84,7 @@ class Case:
 
 
 def baselines(case: Case) -> dict[str, Search]:
-    """Exact searches of others, over the table in float32."""
+    """Returns exact searches of other libraries over the table in float32."""
     if case.measure is None:
         return {}
     l1, rows = case.measure.kind == "l1", prepared(widened(case.table), case.measure)
@@ -102,7 +103,7 @@ def baselines(case: Case) -> dict[str, Search]:
 
 
 def made_up(size: str, kind: str) -> Case:
-    """Entities in groups of about a hundred, in bf16, and points between two entities of a group."""
+    """Makes entities in groups of about a hundred, in bf16, and points between two entities of a group."""
     rows, width = map(int, size.split("x"))
     rng = np.random.default_rng(0)
     group = rng.integers(max(1, rows // 100), size=rows)
@@ -114,7 +115,7 @@ def made_up(size: str, kind: str) -> Case:
 
 
 def recalls(index: Index, truth: Index, asked: dict[str, Array]) -> dict[str, float]:
-    """Recall@10 of each structure; at equal distances any of the entities counts."""
+    """Returns recall@10 of each structure; at equal distances any entity counts."""
     found = {}
     for name, points in asked.items():
         limit = truth.nearest(points, WANTED).distances[:, -1:]
@@ -122,15 +123,8 @@ def recalls(index: Index, truth: Index, asked: dict[str, Array]) -> dict[str, fl
     return found
 
 
-def timed(work: Callable[[], object]) -> tuple[float, float]:
-    """Seconds by the clock, and of all this process's threads together on a processor."""
-    begun, busy = time.perf_counter(), time.process_time()
-    work()
-    return time.perf_counter() - begun, time.process_time() - busy
-
-
 def latencies(searches: dict[str, Search], points: Array, rounds: int, batch: int) -> dict[str, dict[str, float]]:
-    """Milliseconds of single points, and points a second in batches, all backends in turn."""
+    """Measures milliseconds of single points and points a second in batches, all backends in turn."""
     single: dict[str, list[tuple[float, float]]] = {name: [] for name in searches}
     many: dict[str, list[tuple[float, float]]] = {name: [] for name in searches}
     together = points[np.arange(batch) % len(points)]
@@ -139,10 +133,10 @@ def latencies(searches: dict[str, Search], points: Array, rounds: int, batch: in
     for turn in range(rounds):
         point = points[turn % len(points)][None]
         for name, search in searches.items():
-            single[name].append(timed(lambda s=search, p=point: s(p)))
+            single[name].append(clocked(lambda s=search, p=point: s(p)))
         if turn % 50 == 0:
             for name, search in searches.items():
-                many[name].append(timed(lambda s=search: s(together)))
+                many[name].append(clocked(lambda s=search: s(together)))
     return {
         name: {
             "ms": 1e3 * median(clock for clock, _ in single[name]),
@@ -170,7 +164,7 @@ def measure(case: Case, backends: list[str], rounds: int, batch: int) -> dict[st
         by_structure = recalls(index, truth, asked)
         with tempfile.TemporaryDirectory() as folder:
             saved = index.save(Path(folder) / "index")
-            opening, _ = timed(lambda saved=saved: load(saved, case.encoder))
+            opening, _ = clocked(lambda saved=saved: load(saved, case.encoder))
             size = stored_bytes(saved)
         figures[name] = {
             "recall": sum(by_structure.values()) / len(by_structure),

@@ -35,7 +35,7 @@ EASY_A_HARD = 5  # filtered easy answers for each hard one
 
 
 def queries_of(name: str, count: int, rng: np.random.Generator) -> Queries:
-    """Random ids; hard answers with a long tail (1 at the least), easy ones a multiple of them."""
+    """Makes random queries; hard answers have a long tail (at least 1), easy answers are a multiple of them."""
     structure = STRUCTURES[name]
     sizes = [ENTITIES if column == "e" else RELATIONS for column in structure.columns]
     ids = rng.integers(0, sizes, (count, len(sizes))).astype(np.int32)
@@ -47,7 +47,7 @@ def queries_of(name: str, count: int, rng: np.random.Generator) -> Queries:
 
 
 def whole() -> dict[str, float]:
-    """Seconds of the whole test ranking and of its parts."""
+    """Measures seconds of the whole test ranking and of its parts."""
     rng = np.random.default_rng(0)
     model = build("pathformer", {}, entities=ENTITIES, relations=RELATIONS).cuda().eval()
     with torch.no_grad():
@@ -85,7 +85,7 @@ def whole() -> dict[str, float]:
 
 
 def check(points: torch.Tensor, asked: Queries, table: torch.Tensor, ranks: Ranks) -> None:
-    """32 queries by the plain path: distances by a loop over dimensions, counts by comparing with every entity."""
+    """Checks 32 queries by the plain path: distances by a loop over dimensions, counts over every entity."""
     each = len(points) // len(asked)
     for query in range(0, len(asked), len(asked) // 32):
         distance = l1_distances_plain(points[each * query : each * (query + 1)], table).amin(0)

@@ -3,7 +3,7 @@
     pathformer bench methods [--seconds 20] [--only betae --only mlp-mixer] [--kind epfo] [--dataset umls]
                              [--out DIR] [--set KEY=VALUE]
 
-A wrong equation shows where a method stays behind counting (`evaluation/frequency.py`, which never looks at an anchor)
+A wrong equation shows where a method stays behind counting (`links/evidence/counts.py`, which never looks at an anchor)
 on a structure that it was trained on, or far behind the others. Queries are drawn by the protocol. All models are small
 (64 numbers an entity, 32 + 32 where a space has two parameters, margins in proportion), each with its own loss and the
 rates that were seen to work in few updates; an update is 16 queries of each structure. How many updates fit is measured
@@ -93,20 +93,20 @@ SHOWN = ("1p", "2p", "3p", "2i", "3i", "ip", "pi", "2u", "up", "avg", "avg negat
 
 
 def settings(row: str, dataset: str, kind: str, more: list[str]) -> list[str]:
-    """A row's settings as `key=value`."""
+    """Returns the settings of a row as `key=value`."""
     method, *own = METHODS[row]
     return [f"dataset={dataset}", f"method={method}", f"trained={kind}", *COMMON, *own, *more]
 
 
 def read(folder: Path, words: list[str]) -> Run:
-    """A run from settings alone: a file must name the dataset, the rest comes after it."""
+    """Reads a run from settings; a file must name the dataset."""
     file = folder / "run.toml"
     file.write_text(f'dataset = "{words[0].partition("=")[2]}"\n', encoding="utf-8")
     return read_run(file, words[1:])
 
 
 def updates_in(seconds: float, run: Run, material: Material, tried: int = 12) -> int:
-    """How many updates fit into so many seconds of this process on the processor; the first ones are not counted."""
+    """Returns how many updates fit into `seconds` of processor time; the first updates are not timed."""
     data = training_queries(run, material).on_device(torch.device("cpu"))
     sizes = run.training.composition(run.trained_structures)
     step = Rounds(
@@ -125,13 +125,13 @@ def updates_in(seconds: float, run: Run, material: Material, tried: int = 12) ->
 
 
 def percent(report: Report) -> dict[str, float]:
-    """MRR by structure and on average."""
+    """Returns MRR by structure and on average, in percent."""
     all_of_them = {**report.scores, **report.averages}
     return {name: round(100 * all_of_them[name].mrr, 1) for name in all_of_them}
 
 
 def measured(words: list[str], seconds: float, material: Material) -> dict[str, Any]:
-    """Train one row and rank the test queries."""
+    """Trains one row and rank the test queries."""
     with tempfile.TemporaryDirectory() as folder:
         timed = read(Path(folder), words)
         steps = updates_in(seconds, timed, material)
@@ -150,26 +150,26 @@ def measured(words: list[str], seconds: float, material: Material) -> dict[str, 
 
 
 def cut(material: Material, count: int) -> Material:
-    """The same with so many test queries of a structure."""
+    """Returns the material with at most `count` test queries of each structure."""
     sets = material.sets
     test = {name: queries.spread(count) for name, queries in sets["test"].items()}
     return Material(material.kg, sets.with_split("test", test))
 
 
 def counting(material: Material) -> dict[str, Any]:
-    """What counting alone gives on the same queries."""
+    """Returns the figures of counting alone on the same queries."""
     test: dict[str, Queries] = dict(material.sets["test"])
     return {"mrr": percent(evaluate(ScoreRanker(Frequency(material.kg.graph("train"))), test))}
 
 
 def shown(row: str, found: dict[str, Any]) -> str:
-    """A line of the table."""
+    """Formats a line of the table."""
     cells = [f"{found['mrr'][name]:6.1f}" if name in found["mrr"] else "     -" for name in SHOWN]
     return f"{row:18s} {found.get('updates', ''):>8} {' '.join(cells)}"
 
 
 def keep(path: Path, kind: str, row: str, found: dict[str, Any], about: dict[str, Any]) -> None:
-    """Add a row to the file, in the order of the methods."""
+    """Adds a row to the file, in the order of the methods."""
     before = json.loads(path.read_text(encoding="utf-8"))["figures"] if path.is_file() else {}
     rows = {**before.get(kind, {}), row: found}
     ordered = {name: rows[name] for name in ("counting", *METHODS) if name in rows}
@@ -207,7 +207,7 @@ def main() -> None:
 
 
 def _negates(row: str) -> bool:
-    """Whether a row's method takes negation where its space is the method's own."""
+    """Whether a row's method answers negation in its own space."""
     return find(METHODS[row][0]).negation and "+" not in row
 
 

@@ -1,4 +1,4 @@
-"""Train a list of run files one after the other and write the record of each when it ends.
+"""Trains a list of run files one after the other and writes the record of each when it ends.
 
     python benchmarks/rerun.py [--out DIR] [--minutes N] [--variant WORD] [--set KEY=VALUE ...] RUN [RUN ...]
 
@@ -23,7 +23,7 @@ from pathformer.nn.device import choose_device
 
 
 def rerun(name: str, args: argparse.Namespace) -> bool:
-    """Train one run and write its record; returns False if it was stopped before its end."""
+    """Trains one run and writes its record; returns False if it was stopped before its end."""
     run = read_run(name, args.set)
     minutes = whole_minutes(run)
     if minutes is not None:

@@ -1,4 +1,4 @@
-"""Drawing and answering queries: against a plain Python twin, whole benchmarks, a graph of 10 million entities.
+"""Measures drawing and answering queries: beside a plain Python twin, whole benchmarks, 10 million entities.
 
 Rates are of distinct queries with all their answers. The twin (`_twin.py`) runs in the same process right before, so
 the ratio holds on any machine; the seconds do not.
@@ -36,7 +36,7 @@ STRUCTURES_TIMED = {"2p": 200, "3p": 200, "pin": 200, "2i": 30, "3i": 30}  # wit
 
 
 def twin(data: Path | None) -> dict[str, Any]:
-    """Rates on FB15k-237's training graph at a limit of 100 answers, and their ratio to the twin's."""
+    """Measures rates on FB15k-237's training graph at a limit of 100 answers, and their ratio to the twin's."""
     kg = load("fb15k-237", data)
     pair = GraphPair.of(kg.graph("train"))
     plain = Twin(map(tuple, kg.splits["train"].tolist()), LIMIT)
@@ -73,7 +73,7 @@ def _round(kind: Any, pair: GraphPair, plain: Twin, count: int) -> tuple[float, 
 
 
 def benchmark(data: Path | None) -> dict[str, Any]:
-    """The complete FB15k-237 benchmark: train, valid and test with all answers."""
+    """Measures drawing the complete FB15k-237 benchmark: train, valid and test with all answers."""
     kg = load("fb15k-237", data)
     started = perf_counter()
     drawn = sample_benchmark(kg)
@@ -85,7 +85,7 @@ def benchmark(data: Path | None) -> dict[str, Any]:
 
 
 def bulk(data: Path | None) -> dict[str, Any]:
-    """All answers of a NELL995 test set on two graphs."""
+    """Measures answering a NELL995 test set on two graphs."""
     kg = load("nell995", data)
     drawn, pair = sample_benchmark(kg, splits=["test"])["test"], graph_pair(kg, "test")
     times = []
@@ -100,7 +100,7 @@ def bulk(data: Path | None) -> dict[str, Any]:
 
 
 def large(data: Path | None) -> dict[str, Any]:
-    """A graph of 10^7 entities and 5 x 10^7 edges, in a process of its own whose peak memory is read."""
+    """Measures a graph of 10^7 entities and 5 x 10^7 edges, in its own process whose peak memory is read."""
     run = subprocess.run([sys.executable, __file__, "--inner-large"], capture_output=True, text=True, check=True)
     figures: dict[str, Any] = json.loads(run.stdout.splitlines()[-1])
     print(f"10^7 entities, 5 x 10^7 edges: {figures}")

@@ -1,1 +1,1 @@
-"""What several tests share: small graphs, tiny engines, strategies, toys, and golden files."""
+"""Helpers that several tests share: small graphs, tiny engines, strategies, toys, and golden files."""

@@ -41,7 +41,7 @@ def is_rewriting() -> bool:
 
 
 def play(script: str, folder: Path) -> str:
-    """The script with every output as it is today; commands and expressions run in the folder."""
+    """Returns the script with today's outputs; commands and expressions run in the folder."""
     lines: list[str] = []
     with _in_folder(folder):
         for line in script.splitlines():
@@ -75,7 +75,7 @@ def tidy(text: str) -> str:
 
 
 def run(line: str) -> str:
-    """What `pathformer ...` prints, both outputs in one, and its exit code unless that is 0, or 2 after an error."""
+    """Returns both outputs of a command line, and its exit code unless it is 0, or 2 after an error."""
     out, code = io.StringIO(), 0
     with (
         mock.patch.object(sys, "argv", shlex.split(line)),
@@ -92,7 +92,7 @@ def run(line: str) -> str:
 
 
 def evaluate(expression: str) -> str:
-    """The value of a Python expression, or its error, after the warnings it gave."""
+    """Returns the value of a Python expression, or its error, after its warnings."""
     with warnings.catch_warnings(record=True) as seen:
         warnings.simplefilter("always")
         try:
@@ -105,7 +105,7 @@ def evaluate(expression: str) -> str:
 
 @contextlib.contextmanager
 def _in_folder(folder: Path) -> Iterator[None]:
-    """No data but those that come with the package, no colours, lines of one width."""
+    """Runs in the folder with the bundled data alone, without colours, with lines of one width."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("PATHFORMER_", "FORCE_COLOR"))}
     settings = {"COLUMNS": "110", "NO_COLOR": "1", "PATHFORMER_DATA": "no-data"}
     with contextlib.chdir(folder), mock.patch.dict(os.environ, kept | settings, clear=True):
@@ -113,7 +113,7 @@ def _in_folder(folder: Path) -> Iterator[None]:
 
 
 def check_text(name: str, today: str) -> None:
-    """Compare with a golden file of text, or rewrite it."""
+    """Compares with a golden file of text, or rewrites it."""
     file = FOLDER / name
     if is_rewriting():
         _write(file, today)
@@ -124,7 +124,7 @@ def check_text(name: str, today: str) -> None:
 
 
 def check_values(name: str, today: Any, *, relative: float = 1e-4, absolute: float = 1e-6) -> None:
-    """Compare plain values with a golden JSON file, numbers within a tolerance, or rewrite it."""
+    """Compares plain values with a golden JSON file, numbers within a tolerance, or rewrites it."""
     file = FOLDER / name
     today = json.loads(json.dumps(today))
     if is_rewriting() and not (file.exists() and not _differences(_read(file), today, relative, absolute)):
@@ -139,7 +139,7 @@ def _read(file: Path) -> Any:
 
 
 def _differences(kept: Any, today: Any, relative: float, absolute: float, path: str = "") -> list[str]:
-    """Where two plain values differ."""
+    """Lists the differences of two plain values."""
     if isinstance(kept, dict) and isinstance(today, dict) and kept.keys() == today.keys():
         return [d for key in kept for d in _differences(kept[key], today[key], relative, absolute, f"{path}.{key}")]
     if isinstance(kept, list) and isinstance(today, list) and len(kept) == len(today):

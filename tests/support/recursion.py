@@ -1,4 +1,4 @@
-"""What a model makes of many queries at once, against a recursion over each of them."""
+"""Compares a model on many queries at once with a recursion over each query."""
 
 from __future__ import annotations
 

@@ -35,17 +35,17 @@ AT_MOST = {"dim": 16, "hidden": 8, "bases": 3, "layers": 1, "heads": 2, "channel
 
 
 def tiny(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """The settings of any method's model, small enough to be built in a moment."""
+    """Returns small settings for the model of any method."""
     return {key: min(value, AT_MOST[key]) if key in AT_MOST else value for key, value in settings.items()}
 
 
 def quiet() -> Display:
-    """One that nobody sees."""
+    """Returns a display that nobody sees."""
     return Display(Console(file=io.StringIO()))
 
 
 def graphs() -> tuple[Graph, Graph]:
-    """Train, and train with more edges."""
+    """Returns the train graph, and a larger graph that holds it."""
     rng = np.random.default_rng(0)
     heads = rng.integers(0, ENTITIES, 400)
     relations = 2 * rng.integers(0, RELATIONS // 2, 400)
@@ -57,7 +57,7 @@ def graphs() -> tuple[Graph, Graph]:
 
 
 def save_graph(path: Path, seed: int = 0) -> Path:
-    """A graph of forty entities with train, valid and test, as its folder's name calls it."""
+    """Saves a graph of forty entities with train, valid and test, as its folder's name calls it."""
     rng = np.random.default_rng(seed)
     rows = {(int(h), int(r), int(5 * k + (h + r + 1) % 5)) for h, r, k in rng.integers(0, [40, 3, 8], (400, 3))}
     triples = [(f"e{h}", f"r{r}", f"e{t}") for h, r, t in sorted(rows)]
@@ -67,7 +67,7 @@ def save_graph(path: Path, seed: int = 0) -> Path:
 
 
 def save_run(path: Path, graph: Path, method: str, trained: str = "epfo") -> None:
-    """A run file over a saved graph: a small model of a method, small batches."""
+    """Writes a run file over a saved graph: a small model of a method, small batches."""
     path.write_text(
         f'dataset = "{graph}"\nqueries = "drawn"\nmethod = "{method}"\ntrained = "{trained}"\n'
         "model.dim = 8\ntraining = { batch = 8, update = { rate = 0.01, negatives = 4 } }\n"
@@ -116,7 +116,7 @@ def run(folder: Path, display: Display | None = None, **settings: Any) -> Result
 
 
 def early_and_late(step: TrainingStep, between: int, last: int = 5) -> tuple[Losses, Losses]:
-    """The losses of the first five updates, and of the last ones after so many in between."""
+    """Returns the losses of the first five updates, and of the last ones after `between` more."""
     step.run(5)
     early = step.losses()
     step.run(between)
@@ -126,7 +126,7 @@ def early_and_late(step: TrainingStep, between: int, last: int = 5) -> tuple[Los
 
 
 def interrupt(monkeypatch: pytest.MonkeyPatch, after: Iterable[int]) -> set[int]:
-    """Press Ctrl-C after each of these updates, once; returns those that are still to come."""
+    """Presses Ctrl-C after each of these updates, once; returns those that are still to come."""
     update, left = TrainingStep.update, set(after)
 
     def interrupted(self: TrainingStep) -> None:
