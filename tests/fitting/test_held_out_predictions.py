@@ -61,10 +61,10 @@ def test_what_is_judged_is_what_is_shown() -> None:
     questions = draw_held_out(engine.kg, "test", 6)
     judged = find_predictions(questions, engine.kg.graph(), engine.encoder, engine.index)
     asked = [each.structure.instance(row.tolist()) for each in questions.values() for row in each.ids]
-    names, held_back = engine.kg.vocabulary, 0
+    names, hidden = engine.kg.vocabulary, 0
     for found, answers in zip(judged.candidates, engine.ask(asked, why=False), strict=True):
         assert [names.entity(int(e)) for e in found.entities[found.predicted]] == [a.entity for a in answers.predicted]
         likely = engine.calibration.probabilities(found)[found.predicted]
         assert likely.tolist() == [a.probability for a in answers.predicted]
-        held_back += len(answers.hidden)
-    assert held_back > len(asked)
+        hidden += len(answers.hidden)
+    assert hidden > len(asked)

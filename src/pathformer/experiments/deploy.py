@@ -1,7 +1,7 @@
 """Makes an engine of a run: its weights, its dataset's graph, an index, and probabilities.
 
 Probabilities are fitted as `pathformer fit` does it, on questions of the part `valid`, and judged on those of `test`;
-a graph without such parts gets the default, which the card calls a mere habit.
+a graph without such parts gets the default, which the card calls defaults by rank.
 """
 
 from __future__ import annotations

@@ -125,7 +125,7 @@ def _show(question: Question, engine: Engine, world: KnowledgeGraph, console: Co
     for guess in answers.predicted:
         for line in _guess(guess, guess.entity in truth):
             console.print(line)
-    if said := notes(replace(answers, hidden=())):  # what is held back can be seen by `ask` alone
+    if said := notes(replace(answers, hidden=())):  # only `ask` can show hidden predictions
         console.print(Padding(Text(said, "dim"), (0, 0, 0, 2)))
     missed = truth - {found.entity for found in answers}
     if missed:
