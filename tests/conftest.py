@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
-from support.engines import engine_over
 
 if TYPE_CHECKING:
     from pathformer import Engine, KnowledgeGraph
@@ -126,6 +125,7 @@ def films() -> KnowledgeGraph:
 def engine(films: KnowledgeGraph) -> Engine:
     """An engine over the films whose model was never trained: answers are arbitrary, rules are not."""
     import torch
+    from support.engines import engine_over
 
     from pathformer.models._base import build
 

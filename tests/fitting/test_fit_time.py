@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from support.engines import engine_over
 
-from pathformer.fitting import measure
+from pathformer.fitting import measuring
 from pathformer.fitting.fit import fit
 from pathformer.fitting.heldout import draw_questions, hold_out, load_or_draw
 from pathformer.fitting.learn import new_model, time_for_training
@@ -112,10 +112,10 @@ def test_probabilities_rest_on_what_there_is_time_for(graph: KnowledgeGraph, que
     scale = settings_for(entities=50, triples=460, minutes=1.0)
     model = new_model(graph, scale, choose_device("cpu"))
     engine = engine_over(graph, model)
-    assert measure._in_time(engine, questions, 1e9) is questions
-    hasty = measure._in_time(engine, questions, 0.0)
+    assert measuring._in_time(engine, questions, 1e9) is questions
+    hasty = measuring._in_time(engine, questions, 0.0)
     assert max(len(asked) for asked in hasty["test"].values()) == 20
-    assert len(measure._answers_to_explain(hasty)) < len(measure._answers_to_explain(questions))
+    assert len(measuring._answers_to_explain(hasty)) < len(measuring._answers_to_explain(questions))
 
 
 @pytest.mark.slow

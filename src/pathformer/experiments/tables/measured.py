@@ -18,7 +18,7 @@ from pathformer.experiments.tables.captions import budget_notes, settings_notes
 from pathformer.experiments.tables.catalogue import EXTRAS, MEASURED, TITLES, Place, TableOptions
 from pathformer.experiments.tables.view import Grid, Line
 
-__all__ = ["check_variant", "grid", "printed"]
+__all__ = ["check_variant", "choose_records", "grid", "printed"]
 
 _RUNS = Path(__file__).parents[1] / "runs"
 
