@@ -19,7 +19,7 @@ from pathformer.fitting.settings import FitSettings, settings_for
 from pathformer.kg.knowledge import KnowledgeGraph
 from pathformer.querysets.queries import Queries
 from pathformer.querysets.query_sets import QuerySets
-from pathformer.querysets.removed_answers import with_removed
+from pathformer.querysets.removed_by_negation import with_removed
 from pathformer.symbolic.graph_pair import GraphPair
 from pathformer.training import checkpoint
 from pathformer.training.display import Display

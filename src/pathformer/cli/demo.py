@@ -84,7 +84,7 @@ def _answer(question: str, console: Console) -> None:
 def _why_none(question: str, knowledge: KnowledgeGraph) -> str:
     """Says which part of a question has no answer."""
     from pathformer.engine.answer.read import read_question
-    from pathformer.engine.find.known import ExactSets
+    from pathformer.engine.find.exact_sets import ExactSets
     from pathformer.engine.reasons.empty import why_empty
     from pathformer.kg.schema import RelationSchema
 

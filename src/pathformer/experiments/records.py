@@ -24,7 +24,7 @@ from pathformer.evaluation.metrics import HITS
 from pathformer.evaluation.report import Report
 from pathformer.experiments.second_model import FOLDER, PAIR, kept_second, whole_minutes
 from pathformer.experiments.settings import Run, read_run, run_names
-from pathformer.experiments.start_run import START, start_checkpoint
+from pathformer.experiments.start_checkpoint import START, start_checkpoint
 from pathformer.files.atomic import new_file
 from pathformer.models._base import build
 from pathformer.query.structures import EFOL_TRAINED, EPFO, EPFO_TRAINED, NEGATION_STRUCTURES

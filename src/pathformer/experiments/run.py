@@ -17,7 +17,7 @@ from pathformer.experiments.checks import check_graph, check_method, check_setti
 from pathformer.experiments.evaluate_run import rank_and_write, rank_test
 from pathformer.experiments.records import seconds_before
 from pathformer.experiments.settings import Run
-from pathformer.experiments.start_run import START, load_start_checkpoint, read_start_run
+from pathformer.experiments.start_checkpoint import START, load_start_checkpoint, read_start_run
 from pathformer.files.lock import hold_folder
 from pathformer.kg.datasets import load
 from pathformer.kg.knowledge import KnowledgeGraph

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pathformer.engine.find.known import ExactSets
+from pathformer.engine.find.exact_sets import ExactSets
 from pathformer.engine.reasons.guess import Guesser
 from pathformer.engine.reasons.proof import Reason
 from pathformer.kg.graph import Graph

@@ -6,7 +6,7 @@ All tables of ids lie in one vector, all answers in one CSR, so a batch of any c
 are exact: with a answers, the r-th non-answer, r uniform in 0 .. N - a - 1, is r + j for the smallest j such that
 answers[j] - j > r, a binary search in the sorted answers. Nothing is drawn twice and nothing rejected.
 
-What a negation takes away (`querysets.removed_answers`) is kept where queries bring it: at most R entities a query.
+What a negation takes away (`querysets.removed_by_negation`) is kept where queries bring it: at most R entities a query.
 """
 
 from __future__ import annotations

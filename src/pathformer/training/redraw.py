@@ -18,7 +18,7 @@ from pathformer.kg.knowledge import KnowledgeGraph
 from pathformer.query.structures import Structure, is_chain
 from pathformer.querysets.queries import Queries
 from pathformer.querysets.query_sets import graph_pair
-from pathformer.querysets.removed_answers import all_with_removed, sample_by_removed_answers
+from pathformer.querysets.removed_by_negation import all_with_removed, sample_by_removed_answers
 from pathformer.querysets.sampler import Rules, sample
 from pathformer.training.data import TrainingSet
 from pathformer.training.settings import Training

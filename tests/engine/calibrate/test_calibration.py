@@ -14,7 +14,7 @@ from pathformer.engine.calibrate.calibration import Calibration
 from pathformer.engine.calibrate.features import FEATURES, features
 from pathformer.engine.calibrate.reliability import Bin, Reliability, draw_reliability, reliability
 from pathformer.engine.find.candidates import Candidates
-from pathformer.engine.find.known import ExactSets
+from pathformer.engine.find.exact_sets import ExactSets
 from pathformer.kg.graph import Graph
 from pathformer.query.tree import Anchor, Intersection, Negation, Projection, Tree, Union
 

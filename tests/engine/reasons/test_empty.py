@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from pathformer.engine.answer.read import read_question
-from pathformer.engine.find.known import ExactSets
+from pathformer.engine.find.exact_sets import ExactSets
 from pathformer.engine.reasons.empty import why_empty
 from pathformer.kg.knowledge import KnowledgeGraph
 from pathformer.kg.schema import RelationSchema

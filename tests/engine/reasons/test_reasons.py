@@ -9,7 +9,7 @@ from hypothesis import assume, given, settings
 from support.query_strategies import ENTITIES, RELATIONS, Edges, evaluate, graphs, trees
 
 from pathformer.engine.engine import Engine
-from pathformer.engine.find.known import ExactSets
+from pathformer.engine.find.exact_sets import ExactSets
 from pathformer.engine.reasons.empty import why_empty
 from pathformer.engine.reasons.guess import Guesser
 from pathformer.engine.reasons.proof import Reason, Step, in_names, prove

@@ -4,7 +4,7 @@ P points of a tree (several for a union), N entities.
 
 Known answers come from exact traversal, however far the model puts them. The others come from the index. It is asked
 for more than `top`, since known and refuted entities may be the nearest, and asked again if an approximate index gave
-too few. A union is as near as its nearest disjunct, or as the model's `combine` says (`find.union`).
+too few. A union is as near as its nearest disjunct, or as the model's `combine` says (`find.weighted_union`).
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ import numpy as np
 import numpy.typing as npt
 
 from pathformer.engine.find.candidates import Candidates
-from pathformer.engine.find.known import ExactSets
-from pathformer.engine.find.union import unite
+from pathformer.engine.find.exact_sets import ExactSets
+from pathformer.engine.find.weighted_union import unite
 from pathformer.index._base import Index
 from pathformer.kg.schema import RelationSchema
 from pathformer.plan.encoder import Encoder, Points

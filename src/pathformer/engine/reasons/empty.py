@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import islice
 
-from pathformer.engine.find.known import ExactSets
+from pathformer.engine.find.exact_sets import ExactSets
 from pathformer.kg.schema import RelationSchema
 from pathformer.kg.vocabulary import Vocabulary
 from pathformer.query.print import spell

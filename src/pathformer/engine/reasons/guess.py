@@ -23,7 +23,7 @@ import numpy as np
 import numpy.typing as npt
 
 from pathformer.compiled import one_thread
-from pathformer.engine.find.known import ExactSets
+from pathformer.engine.find.exact_sets import ExactSets
 from pathformer.engine.reasons.proof import Reason, Step
 from pathformer.index._base import Index
 from pathformer.kg.schema import RelationSchema

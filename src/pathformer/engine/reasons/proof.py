@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from pathformer.engine.find.known import ExactSets
+from pathformer.engine.find.exact_sets import ExactSets
 from pathformer.engine.reasons.why import Link, Named, Why
 from pathformer.kg.vocabulary import Vocabulary
 from pathformer.query.print import spell

@@ -8,7 +8,7 @@ import pytest
 from pathformer.kg.graph import Graph
 from pathformer.query.compile.negated_parts import positive_part
 from pathformer.query.structures import NEGATION_STRUCTURES, STRUCTURES
-from pathformer.querysets.removed_answers import sample_by_removed_answers, with_removed
+from pathformer.querysets.removed_by_negation import sample_by_removed_answers, with_removed
 from pathformer.querysets.sampler import sample
 from pathformer.symbolic.answer import answer
 from pathformer.symbolic.graph_pair import GraphPair

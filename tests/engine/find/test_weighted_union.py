@@ -12,8 +12,8 @@ import torch
 from support.engines import engine_over
 
 from pathformer.engine.engine import Engine
-from pathformer.engine.find import union
-from pathformer.engine.find.union import unite
+from pathformer.engine.find import weighted_union
+from pathformer.engine.find.weighted_union import unite
 from pathformer.index._base import build_for
 from pathformer.kg.knowledge import KnowledgeGraph
 from pathformer.models._base import Model, build
@@ -40,7 +40,7 @@ def weighed(engine: Engine) -> Iterator[Engine]:
 def test_what_was_removed_from_the_index_is_found_by_no_union(
     weighed: Engine, whole: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(union, "_WHOLE", whole)
+    monkeypatch.setattr(weighted_union, "_WHOLE", whole)
     index = build_for(weighed.encoder)
     tree = STRUCTURES["2u"].tree([0, 0, 1, 2])
     points, none = weighed.encoder.points([tree]).rows, np.empty(0, np.int64)
@@ -56,8 +56,8 @@ def test_a_union_is_a_full_sort_by_the_sum_of_probabilities(
     weighed: Engine, read: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if read != "whole":
-        monkeypatch.setattr(union, "_WHOLE", 0)
-        monkeypatch.setattr(union, "_DRAWN", 2000)  # of 18 entities: nothing is left to be estimated
+        monkeypatch.setattr(weighted_union, "_WHOLE", 0)
+        monkeypatch.setattr(weighted_union, "_DRAWN", 2000)  # of 18 entities: nothing is left to be estimated
     graph = weighed.kg.graph()
     rng = np.random.default_rng(1)
     changed = 0
@@ -86,7 +86,7 @@ def test_known_answers_alone_can_be_asked_for(weighed: Engine, monkeypatch: pyte
     question = "?x : stars(La_Strada, ?x) | stars(Leopard, ?x)"
     whole = weighed.ask(question, known=True, why=False)
     assert sorted(a.entity for a in whole) == ["Cardinale", "Lancaster", "Masina", "Quinn"]
-    monkeypatch.setattr(union, "_WHOLE", 0)
+    monkeypatch.setattr(weighted_union, "_WHOLE", 0)
     assert [a.entity for a in weighed.ask(question, known=True, why=False)] == [a.entity for a in whole]
 
 
@@ -112,9 +112,9 @@ def test_a_large_table_is_estimated_closely(large: Model, backend: str, monkeypa
         points = (large.entities.weight[torch.randint(30_000, (2,), generator=drawn)] + 0.1).numpy()
         barred = np.unique(np.random.default_rng(seed).integers(0, 30_000, 40))
         known = barred[::2]
-        monkeypatch.setattr(union, "_WHOLE", 1 << 22)
+        monkeypatch.setattr(weighted_union, "_WHOLE", 1 << 22)
         exact = unite(points, encoder, index, known, barred, 10)
-        monkeypatch.setattr(union, "_WHOLE", 0)
+        monkeypatch.setattr(weighted_union, "_WHOLE", 0)
         near = unite(points, encoder, index, known, barred, 10)
         common += len(np.intersect1d(exact.others, near.others))
         assert near.near == pytest.approx(exact.near, abs=0.1)
