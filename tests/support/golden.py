@@ -79,6 +79,7 @@ def run(line: str) -> str:
     out, code = io.StringIO(), 0
     with (
         mock.patch.object(sys, "argv", shlex.split(line)),
+        mock.patch.object(sys.modules["__main__"], "__package__", None),  # else click shows `python -m pytest`
         contextlib.redirect_stdout(out),
         contextlib.redirect_stderr(out),
     ):
