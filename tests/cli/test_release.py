@@ -146,9 +146,10 @@ def test_a_graph_without_held_out_parts_has_nothing_to_measure(tmp_path: Path) -
 def test_nonsense_is_refused_before_any_work(engine: Path, trained: Path, tmp_path: Path) -> None:
     with pytest.raises(InputError, match="there is no form 'int4' of a release: choose bf16 or int8"):
         run(engine, tmp_path / "x", "--form", "int4")
-    for places in ((), (tmp_path / "x", "--out", tmp_path / "y")):
-        with pytest.raises(InputError, match="`pathformer release SOURCE OUT`"):
-            run(engine, *places)
+    with pytest.raises(InputError, match="`pathformer release SOURCE OUT`"):
+        run(engine)
+    with pytest.raises(InputError, match=r"x and --out .*y: leave one out"):
+        run(engine, tmp_path / "x", "--out", tmp_path / "y")
     with pytest.raises(InputError, match="nowhere does not exist: make one with `pathformer fit TRIPLES --out DIR` or"):
         run(tmp_path / "nowhere", tmp_path / "x")
     (tmp_path / "empty").mkdir()

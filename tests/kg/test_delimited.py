@@ -136,7 +136,7 @@ def test_a_header_of_several_lines_costs_no_triple(tmp_path: Path) -> None:
 
 def test_a_header_alone_is_no_triple(tmp_path: Path) -> None:
     for content in ("x\ty\tz", "x\ty\tz\n"):
-        assert problem(tmp_path, content, header=True) == "x.tsv: the file holds no triples"
+        assert problem(tmp_path, content, header=True).startswith("x.tsv: the file holds no triples")
 
 
 def test_a_row_may_be_longer_than_a_block(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -262,7 +262,7 @@ def test_spaces_around_names_make_no_second_entity(tmp_path: Path) -> None:
 
 
 def test_skipping_everything_leaves_no_graph(tmp_path: Path) -> None:
-    assert problem(tmp_path, "a\tr\nb\n", skip_bad=True) == "x.tsv: the file holds no triples"
+    assert problem(tmp_path, "a\tr\nb\n", skip_bad=True).startswith("x.tsv: the file holds no triples")
 
 
 def test_a_good_file_skips_nothing(tmp_path: Path) -> None:

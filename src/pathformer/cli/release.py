@@ -93,9 +93,11 @@ def _target(argument: Path | None, option: Path | None) -> Path:
     """Returns the folder to make, which is given as an argument or as an option."""
     from pathformer.errors import InputError
 
+    if argument and option:
+        raise InputError(f"two output folders are given, {argument} and --out {option}: leave one out")
     out = argument or option
-    if out is None or (argument and option):
-        raise InputError("name one folder to make: `pathformer release SOURCE OUT`, or --out OUT")
+    if out is None:
+        raise InputError("no output folder is given: write `pathformer release SOURCE OUT`")
     return out
 
 

@@ -19,6 +19,7 @@ __all__ = ["Sources", "read_graph", "sources"]
 
 Sources = Path | dict[str, list[Path]]  # a folder that some format reads whole, or the files of each split
 
+_ONLY_OTHER_LINES = ": it has only a header, comments or lines left out. Add triples, or leave the file out"
 _SPLIT_WORDS = {
     "train": "train",
     "valid": "valid",
@@ -95,7 +96,7 @@ def _batches(
             yield batch
         total += rows
         if not rows and not literals:
-            raise GraphFileError("the file holds no triples", path)
+            raise GraphFileError(f"the file holds no triples{_ONLY_OTHER_LINES}", path)
         if not rows:
             literals_only = literals_only or _literals_only(literals, path)
     if literals_only is not None and not total and not may_be_empty:
@@ -113,7 +114,7 @@ def _read_file(path: Path, format: FileFormat, options: ReadOptions) -> Iterator
 
 def _literals_only(count: int, path: Path) -> GraphFileError:
     left_out = counted(count, "RDF literal was", "RDF literals were")
-    way_on = "keep such with --literals (literals=True)"
+    way_on = "keep such triples with --literals (literals=True)"
     return GraphFileError(f"the file holds no triples: {left_out} left out; {way_on}", path)
 
 

@@ -134,7 +134,7 @@ def read_folder(folder: str | Path, splits: Sequence[str] = SPLITS) -> QuerySets
         if layout.detect(path):
             return layout.read(path, splits)  # type: ignore[no-any-return]
     known = "; ".join(f"{name}: {plugins.load('layouts', name).SIGN}" for name in plugins.names("layouts"))
-    raise BenchmarkError(f"{path}: holds no queries of a known layout ({known})")
+    raise BenchmarkError(f"{path}: holds no queries of a known layout ({known}). `pathformer sample` makes them")
 
 
 def read_query_sets(folder: str | Path, kg: KnowledgeGraph, splits: Sequence[str] = SPLITS) -> QuerySets[Queries]:

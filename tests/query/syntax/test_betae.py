@@ -66,7 +66,7 @@ def test_ids_outside_the_vocabulary_are_refused():
 def test_ids_need_a_graph():
     with pytest.raises(UnsupportedQueryError, match="tuples contain ids, which have a meaning only in a graph"):
         parse("(0, (0,))")
-    with pytest.raises(UnsupportedQueryError, match="name the graph that they belong to"):
+    with pytest.raises(UnsupportedQueryError, match="name that graph with --graph"):
         write(parse_any("?x : r(a, ?x)"), Naming())
 
 

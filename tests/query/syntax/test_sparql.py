@@ -312,7 +312,7 @@ def test_a_blank_in_a_name_is_told_with_the_right_form(pattern, wrong, right, me
 
 def test_a_literal_is_told_what_an_entity_of_that_name_is():
     for text in ('SELECT ?x { ?x :in "Town A" }', "SELECT ?x { 'Town A' :in ?x }"):
-        with pytest.raises(UnsupportedQueryError, match=r'^the literal "Town A" is not .*; an entity .* is :Town%20A$'):
+        with pytest.raises(UnsupportedQueryError, match=r'^the literal "Town A" is not .*entity .* write :Town%20A$'):
             parse(text)
 
 

@@ -26,6 +26,9 @@ Parse = Callable[[Any], Iterator[Any]]  # bytes, or a file of them, to statement
 _ROWS = 1 << 16  # statements a batch
 _BYTES = 1 << 20  # of lines that are parsed at once
 _CUT = "the statement does not end on this line: in this format each statement is one line"
+_PLAINER = {  # the parser's own words, and ours
+    "Triples must be followed by a dot": "the triple does not end with a dot: write ' .' after its object"
+}
 _LABELS = ("http://www.w3.org/2000/01/rdf-schema#label", "http://www.w3.org/2004/02/skos/core#prefLabel")
 
 
@@ -163,4 +166,5 @@ def _statements(line: bytes, number: int, parse: Parse, bad: _BadLines) -> list[
 
 
 def _problem(error: SyntaxError) -> str:
-    return re.sub(r"^Parser error [^:]*: ", "", error.msg)
+    problem = re.sub(r"^Parser error [^:]*: ", "", error.msg)
+    return _PLAINER.get(problem, problem)

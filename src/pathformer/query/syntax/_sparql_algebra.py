@@ -207,7 +207,9 @@ class AlgebraReader:
             case BNode():
                 return Variable(self._name(f"_:{term}", scope))
             case Literal():
-                raise refused(f"the literal {term.n3()}", f"; an entity of that name is :{local_of(str(term))}")
+                raise refused(
+                    f'the literal "{term}"', f". If the entity of that name is meant, write :{local_of(str(term))}"
+                )
             case _:
                 return Constant(self._entry(term))
 

@@ -62,7 +62,7 @@ def write(query: Query, naming: Naming | None = None) -> str:
 def _vocabulary(naming: Naming | None) -> Vocabulary:
     if naming is None or naming.vocabulary is None:
         raise UnsupportedQueryError(
-            "tuples contain ids, which have a meaning only in a graph: name the graph that they belong to"
+            "tuples contain ids, which have a meaning only in a graph: name that graph with --graph (naming=...)"
         )
     return naming.vocabulary
 
