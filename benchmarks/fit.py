@@ -38,7 +38,7 @@ from pathformer.fitting.settings import FitSettings, settings_for
 from pathformer.index._base import build_for
 from pathformer.kg.datasets import load
 from pathformer.kg.knowledge import KnowledgeGraph
-from pathformer.links.evidence.counts import Frequency
+from pathformer.links.frequency import Frequency
 from pathformer.models._base import Model, build
 from pathformer.models._encoder import TorchEncoder
 from pathformer.querysets.queries import Queries

@@ -3,7 +3,7 @@
     pathformer bench methods [--seconds 20] [--only betae --only mlp-mixer] [--kind epfo] [--dataset umls]
                              [--out DIR] [--set KEY=VALUE]
 
-A wrong equation shows where a method stays behind counting (`links/evidence/counts.py`, which never looks at an anchor)
+A wrong equation shows where a method stays behind counting (`links/frequency.py`, which never looks at an anchor)
 on a structure that it was trained on, or far behind the others. Queries are drawn by the protocol. All models are small
 (64 numbers an entity, 32 + 32 where a space has two parameters, margins in proportion), each with its own loss and the
 rates that were seen to work in few updates; an update is 16 queries of each structure. How many updates fit is measured
@@ -31,7 +31,7 @@ from pathformer.evaluation.evaluate import ScoreRanker, evaluate
 from pathformer.evaluation.report import Report
 from pathformer.experiments.run import Material, gather, new_model, train_run, training_queries
 from pathformer.experiments.settings import Run, read_run
-from pathformer.links.evidence.counts import Frequency
+from pathformer.links.frequency import Frequency
 from pathformer.models._base import find
 from pathformer.querysets.queries import Queries
 from pathformer.training.display import Display

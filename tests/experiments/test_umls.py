@@ -13,7 +13,7 @@ from pathformer.evaluation.evaluate import ScoreRanker, evaluate
 from pathformer.experiments.run import train_run
 from pathformer.experiments.settings import read_run
 from pathformer.kg.datasets import load
-from pathformer.links.evidence.counts import Frequency
+from pathformer.links.frequency import Frequency
 from pathformer.querysets.sources import collect_queries
 from pathformer.training.display import Display
 

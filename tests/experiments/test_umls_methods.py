@@ -11,7 +11,7 @@ from rich.console import Console
 from pathformer.evaluation.evaluate import ScoreRanker, evaluate
 from pathformer.experiments.run import Material, gather, train_run
 from pathformer.experiments.settings import Run, read_run
-from pathformer.links.evidence.counts import Frequency
+from pathformer.links.frequency import Frequency
 from pathformer.training.display import Display
 
 pytestmark = [pytest.mark.slow, pytest.mark.data]

@@ -13,7 +13,7 @@ from support.trials import TRAINED, asked_of, in_training
 
 from pathformer.evaluation.evaluate import ModelRanker, ScoreRanker, evaluate
 from pathformer.kg.knowledge import KnowledgeGraph
-from pathformer.links.evidence.counts import Frequency
+from pathformer.links.frequency import Frequency
 from pathformer.querysets.queries import Queries
 from pathformer.training.settings import StepConfig
 

@@ -23,7 +23,7 @@ from pathformer.fitting.held_out_predictions import (
 )
 from pathformer.fitting.report import RelationScore
 from pathformer.kg.knowledge import KnowledgeGraph
-from pathformer.links.evidence.counts import Frequency
+from pathformer.links.frequency import Frequency
 from pathformer.models._base import Model
 from pathformer.models._encoder import model_of
 from pathformer.query.tree import Tree

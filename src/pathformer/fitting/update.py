@@ -49,7 +49,7 @@ from pathformer.kg.grow import Grown, grow
 from pathformer.kg.holdout import check_seed
 from pathformer.kg.knowledge import KnowledgeGraph
 from pathformer.kg.vocabulary import Vocabulary
-from pathformer.links.evidence.counts import Frequency
+from pathformer.links.frequency import Frequency
 from pathformer.models._base import Model
 from pathformer.models._encoder import model_of
 from pathformer.nn.device import choose_device, free_threads

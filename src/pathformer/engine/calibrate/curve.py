@@ -21,14 +21,13 @@ import numpy.typing as npt
 from pathformer.engine.calibrate.features import FEATURES, features
 from pathformer.engine.find.candidates import Candidates
 from pathformer.files.manifest import wrong_field
+from pathformer.links.logistic import fit_steps, logistic, regress
 
-__all__ = ["Curve", "pool_adjacent_violators"]
+__all__ = ["Curve"]
 
 Floats = npt.NDArray[np.float64]
 
 _RIDGE = 1.0  # of the standardised weights: one pseudo-observation each
-_ROUNDS = 50  # of Newton's method; it needs about seven
-_POOL = 50  # predictions a step of the isotonic fit holds at least, so that one lucky answer makes no step
 _FIELDS = {
     "predictions": "a count",
     "bias": "a number",
@@ -57,7 +56,7 @@ class Curve:
         weights[0] = -1.0
         z = np.linspace(-20.0, 20.0, 401)
         flat, one = np.zeros(len(FEATURES)), np.ones(len(FEATURES))
-        return cls(flat, one, weights, float(np.log(0.1 / 0.9)), z, _logistic(z), 0)
+        return cls(flat, one, weights, float(np.log(0.1 / 0.9)), z, logistic(z), 0)
 
     @classmethod
     def fit(cls, found: Sequence[Candidates], right: Sequence[npt.NDArray[np.bool_]]) -> Curve:
@@ -73,7 +72,7 @@ class Curve:
         line = np.linspace(-20.0, 20.0, 2)
         rough = cls(mean, scale, weights, bias, line, line, len(truth))
         z = np.concatenate([rough._scores(one) for one in tables])
-        steps, levels = _isotonic(z, truth)
+        steps, levels = fit_steps(z, truth)
         return cls(mean, scale, weights, bias, steps, levels, len(truth))
 
     @property
@@ -139,52 +138,8 @@ def _between(falling: Floats, odd: npt.NDArray[np.bool_], predicted: npt.NDArray
     return after[apart], before[apart]
 
 
-def pool_adjacent_violators(values: Floats, weights: Floats) -> tuple[Floats, npt.NDArray[np.int64]]:
-    """The rising sequence nearest to `values` in weighted squares: its levels, and how many values each replaces."""
-    levels: list[float] = []
-    masses: list[float] = []
-    counts: list[int] = []
-    for value, weight in zip(values.tolist(), weights.tolist(), strict=True):
-        level, mass, count = value, weight, 1
-        while levels and levels[-1] >= level:
-            before, more = levels.pop(), masses.pop()
-            level, mass, count = (level * mass + before * more) / (mass + more), mass + more, count + counts.pop()
-        levels.append(level)
-        masses.append(mass)
-        counts.append(count)
-    return np.array(levels), np.array(counts, np.int64)
-
-
 def _regress(table: Floats, truth: Floats) -> tuple[Floats, float]:
-    """Logistic regression with ridge: minimise -log likelihood + ridge / 2 |w|^2. (n, F), (n,) -> (F,), bias."""
-    design = np.column_stack([table, np.ones(len(table))])
-    ridge = np.full(design.shape[1], _RIDGE)
-    ridge[-1] = 1e-6  # the bias is free
-    beta = np.zeros(design.shape[1])
-    beta[-1] = np.log(truth.mean() / (1 - truth.mean()))
-    for _ in range(_ROUNDS):
-        p = _logistic(design @ beta)
-        gradient = design.T @ (p - truth) + ridge * beta
-        curvature = (design * (p * (1 - p))[:, None]).T @ design + np.diag(ridge)
-        step = np.linalg.solve(curvature, gradient)
-        beta = beta - step / max(1.0, float(np.abs(step).max()))  # no step longer than 1: far out Newton overshoots
-        if np.abs(step).max() < 1e-8:
-            break
-    return beta[:-1], float(beta[-1])
-
-
-def _isotonic(z: Floats, truth: Floats) -> tuple[Floats, Floats]:
-    """Where probabilities step, and their levels: pools of neighbours first, so that each level rests on enough."""
-    order = np.argsort(z, kind="stable")
-    pools = np.array_split(order, max(1, len(order) // _POOL))
-    centres = np.array([z[pool].mean() for pool in pools])
-    rates = np.array([(truth[pool].sum() + 0.5) / (len(pool) + 1) for pool in pools])  # never quite 0 or 1
-    sizes = np.array([len(pool) for pool in pools], np.float64)
-    levels, counts = pool_adjacent_violators(rates, sizes)
-    ends = np.cumsum(counts)
-    steps = np.add.reduceat(centres * sizes, ends - counts) / np.add.reduceat(sizes, ends - counts)
-    return steps, levels
-
-
-def _logistic(z: Floats) -> Floats:
-    return 1.0 / (1.0 + np.exp(-np.clip(z, -40.0, 40.0)))
+    """Logistic regression of standardised features (n, F): their weights, and the bias, which is free."""
+    ridge = np.append(np.full(table.shape[1], _RIDGE), 1e-6)
+    weights = regress(np.column_stack([table, np.ones(len(table))]), truth, ridge)
+    return weights[:-1], float(weights[-1])

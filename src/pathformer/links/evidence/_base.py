@@ -2,9 +2,9 @@
 
 N entities, R directed relations (2k a relation, 2k + 1 its inverse), B heads, n tails.
 
-A source is one file of this folder, called like its name, with a constant `EVIDENCE` that names its class. What a source
-reads was learned in `fitting/evidence` or follows from the graph; nothing here needs torch. Scores of one source are
-compared with each other only: `links/mixing` makes one probability of all sources.
+A source is one file of this folder, called like its name, with a constant `EVIDENCE` that names its class. What it
+reads was learned in `fitting` or follows from the graph; nothing here needs torch. Scores of one source are compared
+with each other only: `links/mixing` makes one score of all sources.
 """
 
 from __future__ import annotations
@@ -43,6 +43,7 @@ class Evidence(ABC):
     """A source of evidence on one graph."""
 
     name: ClassVar[str]  # of its file
+    sharpness: ClassVar[float] = 1.0  # what scores are multiplied by before they become shares, exp(score) / sum
 
     @abstractmethod
     def rows(self, heads: Ids, relation: int) -> Scores:
@@ -50,7 +51,8 @@ class Evidence(ABC):
 
     def scores(self, head: int, relation: int, tails: Ids) -> Scores:
         """Returns the scores of some tails, (n,)."""
-        return self.rows(np.array([head]), relation)[0, tails]
+        row: Scores = self.rows(np.array([head]), relation)[0]
+        return row[tails]
 
     def pieces(self, head: int, relation: int, tail: int, most: int = 3) -> tuple[Piece, ...]:
         """Returns the pieces that the score of a link rests on, the strongest first; none if they cannot be named."""

@@ -6,7 +6,7 @@ import pytest
 from pathformer.evaluation.evaluate import ScoreRanker, reference_filter
 from pathformer.kg.graph import Graph
 from pathformer.kg.ragged import Ragged
-from pathformer.links.evidence.counts import Frequency
+from pathformer.links.frequency import Frequency
 from pathformer.query.structures import STRUCTURES, structure
 from pathformer.querysets.queries import Queries
 

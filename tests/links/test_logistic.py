@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pathformer.engine.calibrate.curve import pool_adjacent_violators
+from pathformer.links.logistic import pool_adjacent_violators
 
 
 @given(st.lists(st.tuples(st.floats(-5, 5), st.floats(0.1, 3)), min_size=1, max_size=9))

@@ -1,0 +1,98 @@
+"""The link scorer: how likely each entity is the tail of a head and a relation, by all sources of evidence together.
+
+N entities, B heads. `shares` are whole rows, for tables of links and for ranking; `predict` gives the best tails that
+the graph does not state, with probabilities.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from pathformer.errors import EngineError
+from pathformer.kg.graph import Graph
+from pathformer.links.calibration import LinkCalibration, Predictions
+from pathformer.links.evidence._base import Evidence, Ids, Piece, Scores, find
+from pathformer.links.mixing import Mixing, features
+from pathformer.plan.encoder import Encoder
+
+__all__ = ["FOLDER", "LinkScorer", "PredictedTails"]
+
+FOLDER = "links"  # of an engine
+_FILE = "links.json"
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class PredictedTails:
+    """The best tails of one head and relation that the graph does not state, best first."""
+
+    tails: Ids  # (n,)
+    log_shares: Scores  # (n,) log of the share of what all candidates together are given
+    probabilities: npt.NDArray[np.float64]  # (n,) how often such a prediction is right if a tail is missing
+
+
+class LinkScorer:
+    """Scores links on one graph."""
+
+    def __init__(
+        self, graph: Graph, sources: Sequence[Evidence], mixing: Mixing, calibration: LinkCalibration | None = None
+    ) -> None:
+        self.graph, self.sources, self.mixing = graph, tuple(sources), mixing
+        self.calibration = calibration or LinkCalibration.none()
+
+    def shares(self, heads: Ids, relation: int, barred: Sequence[Ids] | None = None) -> Scores:
+        """Returns the log of each entity's share as the tail of each head, (B, N); -inf for barred entities.
+
+        barred: of each head, the entities that are no candidates; by default the tails that the graph states.
+        """
+        if barred is None:
+            barred = [self.graph.tails_of(int(head), relation).astype(np.int64) for head in heads]
+        given = features(self.sources, heads, relation, barred)
+        return np.stack([self.mixing.scores(one, relation) for one in given])
+
+    def predict(self, head: int, relation: int, top: int, barred: Ids | None = None) -> PredictedTails:
+        """Returns the best tails that the graph does not state; barred: entities that are no candidates either."""
+        known = self.graph.tails_of(head, relation).astype(np.int64)
+        none = known if barred is None else np.union1d(known, barred)
+        row = self.shares(np.array([head]), relation, [none])[0]
+        return self.best(row, relation, len(known), top)
+
+    def best(self, row: Scores, relation: int, known: int, top: int) -> PredictedTails:
+        """Returns the best entities of one row of `shares`, with their probabilities."""
+        count = min(top, int(np.isfinite(row).sum()))
+        chosen = np.argpartition(-row, count - 1)[:count] if count else np.zeros(0, np.int64)
+        chosen = chosen[np.lexsort((chosen, -row[chosen]))]
+        given = Predictions.of(relation, row[chosen], known)
+        return PredictedTails(chosen, row[chosen], self.calibration.probabilities(given))
+
+    def pieces(self, head: int, relation: int, tail: int, most: int = 3) -> tuple[Piece, ...]:
+        """Returns the strongest pieces of evidence for a link, of each source that can name its own."""
+        return tuple(piece for source in self.sources for piece in source.pieces(head, relation, tail, most))
+
+    def save(self, folder: Path) -> None:
+        """Writes the scorer into a new folder."""
+        folder.mkdir()
+        for source in self.sources:
+            own = folder / source.name
+            own.mkdir()
+            source.save(own)
+        table = {"mixing": self.mixing.to_json(), "calibration": self.calibration.to_json()}
+        (folder / _FILE).write_text(json.dumps(table, indent=2) + "\n", "utf-8")
+
+    @classmethod
+    def open(cls, folder: Path, graph: Graph, encoder: Encoder | None = None) -> LinkScorer:
+        """Opens what `save` wrote."""
+        file = folder / _FILE
+        try:
+            table = json.loads(file.read_text("utf-8"))
+            mixing = Mixing.from_json(table["mixing"])
+            calibration = LinkCalibration.from_json(table["calibration"])
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            raise EngineError(f"{file} cannot be read ({error}): the engine is damaged, fit it again") from error
+        sources = [find(name).open(folder / name, graph, encoder) for name in mixing.sources]
+        return cls(graph, sources, mixing, calibration)
