@@ -37,7 +37,7 @@ from pathformer.engine.engine import load as load_engine
 from pathformer.fitting.reindex import sample_query_points, takes
 from pathformer.index._base import Index, build, build_for, load
 from pathformer.index._rows import prepared
-from pathformer.index.kernels.stored import halved, widened
+from pathformer.index.kernels.bf16 import to_bf16, to_float32
 from pathformer.plan.encoder import Encoder
 from pathformer.plan.measure import Measure
 from pathformer.query.structures import STRUCTURES
@@ -87,7 +87,7 @@ def baselines(case: Case) -> dict[str, Search]:
     """Returns exact searches of other libraries over the table in float32."""
     if case.measure is None:
         return {}
-    l1, rows = case.measure.kind == "l1", prepared(widened(case.table), case.measure)
+    l1, rows = case.measure.kind == "l1", prepared(to_float32(case.table), case.measure)
     tensor = torch.from_numpy(rows)
     plain: dict[bool, Search] = {
         True: lambda points: torch.cdist(torch.from_numpy(points), tensor, p=1).topk(WANTED, largest=False),
@@ -111,7 +111,7 @@ def made_up(size: str, kind: str) -> Case:
     table = centres[group] + rng.standard_normal((rows, width), np.float32)
     order, first = np.argsort(group), rng.integers(rows - 1, size=512)
     points = (table[order[first]] + table[order[first + 1]]) / 2
-    return Case(halved(table), Measure.of(kind), points[0::2], {"made up": points[1::2]}, None)
+    return Case(to_bf16(table), Measure.of(kind), points[0::2], {"made up": points[1::2]}, None)
 
 
 def recalls(index: Index, truth: Index, asked: dict[str, Array]) -> dict[str, float]:

@@ -10,7 +10,7 @@ from draw_structures import draw_structures
 from pathformer.plan.build import plan_trees
 from pathformer.query.compile.bind import bind, own_vocabulary
 from pathformer.query.compile.to_tree import to_tree
-from pathformer.query.naming import Naming
+from pathformer.query.iris import Naming
 from pathformer.query.parse import parse
 from pathformer.query.picture.draw import draw_query
 from pathformer.query.picture.text_tree import Labels

@@ -36,7 +36,7 @@ ROOMS = (*COMMON, *ASKING, *MAKING, ("cli",))
 # The same inside these rooms, where a file at the room's root counts as a room of its own.
 INSIDE = {
     "query": (
-        ("ast", "naming"),
+        ("ast", "iris"),
         ("tree",),
         ("structures",),
         ("print",),

@@ -15,7 +15,7 @@ from support.engines import engine_over
 
 import pathformer as pf
 from pathformer.errors import CheckpointError, EngineError, InputError
-from pathformer.experiments.deploy import engine_of_run
+from pathformer.experiments.make_engine import make_engine
 from pathformer.experiments.run import train_run
 from pathformer.experiments.settings import read_run
 from pathformer.kg.knowledge import KnowledgeGraph
@@ -121,7 +121,7 @@ def test_sizes_are_of_the_weights_that_are_taken(trained: Path, tmp_path: Path) 
 
 
 def test_a_checkpoint_is_taken_as_it_is_named(trained: Path) -> None:
-    last = engine_of_run(trained / "last.safetensors", asked=0)
+    last = make_engine(trained / "last.safetensors", asked=0)
     assert last.about["card"]["weights"] == "last, step 6"
     assert not last.calibration.fitted
     assert last.about["ece"] is None
@@ -130,7 +130,7 @@ def test_a_checkpoint_is_taken_as_it_is_named(trained: Path) -> None:
 
 def test_a_run_without_a_test_has_no_report(trained: Path, tmp_path: Path) -> None:
     shutil.copy(trained / "best.safetensors", tmp_path)
-    assert engine_of_run(tmp_path, asked=0).files == {}
+    assert make_engine(tmp_path, asked=0).files == {}
 
 
 def test_a_graph_without_held_out_parts_has_nothing_to_measure(tmp_path: Path) -> None:

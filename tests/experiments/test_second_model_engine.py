@@ -17,8 +17,8 @@ from pathformer.cli._main import app
 from pathformer.engine.answer.read import read_question
 from pathformer.engine.engine import Engine
 from pathformer.errors import InputError
-from pathformer.experiments.deploy import engine_of_run
 from pathformer.experiments.evaluate_run import find_checkpoint
+from pathformer.experiments.make_engine import make_engine
 from pathformer.experiments.second_model import PAIR
 from pathformer.fitting.reindex import reindex
 from pathformer.fitting.release import compress
@@ -50,7 +50,7 @@ def command(*arguments: str | Path) -> str:
 
 @pytest.fixture(scope="module")
 def engine(folder: Path) -> Engine:
-    made = engine_of_run(folder / "run", asked=8)
+    made = make_engine(folder / "run", asked=8)
     assert isinstance(made.encoder.model, Pair)
     return made
 
@@ -84,7 +84,7 @@ def test_it_is_released_and_asked(folder: Path, engine: Engine, tmp_path: Path, 
 
 def test_each_of_the_two_keeps_its_steps_in_a_release(folder: Path, tmp_path: Path) -> None:
     """Rows of the first may be far longer: the second has its own scale, in the file and when it is opened."""
-    made = engine_of_run(folder / "run", asked=0)
+    made = make_engine(folder / "run", asked=0)
     width, other = made.encoder.model.row_parts["entities.weight"]
     table = made.encoder.model.entities.weight.detach()
     table[:, :width] *= 1000.0

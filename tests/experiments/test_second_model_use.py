@@ -14,7 +14,7 @@ import torch
 from support.second_model_toy import save_runs, train
 
 from pathformer.errors import CheckpointError, ConfigError, InputError
-from pathformer.experiments.deploy import engine_of_run
+from pathformer.experiments.make_engine import make_engine
 from pathformer.experiments.records import make_record, seconds_before_all
 from pathformer.experiments.run import new_model, start_anew
 from pathformer.experiments.second_model import FOLDER, PAIR, figures_file, kinds, note_pair
@@ -50,7 +50,7 @@ def test_a_kill_after_the_second_run_leaves_nothing_but_the_rest_to_do(folder: P
         with pytest.raises(
             InputError, match=r"run is not finished: .*second\.toml is yet to be trained beside it; the"
         ):
-            engine_of_run(run)
+            make_engine(run)
         assert train(folder, run).result.finished
         again = checkpoint.read(run / PAIR).tensors
         assert all(torch.equal(whole[name], again[name]) for name in whole)
@@ -88,7 +88,7 @@ def test_without_the_test_both_are_kept_and_it_can_follow(folder: Path, tmp_path
     out = tmp_path / "run"
     assert train(folder, out, test=False).reports == {}
     assert not list(out.rglob("test-*"))
-    assert engine_of_run(out, asked=0).files == {}
+    assert make_engine(out, asked=0).files == {}
     assert set(train(folder, out).reports) == {"last", "best"}
 
 
@@ -107,7 +107,7 @@ def test_without_validation_queries_the_last_weights_are_joined(folder: Path, tm
     assert log[-1]["seconds"] == pytest.approx(log[-2]["seconds"] + theirs[-1]["seconds"])  # the time of both is told
     assert "valid/mrr" not in log[-1]
     assert checkpoint.read_facts(out / PAIR)["valid_mrr"] is None
-    assert engine_of_run(out, asked=0).encoder.name == "pair"
+    assert make_engine(out, asked=0).encoder.name == "pair"
 
 
 def test_best_weights_are_said_to_be_such_where_there_are_any(folder: Path, tmp_path: Path) -> None:
@@ -174,7 +174,7 @@ def test_a_folder_that_was_moved_needs_nothing_of_where_it_was_trained(
     checkpoint.write(run / PAIR, facts, saved.tensors)
     record = make_record(run, run=str(folder / "first.toml"))
     assert (record.minutes, record.seconds_before) == (None, 0.0)
-    assert engine_of_run(run, asked=0).encoder.name == "pair"
+    assert make_engine(run, asked=0).encoder.name == "pair"
 
     monkeypatch.chdir(tmp_path)  # here is another file of that name
     Path("second.toml").write_text("dataset = 'lines'\nstart = 'complex-nell995'\n")
@@ -186,7 +186,7 @@ def test_weights_of_both_can_go_alone_and_by_another_name(run: Path, tmp_path: P
     facts = {**saved.facts, "settings": {**saved.facts["settings"], "second_model": "gone.toml"}}
     checkpoint.write(file := tmp_path / "alone" / "nell.safetensors", facts, saved.tensors)
     parts = [checkpoint.read_facts(place / "best.safetensors")["seconds"] for place in (run, run / FOLDER)]
-    engine = engine_of_run(file, asked=0)
+    engine = make_engine(file, asked=0)
     assert engine.about["seconds"] == sum(parts)
     assert engine.encoder.name == "pair"
 
@@ -229,7 +229,7 @@ def test_logs_that_are_gone_cost_nothing_but_themselves(folder: Path, run: Path)
 
 def test_the_first_run_alone_is_not_given_the_figures_or_the_time_of_both(run: Path) -> None:
     log = read_log(run / LOG)
-    both, alone = (engine_of_run(run / name, asked=0) for name in (PAIR, "best.safetensors"))
+    both, alone = (make_engine(run / name, asked=0) for name in (PAIR, "best.safetensors"))
     assert (both.encoder.name, alone.encoder.name) == ("pair", "composed")
     assert (both.about["seconds"], alone.about["seconds"]) == (log[-1]["seconds"], log[-2]["seconds"])
     assert set(both.files) == {"report.md"}

@@ -15,7 +15,7 @@ from pathformer.errors import InputError
 from pathformer.experiments.records import Record
 from pathformer.experiments.tables import paper, render
 from pathformer.experiments.tables.catalogue import COUNTED, EXTRAS, MEASURED, TIMED, TITLES, TableOptions
-from pathformer.experiments.tables.data import printed_only
+from pathformer.experiments.tables.counted import printed_only
 from pathformer.experiments.tables.measured import check_variant, choose_records, grid, printed
 from pathformer.experiments.tables.timed import running_time, speeds
 from pathformer.experiments.tables.view import Line, Row

@@ -12,7 +12,7 @@ import pytest
 from pathformer import plugins
 from pathformer.errors import ConfigError, DivergedError, InputError, UnknownPluginError
 from pathformer.index._base import Found, Index, build, find, load
-from pathformer.index.kernels.stored import halved, widened
+from pathformer.index.kernels.bf16 import to_bf16, to_float32
 
 BACKENDS = plugins.names("indexes")
 MEASURES = ("l1", "cosine", "inner")
@@ -63,9 +63,9 @@ def test_the_folder_holds_these(backend: str) -> None:
 def test_the_nearest_are_found_with_true_distances_in_order(
     backend: str, measure: str, half: bool, rows: Floats, points: Floats
 ) -> None:
-    stored = halved(rows) if half else rows
+    stored = to_bf16(rows) if half else rows
     found = build(backend, stored, measure).nearest(points, 10)
-    truth = true_distances(points, widened(stored), measure)
+    truth = true_distances(points, to_float32(stored), measure)
     assert recall(found, truth, 10) >= 0.95
     assert np.allclose(found.distances, np.take_along_axis(truth, found.ids, axis=1), atol=1e-4)
     assert (np.diff(found.distances, axis=1) >= 0).all()
@@ -156,7 +156,7 @@ def test_added_entities_are_found_and_removed_ones_are_not(
 def test_what_was_saved_finds_the_same(
     backend: str, measure: str, half: bool, rows: Floats, points: Floats, tmp_path: Path
 ) -> None:
-    index = build(backend, halved(rows) if half else rows, measure)
+    index = build(backend, to_bf16(rows) if half else rows, measure)
     index.remove([5])
     index.save(tmp_path / "index")
     before = index.nearest(points, 8)

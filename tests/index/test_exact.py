@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 from support.twins import l1_distances
 
 from pathformer.index._base import build, load
+from pathformer.index.kernels.bf16 import to_bf16, to_float32
 from pathformer.index.kernels.scan import BLOCK, lay_out, nearest
-from pathformer.index.kernels.stored import halved, widened
 from pathformer.plan.measure import Measure
 
 
@@ -47,17 +47,17 @@ def test_the_pass_gives_what_sorting_gives(
 def test_distances_have_the_bits_of_the_ranking() -> None:
     rng = np.random.default_rng(0)
     rows, points = rng.standard_normal((1000, 333), np.float32), rng.standard_normal((6, 333), np.float32)
-    for stored in (rows, halved(rows)):
+    for stored in (rows, to_bf16(rows)):
         found = build("exact", stored).nearest(points, 1000)
-        plain = l1_distances(points, widened(stored))
+        plain = l1_distances(points, to_float32(stored))
         assert np.array_equal(found.distances, np.take_along_axis(plain, found.ids, axis=1))
 
 
 def test_a_table_in_bf16_is_kept_as_it_is_and_rounded_as_torch_rounds() -> None:
     table = torch.cat([torch.randn(BLOCK, 5), torch.tensor([[1.00390625, 1.01171875, -0.0, 3e38, 1e-40]])])
-    stored = halved(table.numpy())
+    stored = to_bf16(table.numpy())
     assert np.array_equal(stored, table.bfloat16().view(torch.uint16).numpy())
-    assert np.array_equal(widened(stored), table.bfloat16().float().numpy())
+    assert np.array_equal(to_float32(stored), table.bfloat16().float().numpy())
     assert lay_out(stored).shape == (2, 5, BLOCK)
     assert lay_out(stored).dtype == np.uint16
 

@@ -13,7 +13,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition,
 
 from pathformer import plugins
 from pathformer.index._base import build, load
-from pathformer.index.kernels.stored import halved, widened
+from pathformer.index.kernels.bf16 import to_bf16, to_float32
 
 WIDTH = 6
 OPTIONS = {"exact": {}, "lsh": {"bits": 128}, "hnsw": {"links": 8}}
@@ -42,7 +42,7 @@ class History(RuleBasedStateMachine):
         """Rows in few places, so that some are equal."""
         rng = np.random.default_rng(seed)
         rows = rng.integers(-9, 10, (count, WIDTH)).astype(np.float32)
-        return halved(rows) if self.half else rows
+        return to_bf16(rows) if self.half else rows
 
     @rule(seed=SEEDS, count=st.integers(1, 150))
     def add(self, seed: int, count: int) -> None:
@@ -94,7 +94,7 @@ class History(RuleBasedStateMachine):
         self.found += int((truth[there] <= best[-1] + 1e-4).sum()) if len(best) else 0
 
     def distances(self, points: np.ndarray) -> np.ndarray:
-        p, e = points.astype(np.float64), widened(self.rows).astype(np.float64)
+        p, e = points.astype(np.float64), to_float32(self.rows).astype(np.float64)
         if self.measure == "l1":
             return np.abs(p[:, None] - e).sum(-1)
         if self.measure == "inner":

@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 from support.twins import l1_distances
 
 from pathformer.compiled import one_thread, share
+from pathformer.index.kernels.bf16 import to_bf16, to_float32
 from pathformer.index.kernels.hamming import candidates, differences, pack, threshold_codes
 from pathformer.index.kernels.rerank import nearest_of
 from pathformer.index.kernels.scan import lay_out
-from pathformer.index.kernels.stored import halved, widened
 
 
 @given(seed=st.integers(0, 2**31), entities=st.integers(1, 300), points=st.integers(1, 70), words=st.integers(1, 3))
@@ -60,11 +60,11 @@ def test_a_bit_is_a_coordinate_above_a_threshold() -> None:
 def test_chosen_entities_are_measured_to_the_bit(half: bool, count: int) -> None:
     rng = np.random.default_rng(count)
     rows, points = rng.standard_normal((60, 333), np.float32), rng.standard_normal((9, 333), np.float32)
-    stored = halved(rows) if half else rows
+    stored = to_bf16(rows) if half else rows
     chosen = np.stack([rng.choice(60, count, replace=False) for _ in range(9)])
     chosen[2, 0] = -1
     ids, distances = nearest_of(points, stored, chosen, 12)
-    truth = l1_distances(points, widened(stored))
+    truth = l1_distances(points, to_float32(stored))
     for row in range(9):
         there = chosen[row][chosen[row] >= 0]
         order = there[np.lexsort((there, truth[row, there]))][:12]
@@ -76,10 +76,10 @@ def test_chosen_entities_are_measured_to_the_bit(half: bool, count: int) -> None
 
 def test_inner_products_take_their_factors() -> None:
     rng = np.random.default_rng(0)
-    stored, points = halved(rng.standard_normal((20, 30), np.float32)), rng.standard_normal((3, 30), np.float32)
+    stored, points = to_bf16(rng.standard_normal((20, 30), np.float32)), rng.standard_normal((3, 30), np.float32)
     factors, every = np.linspace(0.5, 2.0, 20, dtype=np.float32), np.tile(np.arange(20), (3, 1))
     ids, distances = nearest_of(points, stored, every, 20, factors)
-    truth = -points @ widened(stored).T * factors
+    truth = -points @ to_float32(stored).T * factors
     assert np.allclose(distances, np.sort(truth, axis=1), atol=1e-5)
     assert np.allclose(np.take_along_axis(truth, ids, axis=1), distances, atol=1e-5)
 

@@ -40,7 +40,7 @@ METHOD = '''"""A relation moves a point; branches meet in their mean."""
 from dataclasses import dataclass
 
 from pathformer.models._link_by_link import LinkModel
-from pathformer.nn.fold import mean_branch
+from pathformer.nn.combine import mean_branch
 from pathformer.spaces._base import build
 
 

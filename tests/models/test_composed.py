@@ -15,7 +15,7 @@ from pathformer.errors import ConfigError
 from pathformer.models._base import build
 from pathformer.models._batch import Batch
 from pathformer.models.composed import Composed, Config
-from pathformer.nn.fold import Complement
+from pathformer.nn.combine import Complement
 from pathformer.nn.packing import Packing
 from pathformer.plan.build import build_plan
 from pathformer.query.compile.paths import Fork, Path, to_paths

@@ -16,7 +16,7 @@ from support.contract_cases import CASES, make
 from pathformer.engine.engine import Engine
 from pathformer.errors import DivergedError, InputError
 from pathformer.index._base import OwnIndex, build_for, load
-from pathformer.index.kernels.stored import widened
+from pathformer.index.kernels.bf16 import to_float32
 from pathformer.models._base import build
 from pathformer.models._batch import Batch
 from pathformer.models._encoder import TorchEncoder
@@ -144,7 +144,7 @@ def test_every_way_to_measure_gives_the_distances_of_the_space(
         with pytest.raises(InputError, match=f"lsh knows the L1 norm, .*; {name} has its own distance: use exact"):
             build_for(encoder, "lsh")
     else:
-        assert widened(encoder.rows(some)).shape == (3, encoder.width) == (3, points.rows.shape[1])
+        assert to_float32(encoder.rows(some)).shape == (3, encoder.width) == (3, points.rows.shape[1])
 
 
 @pytest.mark.parametrize(("name", "variant"), [("pathformer", {}), ("fuzzqe", {}), ("q2b", {})])

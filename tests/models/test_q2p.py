@@ -11,9 +11,8 @@ from torch import Tensor, nn
 
 from pathformer.models._base import build
 from pathformer.models._batch import Batch
-from pathformer.models.q2p import Q2P, Config
-from pathformer.nn.fold import by_arity
-from pathformer.nn.particles import Rounds, SharedAttention
+from pathformer.models.q2p import Q2P, Config, Rounds, SharedAttention
+from pathformer.nn.combine import by_arity
 from pathformer.plan.build import build_plan
 from pathformer.query.structures import STRUCTURES
 

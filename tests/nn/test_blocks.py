@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from torch import Tensor, nn
 
 from pathformer.nn.backend import force, fused
-from pathformer.nn.draw import draw_candidates
-from pathformer.nn.fold import LeftFold, MeanPair, MLPPair, SetFold, SumFold, WeighedFold
+from pathformer.nn.combine import LeftFold, MeanPair, MLPPair, SetFold, SumFold, WeighedFold
+from pathformer.nn.draw_candidates import draw_candidates
 from pathformer.nn.mixer import Mixer
 from pathformer.nn.mlp import MLP
 from pathformer.nn.table import Table, assemble, take_once

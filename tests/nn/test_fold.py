@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from pathformer.nn.fold import MLPPair, Start
+from pathformer.nn.combine import MLPPair, Start
 
 
 @pytest.mark.parametrize(("hidden", "start"), [([64, 32], "mean"), ([64], "mean"), ([64], "sum")])

@@ -16,8 +16,8 @@ from torch.nn import functional as F  # noqa: N812
 
 from pathformer.nn.attention import SelfAttention
 from pathformer.nn.backend import force
-from pathformer.nn.draw import draw_candidates
-from pathformer.nn.noise import Noise
+from pathformer.nn.draw_candidates import draw_candidates
+from pathformer.nn.dropout import Noise
 from pathformer.nn.packing import Packing, mean_pool
 from pathformer.nn.transformer import enter, relu_dropout
 
@@ -260,7 +260,7 @@ def test_a_gradient_is_added_up_by_every_backward_pass_anew() -> None:
 
 @pytest.mark.parametrize("filtered", [True, False])
 def test_draw(filtered: bool) -> None:
-    from pathformer.nn.kernels.draw import draw_candidates as kernel
+    from pathformer.nn.kernels.draw_candidates import draw_candidates as kernel
 
     total = 40
     sets = [sorted(torch.randperm(total)[:size].tolist()) for size in (1, 2, 7, 31, 39, 40)]
@@ -309,17 +309,17 @@ def test_adam(low: bool) -> None:
 @dtypes
 @pytest.mark.parametrize("smoothing", [0.0, 0.2])
 def test_cross_entropy_of_products(dtype: torch.dtype, smoothing: float) -> None:
-    from pathformer.nn import softmax
+    from pathformer.nn import cross_entropy
 
     targets = torch.stack([torch.randperm(5000, device=DEVICE)[:3] for _ in range(6)])
     shares = torch.tensor([[1.0, 0.0, 0.0], [0.5, 0.5, 0.0], [0.2, 0.3, 0.5]] * 2, device=DEVICE)
     inputs = [random(6, 8, dtype=dtype), random(5000, 8, dtype=dtype)]
 
     def plain(left: Tensor, right: Tensor) -> tuple[Tensor, ...]:
-        return (softmax.cross_entropy(left @ right.t(), targets, shares, smoothing),)
+        return (cross_entropy.cross_entropy(left @ right.t(), targets, shares, smoothing),)
 
     def kernel(left: Tensor, right: Tensor) -> tuple[Tensor, ...]:
-        return (softmax.product_cross_entropy(left, right, targets, shares, smoothing),)
+        return (cross_entropy.product_cross_entropy(left, right, targets, shares, smoothing),)
 
     with force("kernels"):
         same(kernel, plain, inputs)

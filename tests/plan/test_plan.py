@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pathformer.plan.build import Plan, build_layout, build_plan, plan_trees
-from pathformer.plan.explain import explain
+from pathformer.plan.describe import describe
 from pathformer.plan.layout import Block, Layout, PathStep, Token
 from pathformer.query.compile.dnf import to_dnf
 from pathformer.query.compile.paths import Fork, Path, to_paths
@@ -125,7 +125,7 @@ def test_a_table_of_another_width_is_refused() -> None:
 
 def test_explain_names_every_step() -> None:
     layout: Layout = build_layout([Block(STRUCTURES["pni"], 2), Block(STRUCTURES["3i"], 1), Block(STRUCTURES["up"], 1)])
-    assert explain(layout).splitlines() == [
+    assert describe(layout).splitlines() == [
         "4 queries, 5 points, 21 ids",
         "  2 x pni  F(P(e, r, r, N), P(e, r))",
         "  1 x 3i  F(P(e, r), P(e, r), P(e, r))",

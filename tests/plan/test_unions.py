@@ -14,7 +14,7 @@ from support.query_strategies import ENTITIES, Edges, evaluate, graphs, trees
 
 from pathformer.kg.vocabulary import Vocabulary
 from pathformer.plan.build import Plan, build_layout, build_plan, plan_trees
-from pathformer.plan.explain import explain as explain_layout
+from pathformer.plan.describe import describe
 from pathformer.plan.layout import Block, Layout, PathStep, Token, UnionWay
 from pathformer.query.compile.paths import Fork, Path, forks, from_paths, to_paths
 from pathformer.query.picture.text_tree import Labels, Listing
@@ -125,7 +125,7 @@ def test_a_fork_of_a_union_waits_for_it() -> None:
     ],
 )
 def test_explain_says_what_became_of_unions(way: UnionWay, lines: list[str]) -> None:
-    told = explain_layout(build_layout([Block(structure("2u"), 2), Block(structure("up"), 2)], way)).splitlines()
+    told = describe(build_layout([Block(structure("2u"), 2), Block(structure("up"), 2)], way)).splitlines()
     assert told[:3] == [lines[0], f"  2 x 2u  {lines[1]}", f"  2 x up  {lines[2]}"]
     assert ("step 2: 4 unions (4 of 2 branches), 1 round" in told) == (way == "native")
     assert ("step 2: 4 forks (4 of 2 branches), 1 round" in told) == (way == "demorgan")

@@ -11,7 +11,7 @@ from pathformer.kg.vocabulary import Vocabulary
 from pathformer.query.ast import Query, Variable
 from pathformer.query.compile.scope import write_scopes
 from pathformer.query.explain import explain
-from pathformer.query.naming import Naming
+from pathformer.query.iris import Naming
 from pathformer.query.parse import parse
 
 

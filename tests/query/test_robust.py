@@ -13,7 +13,7 @@ from pathformer.kg.vocabulary import Vocabulary
 from pathformer.query.ast import Query
 from pathformer.query.compile.bind import bind, own_vocabulary
 from pathformer.query.compile.to_tree import to_tree
-from pathformer.query.naming import Naming
+from pathformer.query.iris import Naming
 from pathformer.query.parse import parse, write
 
 NAMING = Naming(Vocabulary.of("abc", "rst"))

@@ -191,7 +191,7 @@ def _explain(question: str, engine: Engine) -> None:
     from itertools import islice
 
     from pathformer.query.explain import explain
-    from pathformer.query.naming import Naming
+    from pathformer.query.iris import Naming
     from pathformer.text import visible
 
     for title, lines in islice(explain(question, Naming.of(engine.kg)), 3):  # as read, scope, computation tree

@@ -96,7 +96,7 @@ def exact_answers(question: str, knowledge: KnowledgeGraph) -> Answers:
     """Returns the exact answers of a question in any syntax, at most as many as it asks for (SPARQL's LIMIT)."""
     from pathformer.query.compile.bind import bind
     from pathformer.query.compile.to_tree import to_tree
-    from pathformer.query.naming import Naming
+    from pathformer.query.iris import Naming
     from pathformer.query.parse import request
     from pathformer.symbolic.answer import answer
 

@@ -10,7 +10,7 @@ import typer
 from pathformer.cli._options import Data, load_graph
 
 if TYPE_CHECKING:
-    from pathformer.query.naming import Naming
+    from pathformer.query.iris import Naming
 
 __all__ = ["command"]
 
@@ -52,7 +52,7 @@ def command(
 
 
 def _naming(graph: str | None, data: Path | None) -> Naming:
-    from pathformer.query.naming import Naming
+    from pathformer.query.iris import Naming
 
     if graph is None:
         return Naming()

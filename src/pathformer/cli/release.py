@@ -110,9 +110,9 @@ def _open(source: Path, data: Path | None, device: str) -> Engine:
     device = str(choose_device(device))
     if is_engine(source) or (source.is_file() and source.suffix != ".safetensors"):
         return load(source, device)  # its error says that a file is no engine, and how to make one
-    from pathformer.experiments.deploy import engine_of_run
+    from pathformer.experiments.make_engine import make_engine
 
-    return engine_of_run(source, data=data, device=device)
+    return make_engine(source, data=data, device=device)
 
 
 def _cost(engine: Engine, small: Engine, queries: int, status: Status) -> Cost | None:

@@ -138,7 +138,7 @@ def _sheets(
     """Makes the tables in their order."""
     from pathformer.experiments.records import read_records
     from pathformer.experiments.tables.catalogue import COUNTED, MEASURED
-    from pathformer.experiments.tables.data import counted_tables
+    from pathformer.experiments.tables.counted import counted_tables
     from pathformer.experiments.tables.measured import check_variant, grid
     from pathformer.experiments.tables.timed import running_time, speeds
 

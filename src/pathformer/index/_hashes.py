@@ -21,8 +21,8 @@ import numpy.typing as npt
 
 from pathformer.index._files import Arrays
 from pathformer.index._rows import Floats, Stored, lengths
+from pathformer.index.kernels.bf16 import to_float32
 from pathformer.index.kernels.hamming import pack, threshold_codes
-from pathformer.index.kernels.stored import widened
 
 __all__ = ["Hashes", "Lifted", "Planes", "Thresholds", "Words", "completed", "completed_points"]
 
@@ -83,14 +83,14 @@ def _ranges(rows: Stored, rng: np.random.Generator) -> npt.NDArray[np.float64]:
     """Returns the low and the high end of each dimension without its tails, from at most 8,192 rows: (2, f)."""
     count = len(rows)
     chosen = rng.choice(count, _SAMPLE, replace=False) if count > _SAMPLE else np.arange(count)
-    sample = widened(rows[np.sort(chosen)]).astype(np.float64)
+    sample = to_float32(rows[np.sort(chosen)]).astype(np.float64)
     ends: npt.NDArray[np.float64] = np.quantile(sample, (_TAIL, 1.0 - _TAIL), axis=0)
     return ends
 
 
 def _in_parts(rows: Stored, codes: Callable[[Floats], Words], words: int) -> Words:
     """Returns the codes of stored rows, of which few are widened at once."""
-    parts = [codes(widened(rows[first : first + _ROWS])) for first in range(0, len(rows), _ROWS)]
+    parts = [codes(to_float32(rows[first : first + _ROWS])) for first in range(0, len(rows), _ROWS)]
     return np.concatenate([np.empty((0, words), np.uint64), *parts])
 
 
@@ -146,7 +146,7 @@ class Lifted:
     @classmethod
     def draw(cls, rows: Stored, bits: int, seed: int) -> Self:
         """Draws planes as for angles, and takes the longest row's length."""
-        return cls(Planes.draw(completed_points(widened(rows[:1])), bits, seed), float(lengths(rows).max()))
+        return cls(Planes.draw(completed_points(to_float32(rows[:1])), bits, seed), float(lengths(rows).max()))
 
     def codes(self, rows: Stored) -> Words:
         """Returns the codes of entities: (N, f) -> (N, B / 64)."""

@@ -1,6 +1,6 @@
 """Rows as they are measured: what the measures multiply by, and a table of rows to measure a few entities of.
 
-b points, N entities, f numbers of each, C candidates. Stored rows are float32 or bf16 in uint16 (`kernels.stored`).
+b points, N entities, f numbers of each, C candidates. Stored rows are float32 or bf16 in uint16 (`kernels.bf16`).
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ import numpy as np
 import numpy.typing as npt
 
 from pathformer.index._files import Arrays
+from pathformer.index.kernels.bf16 import to_bf16, to_float32
 from pathformer.index.kernels.rerank import nearest_of
-from pathformer.index.kernels.stored import halved, widened
 from pathformer.plan.measure import Measure
 
 __all__ = ["Floats", "Ids", "Rows", "Stored", "as_stored", "factors_of", "prepared", "to_distances", "unit"]
@@ -30,15 +30,15 @@ _BLOCK = 1 << 14  # rows widened at once
 def as_stored(rows: npt.NDArray[Any], like: Stored | None = None) -> Stored:
     """Returns rows in the precision of others, and else in their own: bf16 (uint16), or float32."""
     if like is not None and like.dtype != rows.dtype:
-        return halved(widened(rows)) if like.dtype == np.uint16 else widened(rows)
-    return np.ascontiguousarray(rows if rows.dtype == np.uint16 else widened(rows))
+        return to_bf16(to_float32(rows)) if like.dtype == np.uint16 else to_float32(rows)
+    return np.ascontiguousarray(rows if rows.dtype == np.uint16 else to_float32(rows))
 
 
 def lengths(rows: Stored) -> Floats:
     """Returns the Euclidean lengths of rows: (N,)."""
     found = np.empty(len(rows), np.float32)
     for first in range(0, len(rows), _BLOCK):
-        found[first : first + _BLOCK] = np.linalg.norm(widened(rows[first : first + _BLOCK]), axis=1)
+        found[first : first + _BLOCK] = np.linalg.norm(to_float32(rows[first : first + _BLOCK]), axis=1)
     return found
 
 

@@ -18,7 +18,7 @@ import numpy.typing as npt
 from pathformer.errors import DivergedError, InputError
 from pathformer.index._rows import Floats, Ids, Stored, prepared
 from pathformer.index.exact import Exact
-from pathformer.index.kernels.stored import widened
+from pathformer.index.kernels.bf16 import to_float32
 from pathformer.plan.measure import Measure
 
 __all__ = ["WANTED", "Trial", "aim", "check_recall", "made_up_points", "sample_points"]
@@ -63,7 +63,7 @@ def sample_points(points: npt.NDArray[Any] | None, width: int, measure: Measure)
 def made_up_points(rows: Stored, measure: Measure, seed: int) -> Floats:
     """Returns means of a few entities, (N, f) -> (256, f): a point lies between its answers, near none of them."""
     chosen = np.random.default_rng(seed).integers(len(rows), size=(_POINTS, _MIXED[measure.kind]))
-    mixed: Floats = widened(rows[chosen]).mean(axis=1, dtype=np.float32)
+    mixed: Floats = to_float32(rows[chosen]).mean(axis=1, dtype=np.float32)
     return mixed
 
 

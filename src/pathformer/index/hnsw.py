@@ -28,7 +28,7 @@ from pathformer.index._base import Keep, RowIndex
 from pathformer.index._files import Arrays
 from pathformer.index._rows import Floats, Ids, Rows, Stored, prepared
 from pathformer.index._tuning import WANTED, Trial, aim, check_recall
-from pathformer.index.kernels.stored import widened
+from pathformer.index.kernels.bf16 import to_float32
 from pathformer.plan.measure import Measure
 
 __all__ = ["HNSW", "INDEX", "Config"]
@@ -80,7 +80,7 @@ class HNSW(RowIndex):
 
     def _insert(self, rows: Stored) -> None:
         with _threads():
-            self._graph.add(prepared(widened(rows), self.measure))
+            self._graph.add(prepared(to_float32(rows), self.measure))
 
     def _tune(self, trial: Trial) -> None:
         """Takes the smallest breadth that reaches the target on a sample."""

@@ -14,12 +14,12 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
+from pathformer.models._path_walk import Walk
 from pathformer.models._sequences import FlatSequences
-from pathformer.models._walk import Walk
 from pathformer.nn.packing import Packing
 from pathformer.nn.table import Reading, assemble, take_once
 from pathformer.plan.layout import ForkStep, Layout, PathStep, Token
-from pathformer.plan.lift import lift_negations
+from pathformer.plan.lift_negations import lift_negations
 
 __all__ = ["Bank", "Batch", "Forks", "Paths"]
 
@@ -142,7 +142,7 @@ class Batch:
 
     @cached_property
     def lifted(self) -> Batch:
-        """This batch with negations moved into forks (`plan.lift`), for methods whose forks take them."""
+        """This batch with negations moved into forks (`plan.lift_negations`), for methods whose forks take them."""
         layout, negated = lift_negations(self.layout)
         steps = tuple(
             Paths.of(step, self.device) if isinstance(step, PathStep) else Forks.of(step, self.device, negated)

@@ -16,7 +16,7 @@ from torch import Tensor
 
 from pathformer.models._base import Model
 from pathformer.models._batch import Bank, Batch, Paths
-from pathformer.models._walk import Walk, follow
+from pathformer.models._path_walk import Walk, follow
 from pathformer.nn.table import Reading, Table
 
 __all__ = ["LinkModel"]

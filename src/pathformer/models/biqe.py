@@ -26,7 +26,7 @@ from torch import Tensor
 from pathformer.models._base import Model
 from pathformer.models._batch import Batch
 from pathformer.models._sequences import MARKS, FlatSequences, longest_route
-from pathformer.nn.fold import mean_branch
+from pathformer.nn.combine import mean_branch
 from pathformer.nn.table import Reading, take_once
 from pathformer.nn.transformer import TransformerEncoder
 from pathformer.plan.layout import Layout

@@ -22,8 +22,8 @@ from torch import Tensor, nn
 
 from pathformer.models._base import Model, ParameterGroup
 from pathformer.models._batch import Bank, Batch, Forks, Paths
-from pathformer.models._walk import Walk, follow
-from pathformer.nn.fold import Complement, SumFold, WeighedFold
+from pathformer.models._path_walk import Walk, follow
+from pathformer.nn.combine import Complement, SumFold, WeighedFold
 from pathformer.nn.packing import mean_pool
 from pathformer.nn.table import Reading, Table, take_once
 from pathformer.nn.transformer import TransformerEncoder

@@ -7,8 +7,8 @@ n rows, F forks, d embedding size, J bases.
     Dist(e, q) = 20 (1 - cos(reg(e), q))                     `spaces.fuzzy`
     loss       = mean_k -log s(Dist(e'_k, q) - Dist(e, q))   the objective `bpr`
 
-A relation is J coefficients of maps that all relations share (`nn.blend`). The union is embedded, and may be projected
-on: no normal form is needed, though `union` offers it.
+A relation is J coefficients of maps that all relations share (`nn.blended_linear`). The union is embedded, and may be
+projected on: no normal form is needed, though `union` offers it.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from torch import Tensor, nn
 from torch.nn import functional as F  # noqa: N812 (torch's own name for it)
 
 from pathformer.models._link_by_link import LinkModel
-from pathformer.nn.blend import Blend
-from pathformer.nn.fold import left_fold
+from pathformer.nn.blended_linear import Blend
+from pathformer.nn.combine import left_fold
 from pathformer.nn.table import Table
 from pathformer.plan.layout import UnionWay
 from pathformer.spaces.fuzzy import CONJUNCTIONS, DISJUNCTIONS, Fuzzy, LogicName, RegularizerName, negation

@@ -16,7 +16,7 @@ from typing import ClassVar
 from torch import Tensor
 
 from pathformer.models._link_by_link import LinkModel
-from pathformer.nn.fold import BranchAttention, mix_branches
+from pathformer.nn.combine import BranchAttention, mix_branches
 from pathformer.spaces.point import Point
 
 __all__ = ["GQE", "METHOD", "Config"]

@@ -20,7 +20,7 @@ from typing import ClassVar, Literal
 from torch import Tensor
 
 from pathformer.models._link_by_link import LinkModel
-from pathformer.nn.fold import LeftFold, MLPPair
+from pathformer.nn.combine import LeftFold, MLPPair
 from pathformer.nn.mlp import MLP
 from pathformer.spaces.point import Point
 

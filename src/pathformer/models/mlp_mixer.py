@@ -19,7 +19,7 @@ from typing import ClassVar, Literal
 from torch import Tensor
 
 from pathformer.models._link_by_link import LinkModel
-from pathformer.nn.fold import LeftFold
+from pathformer.nn.combine import LeftFold
 from pathformer.nn.mixer import Mixer
 from pathformer.spaces.point import Point
 

@@ -26,7 +26,7 @@ from pathformer.models.pathformer import Config as PathformerConfig
 from pathformer.models.pathformer import Pathformer
 from pathformer.nn.table import Reading
 from pathformer.plan.layout import Layout
-from pathformer.spaces._beside import Beside
+from pathformer.spaces._side_by_side import Beside
 
 __all__ = ["METHOD", "SILENT", "Config", "Pair"]
 

@@ -27,7 +27,7 @@ from torch import Tensor, nn
 
 from pathformer.models._base import Combine, Model
 from pathformer.models._batch import Bank, Batch, Forks, Paths
-from pathformer.nn.fold import LeftFold, MeanPair, MLPPair, SetFold
+from pathformer.nn.combine import LeftFold, MeanPair, MLPPair, SetFold
 from pathformer.nn.mixer import Mixer
 from pathformer.nn.packing import mean_pool
 from pathformer.nn.table import Reading, Table, take_once

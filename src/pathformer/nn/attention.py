@@ -10,8 +10,8 @@ from torch import Tensor, nn
 from torch.nn import functional as F  # noqa: N812 (torch's own name for it)
 
 from pathformer.nn.backend import fused
+from pathformer.nn.dropout import Noise
 from pathformer.nn.mlp import linear
-from pathformer.nn.noise import Noise
 from pathformer.nn.packing import Packing
 from pathformer.nn.positions import RelativePositions
 

@@ -18,8 +18,8 @@ from torch import Tensor, nn
 
 from pathformer.nn.attention import SelfAttention
 from pathformer.nn.backend import fused
+from pathformer.nn.dropout import Noise
 from pathformer.nn.mlp import linear
-from pathformer.nn.noise import Noise
 from pathformer.nn.packing import Packing
 from pathformer.nn.positions import sinusoidal
 

@@ -11,7 +11,7 @@ from pathformer.query.compile.dnf import to_dnf
 from pathformer.query.compile.paths import to_paths
 from pathformer.query.compile.scope import write_scopes
 from pathformer.query.compile.to_tree import to_tree
-from pathformer.query.naming import Naming
+from pathformer.query.iris import Naming
 from pathformer.query.parse import detect, request, syntaxes, write
 from pathformer.query.picture.text_tree import Labels, Listing, tree_lines
 from pathformer.query.print import to_query

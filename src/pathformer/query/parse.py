@@ -13,7 +13,7 @@ from types import ModuleType
 
 from pathformer import plugins
 from pathformer.query.ast import Query, Request
-from pathformer.query.naming import Naming
+from pathformer.query.iris import Naming
 
 __all__ = ["detect", "parse", "request", "syntaxes", "write"]
 

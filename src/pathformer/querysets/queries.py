@@ -5,7 +5,10 @@ n queries, k ids a query (anchors and relations in reading order of the structur
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
@@ -16,7 +19,7 @@ from pathformer.query.structures import Structure
 from pathformer.symbolic.answer import answer_rows
 from pathformer.symbolic.graph_pair import GraphPair
 
-__all__ = ["Queries", "StoredQueries"]
+__all__ = ["Queries", "StoredQueries", "reading_ids"]
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -85,3 +88,12 @@ class StoredQueries:
                     f"{where}: an answer to a {self.structure} query is entity {outside[0]}, "
                     f"but the graph has {entities:,} (entity ids 0 to {entities - 1})"
                 )
+
+
+@contextmanager
+def reading_ids(file: Path, what: str) -> Iterator[None]:
+    """Turns errors of making arrays from the queries or answers of a file into an error that names the file."""
+    try:
+        yield
+    except (TypeError, ValueError, OverflowError) as error:
+        raise BenchmarkError(f"{file}: its {what} are not all made of ids ({error})") from error

@@ -22,7 +22,7 @@ from torch.nn import functional as F  # noqa: N812 (torch's own name for it)
 
 from pathformer import plugins
 from pathformer.errors import PluginError
-from pathformer.nn.softmax import expected_rows
+from pathformer.nn.cross_entropy import expected_rows
 from pathformer.nn.table import Reading, Table
 from pathformer.plan.measure import Measure
 from pathformer.text import closest
@@ -98,7 +98,7 @@ class Space(nn.Module, ABC):
         return queries
 
     def intersection(self) -> nn.Module | None:
-        """Makes a network that intersects queries, branches as in `nn.fold`; None where a method brings its own."""
+        """Makes a network that intersects queries, branches as in `nn.combine`; None where a method brings its own."""
         return None
 
     @abstractmethod

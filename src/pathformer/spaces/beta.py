@@ -19,7 +19,7 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor, nn
 
-from pathformer.nn.fold import BranchAttention, mix_branches
+from pathformer.nn.combine import BranchAttention, mix_branches
 from pathformer.spaces._derived import Bilinear
 
 __all__ = ["SPACE", "Beta", "BetaIntersection", "log_beta"]

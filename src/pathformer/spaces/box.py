@@ -15,7 +15,7 @@ import torch
 from torch import Tensor, nn
 
 from pathformer.nn.backend import fused
-from pathformer.nn.fold import BranchAttention, mean_branch, mix_branches, smallest_branch
+from pathformer.nn.combine import BranchAttention, mean_branch, mix_branches, smallest_branch
 from pathformer.nn.mlp import MLP
 from pathformer.nn.table import Reading, Table
 from pathformer.spaces._base import Space

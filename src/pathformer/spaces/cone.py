@@ -24,7 +24,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F  # noqa: N812 (torch's own name for it)
 
 from pathformer.nn.backend import fused
-from pathformer.nn.fold import BranchAttention, mean_branch, mix_branches, smallest_branch
+from pathformer.nn.combine import BranchAttention, mean_branch, mix_branches, smallest_branch
 from pathformer.nn.mlp import MLP
 from pathformer.nn.table import Reading
 from pathformer.spaces._derived import Derived

@@ -20,7 +20,7 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from pathformer.nn.draw import draw_candidates
+from pathformer.nn.draw_candidates import draw_candidates
 from pathformer.plan.build import build_layout
 from pathformer.plan.layout import Block, Layout, UnionWay
 from pathformer.query.structures import Structure

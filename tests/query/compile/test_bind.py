@@ -10,7 +10,7 @@ from pathformer.errors import AmbiguousNameError, UnknownIdError, UnknownNameErr
 from pathformer.kg.vocabulary import Vocabulary
 from pathformer.query.ast import And, Atom, Constant, Query, Variable
 from pathformer.query.compile.bind import bind, own_vocabulary
-from pathformer.query.naming import iri_of, local_of, name_of, namespace_of
+from pathformer.query.iris import iri_of, local_of, name_of, namespace_of
 from pathformer.query.parse import parse
 from pathformer.query.print import unbind
 

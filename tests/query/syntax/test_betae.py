@@ -7,7 +7,7 @@ import pytest
 
 from pathformer.errors import QuerySizeError, QuerySyntaxError, UnknownIdError, UnsupportedQueryError
 from pathformer.kg.vocabulary import Vocabulary
-from pathformer.query.naming import Naming
+from pathformer.query.iris import Naming
 from pathformer.query.parse import parse as parse_any
 from pathformer.query.structures import STRUCTURES
 from pathformer.query.syntax.betae import parse, write

@@ -24,7 +24,7 @@ from pathformer.query.compile.bind import bind
 from pathformer.query.compile.safety import unsafe_part
 from pathformer.query.compile.scope import ask_the_same
 from pathformer.query.compile.to_tree import to_tree
-from pathformer.query.naming import Naming, namespace_of
+from pathformer.query.iris import Naming, namespace_of
 from pathformer.query.parse import parse as parse_any
 from pathformer.query.print import to_query
 from pathformer.query.syntax.sparql import parse, request, write

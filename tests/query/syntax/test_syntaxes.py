@@ -18,7 +18,7 @@ from pathformer.query.compile.bind import bind
 from pathformer.query.compile.safety import unsafe_part
 from pathformer.query.compile.scope import ask_the_same
 from pathformer.query.compile.to_tree import to_tree
-from pathformer.query.naming import Naming, namespace_of
+from pathformer.query.iris import Naming, namespace_of
 from pathformer.query.parse import detect, parse, request, syntaxes, write
 from pathformer.query.print import to_query
 from pathformer.query.tree import canonical

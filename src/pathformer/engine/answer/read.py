@@ -10,7 +10,7 @@ from pathformer.kg.knowledge import KnowledgeGraph
 from pathformer.query.ast import Query, Request
 from pathformer.query.compile.bind import bind
 from pathformer.query.compile.to_tree import to_tree
-from pathformer.query.naming import Naming
+from pathformer.query.iris import Naming
 from pathformer.query.parse import request, write
 from pathformer.query.print import to_query, unbind
 from pathformer.query.syntax import betae

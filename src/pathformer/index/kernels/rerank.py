@@ -11,8 +11,8 @@ from __future__ import annotations
 import numpy as np
 
 from pathformer.compiled import compiled, share, thread_count
+from pathformer.index.kernels.bf16 import as_float32
 from pathformer.index.kernels.scan import merge
-from pathformer.index.kernels.stored import wide
 
 __all__ = ["nearest_of"]
 
@@ -57,10 +57,10 @@ def _measure(points, rows, candidates, dot, factors, first, last, distances):
 def _fill(point, entity, dot, terms):
     if dot:
         for k in range(len(point)):
-            terms[k] = -point[k] * wide(entity[k])
+            terms[k] = -point[k] * as_float32(entity[k])
     else:
         for k in range(len(point)):
-            terms[k] = abs(point[k] - wide(entity[k]))
+            terms[k] = abs(point[k] - as_float32(entity[k]))
 
 
 @compiled

@@ -13,7 +13,7 @@ from __future__ import annotations
 import numpy as np
 
 from pathformer.compiled import compiled, share, thread_count
-from pathformer.index.kernels.stored import wide
+from pathformer.index.kernels.bf16 import as_float32
 
 __all__ = ["BLOCK", "lay_out", "merge", "nearest"]
 
@@ -88,10 +88,10 @@ def _add_one(point, block, dot, sums):
         p, entities = point[k], block[k]
         if dot:
             for n in range(size):
-                sums[n] -= p * wide(entities[n])
+                sums[n] -= p * as_float32(entities[n])
         else:
             for n in range(size):
-                sums[n] += abs(p - wide(entities[n]))
+                sums[n] += abs(p - as_float32(entities[n]))
 
 
 @compiled
@@ -103,14 +103,14 @@ def _add_four(points, block, dot, sums):
         entities = block[k]
         if dot:
             for n in range(size):
-                e = wide(entities[n])
+                e = as_float32(entities[n])
                 a[n] -= pa * e
                 b[n] -= pb * e
                 c[n] -= pc * e
                 d[n] -= pd * e
         else:
             for n in range(size):
-                e = wide(entities[n])
+                e = as_float32(entities[n])
                 a[n] += abs(pa - e)
                 b[n] += abs(pb - e)
                 c[n] += abs(pc - e)

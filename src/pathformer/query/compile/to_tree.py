@@ -16,10 +16,11 @@ first (`rewrite`). Unions stay where they are written as far as that goes, so `u
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
-from pathformer.errors import FreeVariableError, QuerySizeError, UnsafeQueryError
+from pathformer.errors import CyclicQueryError, FreeVariableError, QuerySizeError, UnsafeQueryError
 from pathformer.kg.vocabulary import Vocabulary
 from pathformer.query.ast import (
     And,
@@ -34,11 +35,10 @@ from pathformer.query.ast import (
     check_depth,
     variables,
 )
-from pathformer.query.compile.conjunction import Conjunction
 from pathformer.query.compile.rewrite import Rewriter, as_written, name_as_written, shared_variables
 from pathformer.query.compile.safety import positive, unsafe_part
 from pathformer.query.print import text_of, to_query, unbind
-from pathformer.query.tree import Anchor, Negation, Projection, Tree, Union, depth, unite
+from pathformer.query.tree import Anchor, Negation, Projection, Tree, Union, depth, intersect, unite
 
 __all__ = ["TREE_DEPTH_LIMIT", "check_length", "to_tree"]
 
@@ -98,7 +98,7 @@ class _Compiler:
                 f"?{root} does not occur in {self.spell(all_of(parts))}: the question itself, each side of an 'or' and "
                 f"each part under 'not' must mention it"
             )
-        joined = Conjunction(root, self.spell)
+        joined = _Conjunction(root, self.spell)
         for place, (part, shared) in enumerate(shared_variables(parts, frozenset({root}))):
             if isinstance(part, Atom):
                 self._add_atom(joined, place, part)
@@ -112,7 +112,7 @@ class _Compiler:
                 joined.hang(place, variable, part, self.compile(part, variable))
         return joined.tree()
 
-    def _add_atom(self, joined: Conjunction, place: int, atom: Atom) -> None:
+    def _add_atom(self, joined: _Conjunction, place: int, atom: Atom) -> None:
         match atom:
             case Atom(_, Variable(first), Variable(second)):
                 joined.connect(place, atom, first, second)
@@ -131,3 +131,96 @@ class _Compiler:
 def _once(tree: Tree) -> Tree:
     """A union without branches that stand in it before: an engine would measure it as a question of another shape."""
     return unite(tuple(dict.fromkeys(tree.branches))) if isinstance(tree, Union) else tree
+
+
+Place = int  # a part's number in the conjunction: branches keep the order in which they were written
+
+
+@dataclass(slots=True)
+class _Conjunction:
+    """The parts of a conjunction, gathered one by one; `tree` then joins them."""
+
+    root: str
+    spell: Callable[[Formula], str]
+    hanging: dict[str, list[tuple[Place, Tree]]] = field(default_factory=lambda: defaultdict(list))
+    edges: dict[str, list[tuple[Place, Atom, str]]] = field(default_factory=lambda: defaultdict(list))
+    parts: dict[Place, tuple[Formula, str]] = field(default_factory=dict)
+    leader: dict[str, str] = field(default_factory=dict)  # union-find over the variables that edges connect
+
+    def hang(self, place: Place, variable: str, part: Formula, tree: Tree) -> None:
+        """Add a part that restricts one variable."""
+        self.parts[place] = (part, variable)
+        self.hanging[variable].append((place, tree))
+
+    def connect(self, place: Place, atom: Atom, first: str, second: str) -> None:
+        """Add an atom between two variables; refuse it where they are connected already."""
+        one, other = self._leader(first), self._leader(second)
+        if one == other:
+            raise CyclicQueryError(self._cycle(atom, first, second))
+        self.leader[one] = other
+        self.parts[place] = (atom, first)
+        self.edges[first].append((place, atom, second))
+        self.edges[second].append((place, atom, first))
+
+    def tree(self) -> Tree:
+        """The set of the root's values."""
+        order, came_by = self._walk()
+        sets: dict[str, Tree] = {}
+        for variable in reversed(order):  # leaves first, without recursion: a chain may be long
+            branches = list(self.hanging[variable])
+            for place, atom, other in self.edges[variable]:
+                if other in sets:
+                    branches.append((place, _project(atom, sets[other], variable)))
+            if not branches:
+                raise FreeVariableError(self._free(variable, came_by[variable]))
+            branches.sort(key=lambda branch: branch[0])
+            sets[variable] = intersect(tuple(branch for _, branch in branches))
+        return sets[self.root]
+
+    def _walk(self) -> tuple[list[str], dict[str, Atom]]:
+        """The variables from the root outwards, and the atom that led to each; all parts must be on the way."""
+        order, came_by, seen = [self.root], {}, {self.root}
+        for variable in order:
+            for _, atom, other in self.edges[variable]:
+                if other not in seen:
+                    seen.add(other)
+                    order.append(other)
+                    came_by[other] = atom
+        for _, (part, variable) in sorted(self.parts.items()):
+            if variable not in seen:
+                raise FreeVariableError(
+                    f"{self.spell(part)} is not connected with ?{self.root}: "
+                    f"add an atom that joins ?{variable} to it, or ask the two parts one by one"
+                )
+        return order, came_by
+
+    def _leader(self, variable: str) -> str:
+        while (above := self.leader.setdefault(variable, variable)) != variable:
+            self.leader[variable] = self.leader.setdefault(above, above)  # halve the way for the next time
+            variable = above
+        return variable
+
+    def _cycle(self, atom: Atom, first: str, second: str) -> str:
+        if first == second:
+            return (
+                f"{self.spell(atom)} joins ?{first} to itself, which is a cycle. Only questions whose variables form a "
+                f"tree can be answered: rename one of the two, or leave the atom out"
+            )
+        return (
+            f"{self.spell(atom)} closes a cycle: ?{first} and ?{second} are already connected. Only questions whose "
+            f"variables form a tree can be answered: leave out an atom of the cycle, or rename one of its variables"
+        )
+
+    def _free(self, variable: str, atom: Atom) -> str:
+        return (
+            f"nothing connects ?{variable} in {self.spell(atom)} to a known entity: add an atom that joins it "
+            f"to one. A question cannot ask whether there is any ?{variable} at all"
+        )
+
+
+def _project(atom: Atom, of: Tree, variable: str) -> Tree:
+    """The values of `variable` that an atom gives for the values of its other end."""
+    relation = atom.relation
+    assert isinstance(relation, int), "bind comes before to_tree"
+    forward = atom.object == Variable(variable)
+    return Projection(relation if forward else relation ^ 1, of, name_as_written(variable))

@@ -16,7 +16,7 @@ from pathformer.errors import MissingExtraError, QuerySizeError
 from pathformer.query.compile.bind import bind, own_vocabulary
 from pathformer.query.compile.dnf import to_dnf
 from pathformer.query.compile.to_tree import to_tree
-from pathformer.query.naming import Naming
+from pathformer.query.iris import Naming
 from pathformer.query.parse import parse, write
 from pathformer.query.picture.arrange import Branch, Junction, Measure, arrange, parts_of, place
 from pathformer.query.picture.marks import (

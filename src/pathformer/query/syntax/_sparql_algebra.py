@@ -42,7 +42,7 @@ from pathformer.query.ast import (
     map_variables,
     variables,
 )
-from pathformer.query.naming import local_of, name_of
+from pathformer.query.iris import local_of, name_of
 from pathformer.query.syntax._sparql_mistakes import refused
 
 __all__ = ["AlgebraReader", "in_pieces"]

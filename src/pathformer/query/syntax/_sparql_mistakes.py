@@ -14,7 +14,7 @@ from itertools import chain
 from urllib.parse import unquote
 
 from pathformer.errors import QuerySyntaxError, UnsupportedQueryError
-from pathformer.query.naming import local_of, name_of
+from pathformer.query.iris import local_of, name_of
 
 __all__ = ["mistake", "refused"]
 

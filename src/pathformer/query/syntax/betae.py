@@ -15,7 +15,7 @@ from pathformer.kg.vocabulary import Vocabulary
 from pathformer.query.ast import DEPTH_LIMIT, Query, Request
 from pathformer.query.compile.bind import bind
 from pathformer.query.compile.to_tree import check_length, to_tree
-from pathformer.query.naming import Naming
+from pathformer.query.iris import Naming
 from pathformer.query.print import to_query, unbind
 from pathformer.query.structures import NEGATION, UNION, instance_of_tree, tree_of_instance
 

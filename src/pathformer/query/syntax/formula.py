@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from pathformer.errors import QuerySyntaxError
 from pathformer.query.ast import And, Atom, Constant, Formula, Not, Or, Query, Request, Term, Variable, check_depth
-from pathformer.query.naming import Naming
+from pathformer.query.iris import Naming
 from pathformer.query.print import text_of
 
 if TYPE_CHECKING:

@@ -23,8 +23,7 @@ from pathformer.files.atomic import new_folder
 from pathformer.files.pickles import load_pickle
 from pathformer.kg.ragged import Ragged
 from pathformer.query.structures import Structure, shape_text, structure
-from pathformer.querysets.layouts._foreign import reading_ids
-from pathformer.querysets.queries import Queries, StoredQueries
+from pathformer.querysets.queries import Queries, StoredQueries, reading_ids
 
 if TYPE_CHECKING:
     from pathformer.kg.knowledge import KnowledgeGraph

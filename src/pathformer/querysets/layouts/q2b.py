@@ -20,8 +20,7 @@ from pathformer.errors import BenchmarkError
 from pathformer.files.pickles import load_pickle
 from pathformer.kg.ragged import Ragged
 from pathformer.query.structures import STRUCTURES, Structure
-from pathformer.querysets.layouts._foreign import reading_ids
-from pathformer.querysets.queries import StoredQueries
+from pathformer.querysets.queries import StoredQueries, reading_ids
 
 if TYPE_CHECKING:
     from pathformer.querysets.query_sets import QuerySets

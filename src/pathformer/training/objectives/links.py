@@ -16,7 +16,7 @@ from pathformer.errors import ConfigError
 from pathformer.models._base import Model
 from pathformer.models._batch import Batch
 from pathformer.models.complex import ComplEx
-from pathformer.nn.softmax import product_cross_entropy
+from pathformer.nn.cross_entropy import product_cross_entropy
 from pathformer.spaces.hermitian import between, cubes, multiply
 from pathformer.training.data import Drawn
 from pathformer.training.objectives._base import Needs, Objective

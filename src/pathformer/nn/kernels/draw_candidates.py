@@ -13,7 +13,7 @@ __all__ = ["draw_candidates"]
 def draw_candidates(
     chance: Tensor, sets: Tensor, bounds: Tensor, members: Tensor, total: int, filtered: bool
 ) -> tuple[Tensor, Tensor]:
-    """Draws as `nn.draw.draw_candidates` says."""
+    """Draws as `nn.draw_candidates.draw_candidates` says."""
     count, width = chance.shape
     out = torch.empty(count, width, dtype=torch.int32, device=chance.device)
     sizes = torch.empty(count, dtype=torch.int64, device=chance.device)

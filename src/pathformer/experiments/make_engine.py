@@ -34,12 +34,12 @@ from pathformer.querysets.queries import Queries
 from pathformer.training import checkpoint
 from pathformer.training.logs import LOG, read_log
 
-__all__ = ["engine_of_run"]
+__all__ = ["make_engine"]
 
 _ASKED = 60  # questions of a structure that probabilities are fitted on, and as many that they are judged by
 
 
-def engine_of_run(
+def make_engine(
     path: str | Path, *, data: str | Path | None = None, device: str = "cpu", asked: int = _ASKED
 ) -> Engine:
     """Makes the engine of a run's folder (its best weights) or of one checkpoint; asked=0 leaves probabilities alone.

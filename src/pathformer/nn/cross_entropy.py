@@ -130,7 +130,7 @@ def _multiply(left: Tensor, right: Tensor) -> Tensor:
 def _log_sum(logits: Tensor, columns: int) -> Tensor:
     """log sum_n exp l_bn over the first N columns. (B, M) -> (B,)."""
     if fused(logits):
-        from pathformer.nn.kernels.softmax import log_sum
+        from pathformer.nn.kernels.cross_entropy import log_sum
 
         return log_sum(logits, columns)
     return logits[:, :columns].logsumexp(dim=1)
@@ -139,7 +139,7 @@ def _log_sum(logits: Tensor, columns: int) -> Tensor:
 def _slope(logits: Tensor, columns: int, log_sum: Tensor, grad: Tensor, less: float, dtype: torch.dtype) -> Tensor:
     """g_b (exp(l_bn - log_sum_b) - less), 0 beyond N, in the precision of the products to come. (B, M) -> (B, M)."""
     if fused(logits):
-        from pathformer.nn.kernels.softmax import slope
+        from pathformer.nn.kernels.cross_entropy import slope
 
         return slope(logits, columns, log_sum, grad, less, dtype)
     found = ((logits - log_sum[:, None]).exp() - less).mul_(grad[:, None])

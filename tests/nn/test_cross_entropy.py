@@ -9,8 +9,8 @@ import torch
 from torch import Tensor
 from torch.utils.flop_counter import FlopCounterMode
 
-from pathformer.nn import softmax as module
-from pathformer.nn.softmax import cross_entropy, expected_rows, product_cross_entropy
+from pathformer.nn import cross_entropy as module
+from pathformer.nn.cross_entropy import cross_entropy, expected_rows, product_cross_entropy
 
 ROWS, COLUMNS, WIDTH, TARGETS = 5, 11, 4, 3
 

@@ -23,7 +23,7 @@ def draw_candidates(
     its draws are elements of it.
     """
     if fused(chance):
-        from pathformer.nn.kernels.draw import draw_candidates as kernel
+        from pathformer.nn.kernels.draw_candidates import draw_candidates as kernel
 
         return kernel(chance, sets, bounds, members, total, filtered)
     first = bounds.index_select(0, sets)

@@ -6,7 +6,7 @@ import numpy as np
 
 from pathformer.plan.build import build_layout
 from pathformer.plan.layout import Block, ForkStep, Layout, PathStep, Token
-from pathformer.plan.lift import lift_negations
+from pathformer.plan.lift_negations import lift_negations
 from pathformer.query.structures import EFOL_TRAINED, structure
 
 

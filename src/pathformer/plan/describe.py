@@ -12,16 +12,16 @@ from pathformer.query.compile.paths import Fork, Path
 from pathformer.query.structures import NEGATION, Structure
 from pathformer.text import counted
 
-__all__ = ["explain", "formula"]
+__all__ = ["describe", "formula"]
 
 
-def explain(layout: Layout) -> str:
+def describe(layout: Layout) -> str:
     """Returns one line for each structure, then one line for each step.
 
     >>> from pathformer.plan.build import build_layout
     >>> from pathformer.plan.layout import Block
     >>> from pathformer.query.structures import structure
-    >>> print(explain(build_layout([Block(structure("2p"), 8), Block(structure("ip"), 4)])))
+    >>> print(describe(build_layout([Block(structure("2p"), 8), Block(structure("ip"), 4)])))
     12 queries, 12 points, 44 ids
       8 x 2p  P(e, r, r)
       4 x ip  P(F(P(e, r), P(e, r)), r)

@@ -6,8 +6,8 @@ import pytest
 import torch
 from torch import Tensor
 
-from pathformer.nn import blend
-from pathformer.nn.blend import Blend
+from pathformer.nn import blended_linear
+from pathformer.nn.blended_linear import Blend
 
 
 def written_out(made: Blend, rows: Tensor, coefficients: Tensor) -> Tensor:
@@ -21,7 +21,7 @@ def written_out(made: Blend, rows: Tensor, coefficients: Tensor) -> Tensor:
 
 @pytest.mark.parametrize("chunk", [1, 2 * 3 * 5, 1 << 28])  # one row at a time, two, all seven
 def test_a_blend_is_the_sum_of_its_maps(chunk: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(blend, "CHUNK", chunk)
+    monkeypatch.setattr(blended_linear, "CHUNK", chunk)
     torch.manual_seed(0)
     made = Blend(5, 3).double()
     rows, coefficients = (torch.randn(7, size, dtype=torch.float64, requires_grad=True) for size in (5, 3))

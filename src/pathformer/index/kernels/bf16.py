@@ -12,17 +12,17 @@ import numpy.typing as npt
 from numba import types
 from numba.extending import intrinsic
 
-__all__ = ["halved", "wide", "widened"]
+__all__ = ["as_float32", "to_bf16", "to_float32"]
 
 
-def widened(stored: npt.NDArray[Any]) -> npt.NDArray[np.float32]:
+def to_float32(stored: npt.NDArray[Any]) -> npt.NDArray[np.float32]:
     """Returns stored rows as float32."""
     if stored.dtype == np.uint16:
         return (stored.astype(np.uint32) << 16).view(np.float32)
     return np.asarray(stored, np.float32)
 
 
-def halved(rows: npt.NDArray[np.float32]) -> npt.NDArray[np.uint16]:
+def to_bf16(rows: npt.NDArray[np.float32]) -> npt.NDArray[np.uint16]:
     """Returns finite rows in bf16, rounded to the nearest, ties to even."""
     bits = np.ascontiguousarray(rows, np.float32).view(np.uint32)
     rounded: npt.NDArray[np.uint16] = ((bits + 0x7FFF + ((bits >> 16) & 1)) >> 16).astype(np.uint16)
@@ -42,4 +42,4 @@ def _widening(typing, number):
     return types.float32(types.uint16), upper_half
 
 
-wide: Any = intrinsic(_widening)
+as_float32: Any = intrinsic(_widening)
