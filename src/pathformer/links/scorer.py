@@ -16,8 +16,9 @@ import numpy.typing as npt
 
 from pathformer.errors import EngineError
 from pathformer.kg.graph import Graph
+from pathformer.kg.vocabulary import Vocabulary
 from pathformer.links.calibration import LinkCalibration, Predictions
-from pathformer.links.evidence._base import Evidence, Ids, Piece, Scores, find
+from pathformer.links.evidence._base import Evidence, Fact, Ids, Piece, Scores, find
 from pathformer.links.mixing import Mixing, features
 from pathformer.plan.encoder import Encoder
 
@@ -73,6 +74,10 @@ class LinkScorer:
     def pieces(self, head: int, relation: int, tail: int, most: int = 3) -> tuple[Piece, ...]:
         """Returns the strongest pieces of evidence for a link, of each source that can name its own."""
         return tuple(piece for source in self.sources for piece in source.pieces(head, relation, tail, most))
+
+    def say(self, piece: Piece, link: Fact, vocabulary: Vocabulary) -> str:
+        """Returns a piece of evidence for a link as a sentence for people."""
+        return next(source for source in self.sources if source.name == piece.source).say(piece, link, vocabulary)
 
     def save(self, folder: Path) -> None:
         """Writes the scorer into a new folder."""

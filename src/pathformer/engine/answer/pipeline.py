@@ -14,17 +14,18 @@ from pathformer.engine.answer.select import Options, Selection, select
 from pathformer.engine.calibrate.calibration import Calibration, calibrate
 from pathformer.engine.find.candidates import Candidates
 from pathformer.engine.find.find import find
+from pathformer.engine.find.finders import Finders
+from pathformer.engine.find.single_links import is_link
 from pathformer.engine.reasons.empty import why_empty
 from pathformer.engine.reasons.reasons import give_reasons
-from pathformer.index._base import Index
 from pathformer.kg.knowledge import KnowledgeGraph
 from pathformer.kg.schema import RelationSchema
-from pathformer.plan.encoder import Encoder
 
 __all__ = ["Resources", "ask"]
 
 _TOGETHER = 1024  # questions encoded and searched at once
 _CONTRADICTION = "The question contradicts itself: it asks for what one of its negated parts denies."
+_ONLY_LINKS = "This engine predicts single links alone; `pathformer fit` with more --minutes learns longer questions."
 _IF_ANY = "These probabilities hold if there is an answer at all."  # all questions they were measured on had one
 
 
@@ -34,8 +35,7 @@ class Resources:
 
     kg: KnowledgeGraph
     schema: RelationSchema
-    encoder: Encoder
-    index: Index
+    finders: Finders
     calibration: Calibration
 
 
@@ -46,18 +46,19 @@ def ask(questions: Sequence[Question], resources: Resources, options: Options) -
     for first in range(0, len(asked), _TOGETHER):
         part = asked[first : first + _TOGETHER]
         trees = [one.tree for one in part]
-        found = find(trees, resources.schema, resources.encoder, resources.index, options.predictions)
+        found = find(trees, resources.schema, resources.finders, options.predictions)
         answers += [_answers(one, its, resources, options) for one, its in zip(part, found, strict=True)]
     return answers
 
 
 def _answers(asked: Asked, candidates: Candidates, resources: Resources, options: Options) -> Answers:
     """Returns the answers to one question from its candidates."""
-    kg, schema = resources.kg, resources.schema
-    probabilities = calibrate(candidates, resources.calibration, schema, kg.vocabulary)
+    kg, schema, finders = resources.kg, resources.schema, resources.finders
+    links = None if finders.links is None else finders.links.calibration
+    probabilities = calibrate(candidates, resources.calibration, schema, kg.vocabulary, links)
     selection = select(candidates, probabilities.values, options, asked.limit)
     chosen = [position for _, position in selection.given] if options.why else []
-    reasons = give_reasons(candidates, chosen, kg.vocabulary, resources.encoder, resources.index, schema)
+    reasons = give_reasons(candidates, chosen, kg.vocabulary, finders, schema)
     empty = "" if candidates.known.any() else why_empty(asked.tree, candidates.sets, kg.vocabulary, schema)
 
     def answer(rank: int, position: int) -> Answer:
@@ -76,7 +77,9 @@ def _answers(asked: Asked, candidates: Candidates, resources: Resources, options
     return Answers(
         asked.text,
         items=tuple(answer(rank, position) for rank, position in selection.given),
-        note=_note(candidates, selection, options, empty, doubted=bool(probabilities.doubt)),
+        note=_note(candidates, selection, options, empty, doubted=bool(probabilities.doubt))
+        if finders.points is not None or is_link(asked.tree) or not options.predictions
+        else " ".join(filter(None, (empty, _ONLY_LINKS))),
         doubt=probabilities.doubt,
         hidden=tuple(answer(rank, position) for rank, position in selection.hidden),
     )

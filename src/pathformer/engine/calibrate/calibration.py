@@ -24,6 +24,7 @@ from pathformer.engine.find.candidates import Candidates
 from pathformer.files.manifest import wrong_field
 from pathformer.kg.schema import RelationSchema
 from pathformer.kg.vocabulary import Vocabulary
+from pathformer.links.calibration import LinkCalibration
 from pathformer.query.tree import Anchor, Projection, Tree
 from pathformer.symbolic.plausible import (
     find_impossible_link,
@@ -107,17 +108,26 @@ class Probabilities:
 
 
 def calibrate(
-    candidates: Candidates, calibration: Calibration, schema: RelationSchema, vocabulary: Vocabulary
+    candidates: Candidates,
+    calibration: Calibration,
+    schema: RelationSchema,
+    vocabulary: Vocabulary,
+    links: LinkCalibration | None = None,
 ) -> Probabilities:
-    """Returns the probability of every candidate."""
-    doubt = _doubt(candidates.tree, calibration, schema, vocabulary)
+    """Returns the probability of every candidate.
+
+    links: what the candidates' own probabilities are from, where they have them.
+    """
+    own = candidates.probabilities
+    fitted = calibration.fitted if own is None or links is None else links.fitted_on > 0
+    doubt = _doubt(candidates.tree, schema, vocabulary, fitted=fitted)
     measured = candidates.known if doubt else ~candidates.implausible
-    return Probabilities(calibration.probabilities(candidates), measured, doubt)
+    return Probabilities(calibration.probabilities(candidates) if own is None else own, measured, doubt)
 
 
-def _doubt(tree: Tree, calibration: Calibration, schema: RelationSchema, vocabulary: Vocabulary) -> str:
+def _doubt(tree: Tree, schema: RelationSchema, vocabulary: Vocabulary, *, fitted: bool) -> str:
     """Returns why no held-out question like this one stands behind the probabilities, if none does."""
-    if not calibration.fitted:
+    if not fitted:
         return "These probabilities are defaults by rank: the graph had too few held-out facts to measure them."
     if link := find_impossible_link(tree, schema):
         return f"{say_impossible(link, vocabulary)} Predictions of this kind were never tested."

@@ -33,6 +33,7 @@ class Candidates:
     entity_count: int  # N
     ends: float  # log of the mean number of tails of the question's last link
     sets: ExactSets  # of the tree's parts on the given graph
+    probabilities: npt.NDArray[np.float64] | None = None  # (K,) where the finder knows them, 1 for known ones
     contradictory: bool = False  # whether the question denies what it asks for, so that it can have no answer
 
     def __len__(self) -> int:
@@ -46,6 +47,7 @@ class Candidates:
             distances=self.distances[keep],
             known=self.known[keep],
             implausible=self.implausible[keep],
+            probabilities=None if self.probabilities is None else self.probabilities[keep],
         )
 
     @property

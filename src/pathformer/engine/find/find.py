@@ -1,4 +1,8 @@
-"""Finds the candidates of questions: known answers, the nearest other entities, and which of these are plausible."""
+"""Finds the candidates of questions: known answers, predictions, and which of these are plausible.
+
+Single links are predicted from the evidence, where there is any; longer questions from points. An engine without points
+gives longer questions their known answers alone.
+"""
 
 from __future__ import annotations
 
@@ -8,10 +12,10 @@ from dataclasses import replace
 import numpy as np
 
 from pathformer.engine.find.candidates import Candidates
-from pathformer.engine.find.nearest import find_nearest
-from pathformer.index._base import Index
+from pathformer.engine.find.finders import Finders
+from pathformer.engine.find.nearest import find_known, find_nearest
+from pathformer.engine.find.single_links import find_link, is_link
 from pathformer.kg.schema import RelationSchema
-from pathformer.plan.encoder import Encoder
 from pathformer.query.compile.negated_parts import contradicts_itself
 from pathformer.query.tree import Tree
 from pathformer.symbolic.plausible import is_plausible
@@ -21,13 +25,23 @@ __all__ = ["find", "search_depth"]
 _DEEPER, _DEEPEST = 4, 1000  # the search looks at `top` times the first, at `top` plus the second at most
 
 
-def find(trees: Sequence[Tree], schema: RelationSchema, encoder: Encoder, index: Index, top: int) -> list[Candidates]:
+def find(trees: Sequence[Tree], schema: RelationSchema, finders: Finders, top: int) -> list[Candidates]:
     """Returns the candidates of each tree: known answers on the graph of `schema`, and predictions.
 
     The search goes deeper than `top`, so that `top` plausible predictions are among the others in most cases.
     """
-    found = find_nearest(trees, schema, encoder, index, search_depth(top))
-    return [_judge(candidates, schema, top) for candidates in found]
+    depth, links = search_depth(top), finders.links
+    found: dict[int, Candidates] = {}
+    if links is not None:
+        found = {n: find_link(tree, schema, links, depth) for n, tree in enumerate(trees) if is_link(tree)}
+    rest = [number for number in range(len(trees)) if number not in found]
+    longer = [trees[number] for number in rest]
+    if finders.points is None:
+        others = [find_known(tree, schema) for tree in longer]
+    else:
+        others = find_nearest(longer, schema, *finders.points, depth)
+    found |= dict(zip(rest, others, strict=True))
+    return [_judge(found[number], schema, top) for number in range(len(trees))]
 
 
 def search_depth(top: int) -> int:

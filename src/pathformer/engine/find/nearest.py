@@ -24,7 +24,7 @@ from pathformer.query.tree import Tree
 from pathformer.symbolic.impossible import impossible_answers
 from pathformer.symbolic.plausible import log_mean_tails
 
-__all__ = ["distances_to", "find_nearest"]
+__all__ = ["distances_to", "find_known", "find_nearest"]
 
 Ids = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float32]
@@ -61,6 +61,13 @@ def find_nearest(
             )
         result.append(_merge(tree, ids, near, others, distances, schema, sets[number]))
     return result
+
+
+def find_known(tree: Tree, schema: RelationSchema) -> Candidates:
+    """Returns the known answers of a tree alone."""
+    sets, nothing = ExactSets(schema.graph), np.zeros(0, np.float32)
+    known = sets.of(tree).astype(np.int64)
+    return _merge(tree, known, np.zeros(len(known), np.float32), np.zeros(0, np.int64), nothing, schema, sets)
 
 
 def distances_to(encoder: Encoder, points: Floats, entities: npt.NDArray[np.integer]) -> Floats:

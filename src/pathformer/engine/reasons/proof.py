@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from pathformer.engine.find.exact_sets import ExactSets
-from pathformer.engine.reasons.why import Link, Named, Why
+from pathformer.engine.reasons.why import Evidence, Link, Named, Why
 from pathformer.kg.vocabulary import Vocabulary
 from pathformer.query.print import spell
 from pathformer.query.tree import Anchor, Intersection, Negation, NodeId, Projection, Tree, Union, node_at, variable_of
@@ -81,8 +81,8 @@ def prove(tree: Tree, entity: int, sets: ExactSets, node: NodeId = ()) -> Reason
             return prove(branches[number], entity, sets, (*node, number))
 
 
-def in_names(reason: Reason, tree: Tree, vocabulary: Vocabulary) -> Why:
-    """Returns a reason for an answer of the tree in names."""
+def in_names(reason: Reason, tree: Tree, vocabulary: Vocabulary, evidence: tuple[Evidence, ...] | None = None) -> Why:
+    """Returns a reason for an answer of the tree in names; evidence: for the assumed links."""
 
     def entity(id: int) -> Named:
         label = vocabulary.label(id)
@@ -107,4 +107,4 @@ def in_names(reason: Reason, tree: Tree, vocabulary: Vocabulary) -> Why:
     links: dict[tuple[Named, Named, Named], Link] = {}
     for one in map(link, reason.steps):  # one link may be walked in both directions, with a rank for each
         links.setdefault((one.subject, one.relation, one.object), one)
-    return Why(bindings, tuple(links.values()), formulas(reason.absent), formulas(reason.contrary))
+    return Why(bindings, tuple(links.values()), formulas(reason.absent), formulas(reason.contrary), evidence)

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from pathformer.engine.find.candidates import Candidates
+from pathformer.engine.find.finders import Finders
+from pathformer.engine.find.single_links import is_link
+from pathformer.engine.reasons.evidence import give_evidence
 from pathformer.engine.reasons.guess import Guesser
 from pathformer.engine.reasons.proof import in_names, prove
 from pathformer.engine.reasons.why import Why
-from pathformer.index._base import Index
 from pathformer.kg.schema import RelationSchema
 from pathformer.kg.vocabulary import Vocabulary
-from pathformer.plan.encoder import Encoder
 
 __all__ = ["give_reasons"]
 
@@ -20,8 +21,7 @@ def give_reasons(
     candidates: Candidates,
     chosen: Sequence[int],
     vocabulary: Vocabulary,
-    encoder: Encoder,
-    index: Index,
+    finders: Finders,
     schema: RelationSchema,
 ) -> dict[int, Why]:
     """Returns the reasons of the chosen candidates, by their position among the candidates."""
@@ -29,7 +29,11 @@ def give_reasons(
     known = [position for position in chosen if candidates.known[position]]
     predicted = [position for position in chosen if not candidates.known[position]]
     reasons = {position: prove(tree, int(entities[position]), sets) for position in known}
-    if predicted:
-        guesser = Guesser(encoder, index, sets, schema=schema)
-        reasons |= dict(zip(predicted, guesser.explain(tree, entities[predicted]), strict=True))
-    return {position: in_names(reason, tree, vocabulary) for position, reason in reasons.items()}
+    found = {position: in_names(reason, tree, vocabulary) for position, reason in reasons.items()}
+    if predicted and finders.links is not None and is_link(tree):
+        found |= {p: give_evidence(tree, int(entities[p]), finders.links, vocabulary) for p in predicted}
+    elif predicted and finders.points is not None:
+        guesser = Guesser(*finders.points, sets, schema=schema)
+        guessed = guesser.explain(tree, entities[predicted])
+        found |= {p: in_names(one, tree, vocabulary) for p, one in zip(predicted, guessed, strict=True)}
+    return found

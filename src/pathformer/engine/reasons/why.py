@@ -8,13 +8,15 @@ it is, for want of facts (a *not* stands within), and the prediction assumes tha
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from pathformer.query.ast import Atom, Constant
 from pathformer.query.print import text_of
 
-__all__ = ["Link", "Named", "Why"]
+__all__ = ["Evidence", "Link", "Named", "Why"]
+
+_NO_FACT = "no single fact stands out: entities like these have such links"
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +62,16 @@ class Link:
 
 
 @dataclass(frozen=True, slots=True)
+class Evidence:
+    """A piece of evidence for a predicted link."""
+
+    source: str  # which source of evidence names it
+    text: str  # a sentence for people
+    facts: tuple[str, ...]  # the facts of the graph that it rests on, as formulas
+    part: float  # of the source's score for the link
+
+
+@dataclass(frozen=True, slots=True)
 class Why:
     """The reason for one answer; prints as a sentence."""
 
@@ -67,6 +79,7 @@ class Why:
     links: tuple[Link, ...]
     absent: tuple[str, ...] = ()  # negated parts that the graph does not state, as formulas
     contrary: tuple[str, ...] = ()  # negated parts that hold for want of facts, as formulas
+    evidence: tuple[Evidence, ...] | None = None  # for a predicted link; None where reasons are assumed links
 
     @property
     def stated(self) -> tuple[Link, ...]:
@@ -82,7 +95,8 @@ class Why:
         parts = [
             ", ".join(f"?{variable} = {value}" for variable, value in self.bindings.items()),
             " & ".join(map(str, self.stated)),
-            "assuming " + " & ".join(map(str, self.assumed)) if self.assumed else "",
+            "assuming " + " & ".join(map(str, self.assumed)) if self.assumed and self.evidence is None else "",
+            "" if self.evidence is None else "; ".join(piece.text for piece in self.evidence) or _NO_FACT,
             "nothing says " + " or ".join(self.absent) if self.absent else "",
             "assuming that more facts would end " + " and ".join(self.contrary) if self.contrary else "",
         ]
@@ -98,4 +112,5 @@ class Why:
             "links": [link.to_dict() for link in self.links],
             "absent": list(self.absent),
             "contrary": list(self.contrary),
+            "evidence": [asdict(piece) for piece in self.evidence or ()],
         }

@@ -20,9 +20,12 @@ import numpy.typing as npt
 
 from pathformer import plugins
 from pathformer.kg.graph import Graph
+from pathformer.kg.vocabulary import Vocabulary
 from pathformer.plan.encoder import Encoder
+from pathformer.query.ast import Constant
+from pathformer.query.print import text_of
 
-__all__ = ["Evidence", "Fact", "Ids", "Piece", "Scores", "find"]
+__all__ = ["Evidence", "Fact", "Ids", "Piece", "Scores", "find", "spell_fact"]
 
 Ids = npt.NDArray[np.int64]
 Scores = npt.NDArray[np.float32]
@@ -54,6 +57,10 @@ class Evidence(ABC):
         row: Scores = self.rows(np.array([head]), relation)[0]
         return row[tails]
 
+    def say(self, piece: Piece, link: Fact, vocabulary: Vocabulary) -> str:
+        """Returns a piece of evidence for a link as a sentence for people."""
+        return " & ".join(spell_fact(fact, vocabulary) for fact in piece.facts)
+
     def pieces(self, head: int, relation: int, tail: int, most: int = 3) -> tuple[Piece, ...]:
         """Returns the pieces that the score of a link rests on, the strongest first; none if they cannot be named."""
         return ()
@@ -66,6 +73,17 @@ class Evidence(ABC):
     @abstractmethod
     def open(cls, folder: Path, graph: Graph, encoder: Encoder | None) -> Self:
         """Opens what `save` wrote; graph: all facts of the engine; encoder: of the engine, if it has one."""
+
+
+def spell_fact(fact: Fact, vocabulary: Vocabulary, without: int | None = None) -> str:
+    """Returns a fact as an atom of labels, read in the direction of its relation.
+
+    without: an entity of it in whose place dots stand.
+    """
+    head, relation, tail = fact if fact[1] % 2 == 0 else (fact[2], fact[1] ^ 1, fact[0])
+    name = vocabulary.short_relation_label(relation)
+    ends = ["…" if entity == without else text_of(Constant(vocabulary.distinct_label(entity))) for entity in (head, tail)]
+    return f"{name}({', '.join(ends)})"
 
 
 def find(name: str) -> type[Evidence]:

@@ -28,7 +28,8 @@ import numpy as np
 import numpy.typing as npt
 
 from pathformer.kg.graph import Graph
-from pathformer.links.evidence._base import Evidence, Fact, Ids, Piece, Scores
+from pathformer.kg.vocabulary import Vocabulary
+from pathformer.links.evidence._base import Evidence, Fact, Ids, Piece, Scores, spell_fact
 from pathformer.plan.encoder import Encoder
 
 __all__ = ["DENSE", "EVIDENCE", "Linear", "Rounded"]
@@ -79,6 +80,14 @@ class Linear(Evidence):
         sides = (*self._parts(head, relation, tail), *self._parts(tail, relation ^ 1, head))
         strongest = sorted(sides, key=lambda piece: -piece.part)[:most]
         return tuple(piece for piece in strongest if piece.part > 0)
+
+    def say(self, piece: Piece, link: Fact, vocabulary: Vocabulary) -> str:
+        """Says how many others that share the fact have the link, too."""
+        (fact,), (others, right) = piece.facts, piece.detail
+        return (
+            f"{spell_fact(fact, vocabulary)}: {right:,} of the {others:,} others that have it also have "
+            f"{spell_fact(link, vocabulary, without=fact[0])}"
+        )
 
     def save(self, folder: Path) -> None:
         """Writes the ridge and, where it is kept, G."""
