@@ -44,6 +44,7 @@ __all__ = [
     "CheckpointError",
     "ConfigError",
     "CyclicQueryError",
+    "DamagedError",
     "DatasetError",
     "DivergedError",
     "EngineError",
@@ -114,6 +115,14 @@ class CheckpointError(InputError):
 
 class EngineError(InputError):
     """A folder that holds no engine, a part of one, or one of another version."""
+
+
+class DamagedError(InputError):
+    """A file that we saved and that is not as it was saved; the message names the file and what to do."""
+
+    def __init__(self, path: str | Path, problem: str, remedy: str) -> None:
+        self.path, self.problem, self.remedy = Path(path), problem, remedy
+        super().__init__(f"{path} {problem}: {remedy}")
 
 
 class DivergedError(InputError):

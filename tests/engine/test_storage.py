@@ -9,10 +9,11 @@ from pathlib import Path
 import pytest
 import torch
 from support.engines import engine_over
+from support.saves import reseal
 
 import pathformer as pf
 from pathformer.engine.engine import Engine
-from pathformer.errors import CheckpointError, EngineError, InputError
+from pathformer.errors import CheckpointError, DamagedError, EngineError, InputError
 from pathformer.files.tensors import read, write
 from pathformer.kg.knowledge import KnowledgeGraph
 from pathformer.models._base import build
@@ -57,6 +58,7 @@ def test_the_folder_is_as_described(folder: Path) -> None:
         "model.safetensors",
         "index",
         "calibration.json",
+        "manifest.json",
     }
 
 
@@ -141,6 +143,7 @@ def test_what_fails_while_saving_leaves_nothing(
 )
 def test_a_damaged_header_is_refused(folder: Path, content: str, complaint: str) -> None:
     (folder / "engine.json").write_text(content)
+    reseal(folder)
     with pytest.raises(EngineError, match=complaint):
         pf.load(folder)
 
@@ -154,13 +157,16 @@ def test_a_folder_that_is_no_engine_is_refused(folder: Path, tmp_path: Path) -> 
     with pytest.raises(EngineError, match=r"is a run of `pathformer train`, .* `pathformer release \S+ DIR`"):
         pf.load(tmp_path)
     (folder / "calibration.json").unlink()
-    with pytest.raises(EngineError, match=r"calibration\.json cannot be read .*: the engine is damaged"):
+    with pytest.raises(DamagedError, match=r"calibration\.json is missing: the engine is damaged: fit it again"):
         pf.load(folder)
 
 
 def test_parts_that_do_not_belong_together_are_refused(engine: Engine, folder: Path) -> None:
     other = KnowledgeGraph.from_triples([("a", "r", "b")])
     other.save(folder / "graph", force=True)
+    with pytest.raises(DamagedError, match=r"graph/manifest\.json .*: the engine is damaged"):
+        pf.load(folder)
+    reseal(folder)
     with pytest.raises(CheckpointError, match="was trained on another graph"):
         pf.load(folder)
 
@@ -175,6 +181,9 @@ def renamed(engine: Engine, folder: Path) -> Path:
 def test_weights_of_an_engine_of_the_same_size_are_refused(engine: Engine, folder: Path, tmp_path: Path) -> None:
     other = renamed(engine, tmp_path / "others")
     shutil.copy(other / "model.safetensors", folder)
+    with pytest.raises(DamagedError, match=r"model\.safetensors .*: the engine is damaged"):
+        pf.load(folder)
+    reseal(folder)
     ours, theirs = (pf.KnowledgeGraph.open(home / "graph").vocabulary.fingerprint() for home in (folder, other))
     assert ours != theirs
     complaint = rf"model\.safetensors was trained on another graph: .* {theirs} \(others\), that of films is {ours};"
@@ -194,6 +203,7 @@ def test_a_damaged_header_of_the_weights_is_refused(folder: Path, changed: dict[
     file = folder / "model.safetensors"
     saved = read(file)
     write(file, {**saved.facts, **changed}, {name: tensor.clone() for name, tensor in saved.tensors.items()})
+    reseal(folder)
     with pytest.raises(EngineError, match=rf"model\.safetensors: {complaint}"):
         pf.load(folder)
 
@@ -217,5 +227,6 @@ def test_probabilities_that_are_none_are_refused(folder: Path, changed: dict[str
     file = folder / "calibration.json"
     curves = json.loads(file.read_text())["curves"]
     file.write_text(json.dumps({"curves": {**curves, "all": {**curves["all"], **changed}}}))
+    reseal(folder)
     with pytest.raises(EngineError, match=rf"calibration\.json: {complaint}.*: the engine is damaged"):
         pf.load(folder)

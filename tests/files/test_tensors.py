@@ -109,14 +109,6 @@ def test_what_a_kill_leaves_is_swept_by_the_next_write(tmp_path: Path) -> None:
     assert [p.name for p in tmp_path.iterdir()] == ["last.safetensors"]
 
 
-def test_what_was_left_half_written_is_swept_and_what_is_not_ours_stays(tmp_path: Path) -> None:
-    for name in (".last.safetensors.part", ".best.safetensors.x.part", ".last.safetensors.mine"):
-        (tmp_path / name).mkdir()
-    tensors.write(tmp_path / "last.safetensors", {}, {"a": torch.zeros(2)})
-    left = {".best.safetensors.x.part", ".last.safetensors.mine", "last.safetensors"}
-    assert {p.name for p in tmp_path.iterdir()} == left
-
-
 def test_two_that_write_at_once_never_mix(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path, others = tmp_path / "last.safetensors", [2]
 
@@ -127,11 +119,10 @@ def test_two_that_write_at_once_never_mix(tmp_path: Path, monkeypatch: pytest.Mo
         save_file(*arguments)
 
     monkeypatch.setattr("safetensors.torch.save_file", slow)
-    with pytest.raises(CheckpointError, match=r"last\.safetensors cannot be written \("):
-        tensors.write(path, {"step": 1}, {"a": torch.zeros(1000)})
+    tensors.write(path, {"step": 1}, {"a": torch.zeros(1000)})
     found = tensors.read(path)
-    assert found.facts["step"] == 2
-    assert bool((found.tensors["a"] == 1).all())
+    assert found.facts["step"] == 1  # who ends last
+    assert bool((found.tensors["a"] == 0).all())
     assert [p.name for p in tmp_path.iterdir()] == ["last.safetensors"]
 
 

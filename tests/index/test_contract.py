@@ -8,9 +8,10 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 import pytest
+from support.saves import reseal
 
 from pathformer import plugins
-from pathformer.errors import ConfigError, DivergedError, InputError, UnknownPluginError
+from pathformer.errors import ConfigError, DamagedError, DivergedError, InputError, UnknownPluginError
 from pathformer.index._base import Found, Index, build, find, load
 from pathformer.index.kernels.bf16 import to_bf16, to_float32
 
@@ -230,13 +231,17 @@ def test_a_damaged_folder_is_told(backend: str, rows: Floats, tmp_path: Path) ->
     folder = build(backend, rows).save(tmp_path / "index")
     alive = (folder / "alive.npy").read_bytes()
     (folder / "alive.npy").unlink()
-    with pytest.raises(InputError, match=r"alive\.npy cannot be read .*: the index is damaged"):
+    with pytest.raises(DamagedError, match=r"alive\.npy is missing: the index is damaged: build it again"):
         load(folder)
     for left in (0, 40):
         (folder / "alive.npy").write_bytes(alive[:left])
-        with pytest.raises(InputError, match=r"alive\.npy is damaged"):
+        with pytest.raises(DamagedError, match=rf"alive\.npy has {left} bytes, and [\d,]+ were saved"):
+            load(folder)
+        reseal(folder)
+        with pytest.raises(DamagedError, match=r"alive\.npy is not an array of plain numbers"):
             load(folder)
     (folder / "alive.npy").write_bytes(alive)
+    reseal(folder)
     assert isinstance(load(folder), Index)
     header = json.loads((folder / "index.json").read_text())
     for changed, message in (
@@ -253,8 +258,10 @@ def test_a_damaged_folder_is_told(backend: str, rows: Floats, tmp_path: Path) ->
         ({"width": 23}, "not a whole index: 700 rows of 24 where 700 of 23 were saved"),
     ):
         (folder / "index.json").write_text(json.dumps(header | changed))
+        reseal(folder)
         with pytest.raises(InputError, match=message):
             load(folder)
     (folder / "index.json").write_text("{")
+    reseal(folder)
     with pytest.raises(InputError, match="is not JSON"):
         load(folder)

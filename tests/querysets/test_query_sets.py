@@ -10,9 +10,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+from support.saves import reseal
 
 from pathformer import plugins
-from pathformer.errors import BenchmarkError, InputError, UnsafePickleError
+from pathformer.errors import BenchmarkError, DamagedError, InputError, UnsafePickleError
 from pathformer.kg.knowledge import KnowledgeGraph
 from pathformer.query.structures import EFOL_TRAINED, STRUCTURES, structure
 from pathformer.querysets.protocol import Protocol, protocol_for, sample_benchmark
@@ -97,6 +98,7 @@ def test_a_betae_export_is_what_other_code_expects(small_benchmark: Sets, tmp_pa
     assert set(hard) == set().union(*queries.values())
     assert sorted(p.name for p in (tmp_path / "queries").iterdir()) == [
         ".pathformer",
+        "manifest.json",
         "test-easy-answers.pkl",
         "test-hard-answers.pkl",
         "test-queries.pkl",
@@ -133,6 +135,7 @@ def test_missing_answers_are_found_by_traversal(
     small_benchmark.save(tmp_path / "queries", "betae")
     for name in ("train-answers", "valid-hard-answers", "test-easy-answers"):
         (tmp_path / "queries" / f"{name}.pkl").unlink()
+    reseal(tmp_path / "queries")
     assert_same(small_benchmark, read_query_sets(tmp_path / "queries", small_graph), in_order=False)
 
 
@@ -255,6 +258,7 @@ def test_a_page_of_contents_that_others_have_changed(
 ) -> None:
     page = small_benchmark.save(tmp_path / "queries") / "benchmark.json"
     page.write_text(json.dumps(json.loads(page.read_text()) | changed))
+    reseal(page.parent)
     with pytest.raises(BenchmarkError) as caught:
         read_folder(tmp_path / "queries")
     assert str(caught.value) == f"{page}: {problem}"
@@ -281,6 +285,7 @@ def test_tables_that_do_not_fit_their_queries(
     ]
     for changed, problem in cases:
         np.savez(file, **(arrays | changed))
+        reseal(folder)
         with pytest.raises(BenchmarkError, match=problem):
             read_query_sets(folder, small_graph)
 
@@ -293,6 +298,7 @@ def test_a_table_packed_in_a_way_that_python_cannot_read(
     whole = bytearray(file.read_bytes())
     whole[whole.index(b"PK\1\2") + place] = value  # of the first file in the list at the end
     file.write_bytes(whole)
+    reseal(file.parent)
     with pytest.raises(BenchmarkError, match=r"test-2in\.npz: cannot be read as a table of queries"):
         read_folder(tmp_path / "queries")
 
@@ -300,6 +306,7 @@ def test_a_table_packed_in_a_way_that_python_cannot_read(
 def test_a_shape_that_is_none_is_told_in_one_line(small_benchmark: Sets, tmp_path: Path) -> None:
     page = small_benchmark.save(tmp_path / "queries") / "benchmark.json"
     page.write_text(page.read_text().replace("(e,(r,))", "(e,(z,))"))
+    reseal(page.parent)
     with pytest.raises(BenchmarkError, match=r"^[^\n]*\(a shape is made of tuples and the letters [^\n]*\)$"):
         read_folder(tmp_path / "queries")
 
@@ -316,13 +323,20 @@ def test_queries_of_another_graph_are_refused(
 def test_a_damaged_folder_is_refused(small_graph: KnowledgeGraph, small_benchmark: Sets, tmp_path: Path) -> None:
     folder = small_benchmark.save(tmp_path / "queries")
     (folder / "test-2in.npz").write_bytes((folder / "test-2in.npz").read_bytes()[:100])
+    with pytest.raises(
+        DamagedError, match=r"test-2in\.npz has 100 bytes, and [\d,]+ were saved: the queries are damaged"
+    ):
+        read_folder(folder)
+    reseal(folder)
     with pytest.raises(BenchmarkError, match=r"test-2in\.npz: cannot be read as a table of queries"):
         read_folder(folder)
     header = json.loads((folder / "benchmark.json").read_text())
     (folder / "benchmark.json").write_text(json.dumps({**header, "version": 99}))
+    reseal(folder)
     with pytest.raises(BenchmarkError, match="version 99 is not the 1 this release reads"):
         read_folder(folder)
     (folder / "benchmark.json").write_text("{")
+    reseal(folder)
     with pytest.raises(BenchmarkError, match="not valid JSON"):
         read_folder(folder)
 

@@ -27,7 +27,7 @@ __all__ = ["app", "main"]
 # fmt: off
 _ORDER = (
     "demo", "import", "split", "fit", "ask", "explain", "serve", "mcp", "sample", "verify",
-    "train", "evaluate", "release", "tables", "models", "datasets", "index", "bench",
+    "train", "evaluate", "check", "release", "tables", "models", "datasets", "index", "bench",
 )
 # fmt: on
 _SERVING = ("serve", "mcp")  # Ctrl-C is their usual end

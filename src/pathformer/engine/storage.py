@@ -1,6 +1,7 @@
 """An engine on disk: one folder that holds everything, mapped rather than read when it is opened.
 
 ```
+manifest.json         sizes and checksums (`files.manifest`)
 engine.json           version, encoder, method, settings, counts, fingerprint, index, how it was trained
 graph/                the graph as given (`kg.storage`)
 model.safetensors     the encoder's weights (its own business: `plan.encoder`)
@@ -26,10 +27,12 @@ from typing import Any
 from pathformer.engine.calibrate.calibration import Calibration
 from pathformer.errors import EngineError
 from pathformer.files.atomic import new_folder
-from pathformer.files.manifest import wrong_field
+from pathformer.files.fields import wrong_field
+from pathformer.files.saved import Saved, holds, open_save
 from pathformer.files.tensors import check_graph
-from pathformer.index._base import Index, build_for, load
+from pathformer.index._base import Index, build_for, open_saved
 from pathformer.kg.knowledge import KnowledgeGraph
+from pathformer.kg.storage import open_graph
 from pathformer.plan.encoder import FULL, Encoder
 from pathformer.plan.encoder import find as find_encoder
 
@@ -75,7 +78,7 @@ def is_engine(folder: Path) -> bool:
 
 def save_parts(parts: Parts, folder: Path, *, force: bool = False) -> Path:
     """Writes an engine to a new folder, all or nothing; an existing one is refused, or replaced with `force`."""
-    with new_folder(folder, HEADER, force=force) as target:
+    with new_folder(folder, HEADER, kind="engine", force=force) as target:
         parts.kg.save(target / _GRAPH)
         parts.encoder.save(target, _facts(parts))
         if not _is_remade(parts):
@@ -86,24 +89,35 @@ def save_parts(parts: Parts, folder: Path, *, force: bool = False) -> Path:
     return folder
 
 
-def open_parts(folder: Path, device: str = "cpu") -> Parts:
-    """Opens what `save_parts` wrote; device: where questions are encoded."""
-    header = read_header(folder)
-    kg = KnowledgeGraph.open(folder / _GRAPH).keep_open()  # an update may replace the folder while the engine answers
+def open_parts(folder: Path, device: str = "cpu", without: frozenset[str] = frozenset()) -> Parts:
+    """Opens what `save_parts` wrote; device: where questions are encoded.
+
+    without: the names of parts that are not read, of `files.saved.REPAIRABLE`; the engine gets the usual ones instead.
+    """
+    if not holds(folder, "engine"):
+        read_header(folder)  # says what a folder holds instead
+    return open_save(folder, "engine", lambda saved: _open(saved, device, without), without)
+
+
+def _open(saved: Saved, device: str, without: frozenset[str]) -> Parts:
+    folder, header = saved.folder, read_header(saved.folder)
+    kg = open_graph(folder / _GRAPH, saved.part(_GRAPH)).keep_open()  # another command may replace the folder
     check_graph(header, kg.vocabulary.fingerprint(), folder, kg.name)
     encoder = find_encoder(header["encoder"]).open(folder, header, device)
     return Parts(
         kg=kg,
         encoder=encoder,
-        index=_open_index(folder / _INDEX, encoder),
-        calibration=_open_calibration(folder / _CALIBRATION),
+        index=build_for(encoder) if _INDEX in without else _open_index(saved, encoder),
+        calibration=Calibration.none() if _CALIBRATION in without else _open_calibration(folder / _CALIBRATION),
         about=header["trained"],
-        files={name: (folder / name).read_bytes() for name in EXTRAS if (folder / name).is_file()},
+        files={name: (folder / name).read_bytes() for name in EXTRAS if saved.has(name)},
     )
 
 
-def _open_index(folder: Path, encoder: Encoder) -> Index:
-    return build_for(encoder) if encoder.form != FULL and not folder.is_dir() else load(folder, encoder)
+def _open_index(saved: Saved, encoder: Encoder) -> Index:
+    if encoder.form != FULL and not saved.has(_INDEX):
+        return build_for(encoder)
+    return open_saved(saved.part(_INDEX), encoder)
 
 
 def _open_calibration(file: Path) -> Calibration:

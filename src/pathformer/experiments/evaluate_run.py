@@ -13,6 +13,7 @@ from pathformer.evaluation.metrics import TIES, Ties
 from pathformer.evaluation.report import Report
 from pathformer.experiments.second_model import PAIR
 from pathformer.experiments.settings import Run
+from pathformer.files.atomic import new_file
 from pathformer.kg.datasets import load
 from pathformer.models._base import Model
 from pathformer.nn.device import choose_device
@@ -140,6 +141,7 @@ def rank_and_write(
     about = {"dataset": run.dataset, "split": "test", "queries": sets.describe_sources("test"), "weights": ""}
     report = known or evaluate(ModelRanker(model), sets["test"], about=about, paper=run.paper.mrr, progress=advance)
     report = replace(report, about={**report.about, "weights": f"{name}, step {step:,}"})
-    (folder / f"test-{name}.json").write_text(report.json() + "\n", encoding="utf-8")
-    (folder / f"test-{name}.md").write_text(report.markdown(), encoding="utf-8")
+    for ending, text in (("json", report.json() + "\n"), ("md", report.markdown())):
+        with new_file(folder / f"test-{name}.{ending}", "run") as draft:
+            draft.write_text(text, encoding="utf-8")
     return report

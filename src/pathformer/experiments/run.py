@@ -18,7 +18,9 @@ from pathformer.experiments.evaluate_run import rank_and_write, rank_test
 from pathformer.experiments.records import seconds_before
 from pathformer.experiments.settings import Run
 from pathformer.experiments.start_checkpoint import START, load_start_checkpoint, read_start_run
+from pathformer.files.atomic import new_file
 from pathformer.files.lock import hold_folder
+from pathformer.files.manifest import NAME
 from pathformer.kg.datasets import load
 from pathformer.kg.knowledge import KnowledgeGraph
 from pathformer.models._base import Model
@@ -104,7 +106,8 @@ def _train_alone(
     sets = _name_sources(material.sets, queries)
     _announce(run, Material(kg, sets), device, display, test)
     check_graph(folder / LAST, kg)
-    (folder / "settings.toml").write_text(to_toml(run), encoding="utf-8")
+    with new_file(folder / "settings.toml", "run") as draft:
+        draft.write_text(to_toml(run), encoding="utf-8")
     model = new_model(run, kg, device)
     result = pipeline.train_model(
         model,
@@ -215,7 +218,7 @@ def start_anew(folder: Path) -> None:
     if not folder.is_dir():
         return
     with hold_folder(folder):
-        for name in (LAST, "best.safetensors", second_model.PAIR, LOG):
+        for name in (NAME, LAST, "best.safetensors", second_model.PAIR, LOG):
             (folder / name).unlink(missing_ok=True)
         for pattern in ("tensorboard/events.out.tfevents.*", "test-*.json", "test-*.md"):
             for file in folder.glob(pattern):

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pathformer.errors import CheckpointError
-from pathformer.files.atomic import new_file
+from pathformer.files.atomic import new_file, reason_of
 
 if TYPE_CHECKING:
     import torch
@@ -43,17 +43,19 @@ class Checkpoint:
         return own | {name: tensor for name, tensor in self.part("average").items() if name in own}
 
 
-def write(path: Path, facts: Mapping[str, Any], tensors: Mapping[str, Tensor]) -> None:
-    """Writes a file so that `path` is either what it was before or complete."""
+def write(path: Path, facts: Mapping[str, Any], tensors: Mapping[str, Tensor], kind: str | None = None) -> None:
+    """Writes a file so that `path` is either what it was before or complete; kind: as for `files.atomic.new_file`."""
     from safetensors import SafetensorError
     from safetensors.torch import save_file
 
     try:
-        with new_file(path) as draft:
+        with new_file(path, kind) as draft:
             whole = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
             save_file(whole, draft, {_KEY: json.dumps({"format": FORMAT, **facts})})
-    except (OSError, SafetensorError) as error:
-        raise CheckpointError(f"{path} cannot be written ({getattr(error, 'strerror', None) or error})") from error
+    except OSError as error:
+        raise CheckpointError(f"{path} cannot be written ({reason_of(error)})") from error
+    except SafetensorError as error:
+        raise CheckpointError(f"{path} cannot be written ({error})") from error
 
 
 def read(path: Path, device: torch.device | str = "cpu") -> Checkpoint:

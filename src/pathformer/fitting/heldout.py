@@ -20,8 +20,10 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from pathformer.errors import InputError
+from pathformer.errors import DamagedError, InputError
+from pathformer.files.arrays import read_npz
 from pathformer.files.atomic import new_file
+from pathformer.files.saved import check_file
 from pathformer.fitting.settings import ALL_DRAWN, TRAIN_QUERIES_DRAWN, FitSettings
 from pathformer.kg.knowledge import KnowledgeGraph
 from pathformer.kg.ragged import common, difference, select, union
@@ -184,6 +186,7 @@ def attempts(count: int) -> int:
 
 
 _FILE = "questions.npz"
+_REMEDY = "the unfinished fit is damaged: start again with --fresh"
 
 
 def load_or_draw(folder: Path, kg: KnowledgeGraph, draw: Callable[[], QuerySets[Queries]]) -> QuerySets[Queries]:
@@ -192,7 +195,7 @@ def load_or_draw(folder: Path, kg: KnowledgeGraph, draw: Callable[[], QuerySets[
     if file.is_file():
         return _read(file, kg)
     questions = draw()
-    with new_file(file) as draft:
+    with new_file(file, "fit") as draft:
         np.savez(draft, **_rows(questions))  # type: ignore[arg-type]  # its other keyword is not meant
     return questions
 
@@ -204,11 +207,15 @@ def _rows(questions: QuerySets[Queries]) -> dict[str, npt.NDArray[np.int32]]:
 
 
 def _read(file: Path, kg: KnowledgeGraph) -> QuerySets[Queries]:
+    check_file(file, "fit")
     parts: dict[str, dict[str, Queries]] = {"train": {}, **{split: {} for split in _HELD_OUT}}
-    with np.load(file, allow_pickle=False) as stored:
-        for key in stored.files:
+    try:
+        with file.open("rb") as opened:
+            stored = read_npz(opened)
+        for key, rows in stored.items():
             part, name = key.split("/")
-            structure, rows = STRUCTURES[name], stored[key]
-            graphs = graph_pair(kg, part.removeprefix(_EVERYDAY))
+            structure, graphs = STRUCTURES[name], graph_pair(kg, part.removeprefix(_EVERYDAY))
             parts[part][name] = Queries(structure, rows, *answer_rows(structure, rows, graphs))
+    except (ValueError, LookupError, OSError) as error:
+        raise DamagedError(file, f"does not hold the questions that were drawn ({error})", _REMEDY) from error
     return QuerySets(splits=parts, graph=kg.name)

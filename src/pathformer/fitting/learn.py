@@ -14,7 +14,9 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
+from pathformer.errors import DamagedError
 from pathformer.files.atomic import write_json
+from pathformer.files.saved import check_file
 from pathformer.fitting.heldout import attempts
 from pathformer.fitting.settings import LEAST_TRAINING, TRAINED, FitSettings
 from pathformer.kg.knowledge import KnowledgeGraph
@@ -49,10 +51,14 @@ def time_for_training(settings: FitSettings, budget: TimeBudget, folder: Path) -
         return settings.with_training(settings.training)
     file = folder / _TIME_FILE
     if file.is_file():
-        minutes = float(json.loads(file.read_text("utf-8"))["minutes"])
+        check_file(file, "fit")
+        try:
+            minutes = float(json.loads(file.read_text("utf-8"))["minutes"])
+        except (ValueError, TypeError, LookupError, RecursionError) as error:
+            raise DamagedError(file, "holds no number of minutes", "start again with --fresh") from error
     else:
         minutes = max(budget.first(TRAINED).left, LEAST_TRAINING * budget.seconds) / 60.0
-        write_json(file, {"minutes": minutes})
+        write_json(file, {"minutes": minutes}, "fit")
     return settings.with_training(replace(settings.training, minutes=minutes))
 
 

@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
 from pathformer.files.atomic import write_json
-from pathformer.files.manifest import wrong_field
+from pathformer.files.fields import wrong_field
 from pathformer.querysets.sampler import is_sampler_compiled
 from pathformer.text import duration, visible
 from pathformer.training.display import Display
@@ -101,7 +101,7 @@ class Stages:
         finally:
             self.seconds[name] = self.seconds.get(name, 0.0) + time.monotonic() - start
             if self._file is not None and self._file.parent.is_dir():
-                write_json(self._file, self.seconds)
+                write_json(self._file, self.seconds, "fit")
 
     def say_compiling(self) -> None:
         """Says that drawing waits for the compiler, if the sampler was never compiled here."""

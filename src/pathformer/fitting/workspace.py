@@ -22,6 +22,7 @@ from pathformer.engine.storage import unfinished
 from pathformer.errors import InputError
 from pathformer.files.atomic import write_json
 from pathformer.files.lock import open_lock
+from pathformer.files.saved import check_file
 from pathformer.fitting.settings import FitSettings
 from pathformer.kg.knowledge import KnowledgeGraph
 from pathformer.training.checkpoint import as_stored
@@ -66,7 +67,7 @@ def open_workspace(
         if (folder / _HEADER).is_file():
             _check_same(folder, facts)
         else:
-            write_json(folder / _HEADER, facts)
+            write_json(folder / _HEADER, facts, "fit")
         yield folder
         _remove(folder)
 
@@ -149,10 +150,11 @@ def _aside(folder: Path) -> Path:
 
 
 def _check_same(folder: Path, now: Mapping[str, Any]) -> None:
+    check_file(folder / _HEADER, "fit")
     try:
         before = json.loads((folder / _HEADER).read_text("utf-8"))
         other_graph, earlier = before["fingerprint"] != now["fingerprint"], dict(before["settings"])
-    except (ValueError, TypeError, KeyError):
+    except (ValueError, TypeError, KeyError, RecursionError):
         raise InputError(f"the unfinished fit in {folder} is damaged: start again with --fresh") from None
     if before == now:
         return

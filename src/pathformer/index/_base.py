@@ -22,11 +22,12 @@ from pathformer import plugins
 from pathformer.config import from_mapping
 from pathformer.errors import DivergedError, InputError
 from pathformer.files.atomic import new_folder
-from pathformer.index._files import HEADER, Arrays, Folder, read_header, write_folder
+from pathformer.files.saved import Saved, open_save
+from pathformer.index._files import HEADER, Arrays, Folder, check_header, read_header, write_folder
 from pathformer.plan.encoder import Encoder
 from pathformer.plan.measure import Measure
 
-__all__ = ["Found", "Index", "Keep", "OwnIndex", "RowIndex", "build", "build_for", "find", "load"]
+__all__ = ["Found", "Index", "Keep", "OwnIndex", "RowIndex", "build", "build_for", "find", "load", "open_saved"]
 
 Keep = npt.NDArray[np.bool_]  # (N,)
 Entities = npt.NDArray[Any] | Sequence[int]  # ids, or a bool an entity
@@ -83,7 +84,7 @@ class Index(ABC):
 
     def save(self, folder: str | Path, *, force: bool = False) -> Path:
         """Writes the index to a new folder, all or nothing; an existing one is refused, or replaced with `force`."""
-        with new_folder(Path(folder), HEADER, force=force) as target:
+        with new_folder(Path(folder), HEADER, kind="index", force=force) as target:
             tuned_by = {} if self._tuned_by is None else {"tuned_by": self._tuned_by}
             header = {
                 "backend": self.name,
@@ -157,18 +158,24 @@ class RowIndex(Index):
     @classmethod
     def load(cls, folder: str | Path) -> Self:
         """Opens what `save` wrote; large arrays are mapped, not read."""
-        path = Path(folder)
+        check_header(Path(folder))
+        return open_save(Path(folder), "index", cls.open_saved)
+
+    @classmethod
+    def open_saved(cls, saved: Saved) -> Self:
+        """Opens an index in a folder that was checked, of an engine or alone."""
+        path = saved.folder
         header = read_header(path)
         if header["backend"] != cls.name:
             raise InputError(f"{path} holds an index of the backend {header['backend']!r}, not {cls.name!r}")
         if header["measure"] is None:
             raise InputError(f"{path} holds no distances: only the engine's own encoder can measure them")
-        arrays = Folder(path)
+        arrays = Folder(saved)
         measure = Measure(Measure.of(header["measure"]).kind, header["scale"], header["offset"])
         index = cls._open(arrays, measure, from_mapping(cls.config_type, header["config"]))
         if (index.rows, index._width) != (header["rows"], header["width"]):
-            found, saved = f"{index.rows:,} rows of {index._width:,}", f"{header['rows']:,} of {header['width']:,}"
-            raise InputError(f"{path} is not a whole index: {found} where {saved} were saved")
+            found, told = f"{index.rows:,} rows of {index._width:,}", f"{header['rows']:,} of {header['width']:,}"
+            raise InputError(f"{path} is not a whole index: {found} where {told} were saved")
         index.about, index._tuned_at = header["about"], header["tuned_at"]
         index._tuned_by = np.array(arrays["tuned_by"]) if "tuned_by" in set(arrays) else None
         index.given = from_mapping(cls.config_type, header["given"])
@@ -215,7 +222,7 @@ class RowIndex(Index):
 
     @classmethod
     @abstractmethod
-    def _open(cls, arrays: Arrays, measure: Measure, config: Any) -> Self:
+    def _open(cls, arrays: Folder, measure: Measure, config: Any) -> Self:
         """Returns an index from its arrays, `alive` among them."""
 
 
@@ -270,13 +277,21 @@ def build_for(encoder: Encoder, name: str = "exact", *, points: Array | None = N
 
 def load(folder: str | Path, encoder: Encoder | None = None) -> Index:
     """Opens a saved index; encoder: of the engine that it belongs to, which may measure the distances itself."""
-    header = read_header(Path(folder))
+    check_header(Path(folder))
+    return open_save(Path(folder), "index", lambda saved: open_saved(saved, encoder))
+
+
+def open_saved(saved: Saved, encoder: Encoder | None = None) -> Index:
+    """Opens an index in a folder that was checked; encoder: as in `load`."""
+    header = read_header(saved.folder)
     index = find(header["backend"])
     if encoder is None or index.name != OwnIndex.name or not (header["measure"] is None or encoder.on_card):
-        return index.load(folder)
-    config, alive = from_mapping(index.config_type, header["config"]), np.array(Folder(Path(folder))["alive"])
+        return index.open_saved(saved)
+    config, alive = from_mapping(index.config_type, header["config"]), np.array(Folder(saved)["alive"])
     if len(alive) != encoder.entity_count or header["rows"] != len(alive):
-        raise InputError(f"{folder} is not a whole index: {len(alive):,} entities, {encoder.entity_count:,} expected")
+        raise InputError(
+            f"{saved.folder} is not a whole index: {len(alive):,} entities, {encoder.entity_count:,} expected"
+        )
     return OwnIndex(encoder, config, alive)
 
 

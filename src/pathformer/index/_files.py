@@ -11,9 +11,10 @@ import numpy as np
 import numpy.typing as npt
 
 from pathformer.errors import InputError
-from pathformer.files.manifest import wrong_field
+from pathformer.files.fields import wrong_field
+from pathformer.files.saved import Saved, holds
 
-__all__ = ["HEADER", "Arrays", "Folder", "read_header", "write_folder"]
+__all__ = ["HEADER", "Arrays", "Folder", "check_header", "read_header", "write_folder"]
 
 Arrays = Mapping[str, npt.NDArray[Any]]
 
@@ -41,6 +42,12 @@ def write_folder(folder: Path, header: Mapping[str, Any], arrays: Arrays) -> Non
     (folder / HEADER).write_text(json.dumps(whole, indent=2) + "\n", encoding="utf-8")
 
 
+def check_header(folder: Path) -> None:
+    """Refuses a folder that holds no saved index, in words for that."""
+    if not holds(folder, "index"):
+        read_header(folder)
+
+
 def read_header(folder: Path) -> dict[str, Any]:
     """Returns the header of a saved index; refuses one that this version cannot read."""
     file = folder / HEADER
@@ -65,23 +72,19 @@ def read_header(folder: Path) -> dict[str, Any]:
 class Folder(Arrays):
     """The arrays of a saved index by name, mapped when they are asked for."""
 
-    def __init__(self, path: Path) -> None:
-        self._path = path
+    def __init__(self, saved: Saved) -> None:
+        self._saved = saved
 
     def __getitem__(self, name: str) -> npt.NDArray[Any]:
-        file = self._path / f"{name}.npy"
-        try:
-            array: npt.NDArray[Any] = np.load(file, mmap_mode="r", allow_pickle=False)
-        except OSError as error:
-            raise InputError(
-                f"{file} cannot be read ({error.strerror}): the index is damaged: build it again"
-            ) from error
-        except (ValueError, EOFError) as error:
-            raise InputError(f"{file} is damaged ({error}): build the index again") from error
-        return array
+        return self._saved.array(f"{name}.npy")
+
+    def checked(self, name: str) -> npt.NDArray[Any]:
+        """Returns an array whose damage could end the process, read and checked whatever its size."""
+        self._saved.check(f"{name}.npy")
+        return self[name]
 
     def __iter__(self) -> Iterator[str]:
-        return (path.stem for path in self._path.glob("*.npy"))
+        return (name.removesuffix(".npy") for name in self._saved.manifest.files if name.endswith(".npy"))
 
     def __len__(self) -> int:
         return sum(1 for _ in self)

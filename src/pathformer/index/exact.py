@@ -13,7 +13,7 @@ from typing import ClassVar, Self
 import numpy as np
 
 from pathformer.index._base import Keep, RowIndex
-from pathformer.index._files import Arrays
+from pathformer.index._files import Arrays, Folder
 from pathformer.index._rows import Floats, Ids, Stored, as_stored, factors_of, to_distances
 from pathformer.index.kernels.scan import BLOCK, lay_out, nearest
 from pathformer.plan.measure import Measure
@@ -60,7 +60,7 @@ class Exact(RowIndex):
         return {"blocks": self._blocks} | ({} if self._factors is None else {"factors": self._factors})
 
     @classmethod
-    def _open(cls, arrays: Arrays, measure: Measure, config: Config) -> Self:
+    def _open(cls, arrays: Folder, measure: Measure, config: Config) -> Self:
         factors = None if measure.kind == "l1" else arrays["factors"]
         return cls(measure, config, arrays["blocks"], factors, np.array(arrays["alive"]))
 

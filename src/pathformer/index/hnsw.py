@@ -25,7 +25,7 @@ import numpy.typing as npt
 from pathformer.compiled import thread_count
 from pathformer.errors import MissingExtraError
 from pathformer.index._base import Keep, RowIndex
-from pathformer.index._files import Arrays
+from pathformer.index._files import Arrays, Folder
 from pathformer.index._rows import Floats, Ids, Rows, Stored, prepared
 from pathformer.index._tuning import WANTED, Trial, aim, check_recall
 from pathformer.index.kernels.bf16 import to_float32
@@ -125,8 +125,8 @@ class HNSW(RowIndex):
         return {"graph": _faiss().serialize_index(self._graph), **self._rows.arrays()}
 
     @classmethod
-    def _open(cls, arrays: Arrays, measure: Measure, config: Config) -> Self:
-        mapped = arrays["graph"]
+    def _open(cls, arrays: Folder, measure: Measure, config: Config) -> Self:
+        mapped = arrays.checked("graph")  # walks follow its numbers without looking
         index = cls(measure, config, _view(mapped), Rows.open(arrays, measure), np.array(arrays["alive"]))
         index._mapped = mapped
         return index

@@ -31,7 +31,7 @@ from typing import ClassVar, Self
 import numpy as np
 
 from pathformer.index._base import Keep, RowIndex
-from pathformer.index._files import Arrays
+from pathformer.index._files import Arrays, Folder
 from pathformer.index._hashes import Hashes, Lifted, Planes, Thresholds, Words
 from pathformer.index._rows import Floats, Ids, Rows, Stored, lengths
 from pathformer.index._tuning import WANTED, Trial, aim, check_recall
@@ -135,7 +135,7 @@ class LSH(RowIndex):
         return {"codes": self._codes, **self._rows.arrays(), **self._hashes.arrays()}
 
     @classmethod
-    def _open(cls, arrays: Arrays, measure: Measure, config: Config) -> Self:
+    def _open(cls, arrays: Folder, measure: Measure, config: Config) -> Self:
         hashes, rows = _family(measure).open(arrays), Rows.open(arrays, measure)
         return cls(measure, config, hashes, arrays["codes"], rows, np.array(arrays["alive"]))
 

@@ -1,6 +1,7 @@
 """A graph on disk: plain files that are mapped, not read, when the graph is opened.
 
 ```
+manifest.json                     sizes and checksums (`files.manifest`)
 graph.json                        version, name, counts, fingerprints, what the reader met
 entities.arrow relations.arrow    Arrow IPC: name, and label where there are any
 lookup/{hashes,ids}.npy           entity names by hash (`names`)
@@ -13,7 +14,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import fields
 from pathlib import Path
 from typing import Any, TypeVar
@@ -22,7 +23,8 @@ import numpy as np
 
 from pathformer.errors import GraphFileError
 from pathformer.files.atomic import check_target, new_folder
-from pathformer.files.manifest import wrong_field
+from pathformer.files.fields import wrong_field
+from pathformer.files.saved import Saved, holds, open_save
 from pathformer.kg.graph import Graph
 from pathformer.kg.knowledge import KnowledgeGraph
 from pathformer.kg.names import Buffers, Names
@@ -63,7 +65,7 @@ def check_free(folder: Path, *, force: bool = False) -> None:
 
 def save_graph(graph: KnowledgeGraph, folder: Path, *, force: bool = False) -> Path:
     """Write a graph to a new folder, all or nothing."""
-    with new_folder(folder, _HEADER, force=force) as target:
+    with new_folder(folder, _HEADER, kind="graph", force=force) as target:
         vocabulary = graph.vocabulary
         _write_names(target / "entities.arrow", vocabulary.entities, vocabulary.labels)
         _write_names(target / "relations.arrow", vocabulary.relations, vocabulary.relation_labels)
@@ -79,13 +81,21 @@ def save_graph(graph: KnowledgeGraph, folder: Path, *, force: bool = False) -> P
     return folder
 
 
-def open_graph(folder: Path) -> KnowledgeGraph:
-    """Open a saved graph; names and indexes are mapped when first used, if the graph still lies there then."""
-    header = _read_header(folder)
+def open_graph(folder: Path, saved: Saved | None = None) -> KnowledgeGraph:
+    """Opens a saved graph; names and indexes are mapped when first used, if the graph still lies there then.
+
+    saved: of the engine that it is a part of, which was checked with the rest.
+    """
+    if saved is None and not holds(folder, "graph"):
+        _read_header(folder)  # says what a folder holds that is no saved graph
+    return _open(saved) if saved is not None else open_save(folder, "graph", _open)
+
+
+def _open(saved: Saved) -> KnowledgeGraph:
+    header = _read_header(saved.folder)
 
     def names(file: str, column: str, index: Callable[[], Any] | None = None) -> Names:
-        count = header[file]
-        return Names(count, same(lambda: _read_names(folder / f"{file}.arrow", column)), index)
+        return Names(header[file], same(lambda: _read_names(saved, f"{file}.arrow", column, header[file])), index)
 
     def same(load: Callable[[], Part]) -> Callable[[], Part]:
         """Refuses to load a part after another graph took the folder's place: parts of two make wrong answers."""
@@ -94,26 +104,26 @@ def open_graph(folder: Path) -> KnowledgeGraph:
             try:
                 return load()
             finally:  # what fails may fail for that reason
-                if _read_header(folder) != header:
-                    raise GraphFileError("another graph took its place after it was opened: open it anew", folder)
+                if not saved.is_current():
+                    raise GraphFileError("another graph took its place after it was opened: open it anew", saved.folder)
 
         return checked
 
     vocabulary = Vocabulary(
-        names("entities", "name", same(lambda: _lookup(folder))),
+        names("entities", "name", same(lambda: _lookup(saved, header["entities"]))),
         names("relations", "name"),
         names("entities", "label") if header["labels"] else None,
         names("relations", "label") if header["relation_labels"] else None,
         fingerprint=header["vocabulary"],
     )
     counts = header["splits"]
-    splits = same(lambda: {s: _read(folder / "triples" / f"{s}.npy", (counts[s], 3)) for s in counts})()
+    splits = same(lambda: {s: saved.array(f"triples/{s}.npy", (counts[s], 3), "i4") for s in counts})()
     return KnowledgeGraph(
         header["name"],
         vocabulary,
-        splits,
+        splits if saved.whole else _CheckedSplits(saved, splits, vocabulary),
         report=_report(header["report"]),
-        graphs={split: same(_index_opener(folder / "index" / split, vocabulary)) for split in splits},
+        graphs={split: same(_index_opener(saved, split, vocabulary)) for split in splits},
         fingerprint=header["fingerprint"],
     )
 
@@ -165,26 +175,63 @@ def _write(path: Path, array: Any) -> None:
     np.save(path, array)
 
 
-def _read(path: Path, shape: tuple[int, ...] | None = None) -> Any:
-    try:
-        array = np.load(path, mmap_mode="r")
-    except (OSError, ValueError, EOFError) as error:
-        raise GraphFileError(f"the saved graph is damaged ({error})", path) from error
-    if shape is not None and array.shape != shape:
-        raise GraphFileError(f"the saved graph is damaged (shape {array.shape}, expected {shape})", path)
-    return array
+def _lookup(saved: Saved, count: int) -> tuple[Any, Any]:
+    hashes, ids = saved.array("lookup/hashes.npy", (count,), "u8"), saved.array("lookup/ids.npy", (count,), "i4")
+    if not saved.whole:
+        _check_range(saved, "lookup/ids.npy", ids, count)
+    return hashes, ids
 
 
-def _lookup(folder: Path) -> tuple[Any, Any]:
-    return _read(folder / "lookup" / "hashes.npy"), _read(folder / "lookup" / "ids.npy")
-
-
-def _index_opener(folder: Path, vocabulary: Vocabulary) -> Callable[[], Graph]:
+def _index_opener(saved: Saved, split: str, vocabulary: Vocabulary) -> Callable[[], Graph]:
     def load() -> Graph:
-        arrays = [_read(folder / f"{name}.npy") for name in _ARRAYS]
-        return Graph(vocabulary.entity_count, vocabulary.relation_count, *arrays)
+        entities, relations = vocabulary.entity_count, vocabulary.relation_count
+        files = {name: f"index/{split}/{name}.npy" for name in _ARRAYS}
+        heads = saved.array(files["head_ptr"], (entities + 1,), "i8")
+        pair_relation = saved.array(files["pair_relation"], kind="i4")
+        pair_ptr = saved.array(files["pair_ptr"], (len(pair_relation) + 1,), "i8")
+        tails = saved.array(files["tails"], kind="i4")
+        if not saved.whole:
+            _check_pointers(saved, files["head_ptr"], heads, len(pair_relation))
+            _check_pointers(saved, files["pair_ptr"], pair_ptr, len(tails))
+            _check_range(saved, files["pair_relation"], pair_relation, relations)
+            _check_range(saved, files["tails"], tails, entities)
+        return Graph(entities, relations, heads, pair_relation, pair_ptr, tails)
 
     return load
+
+
+class _CheckedSplits(Mapping[str, Any]):
+    """The triples of a graph that opening has not read: their ids are checked when a split is first used."""
+
+    def __init__(self, saved: Saved, splits: Mapping[str, Any], vocabulary: Vocabulary) -> None:
+        self._saved, self._splits, self._checked = saved, splits, set[str]()
+        self._counts = (vocabulary.entity_count, vocabulary.relation_count, vocabulary.entity_count)
+
+    def __getitem__(self, split: str) -> Any:
+        triples = self._splits[split]
+        if split not in self._checked:
+            for column, count in enumerate(self._counts):
+                _check_range(self._saved, f"triples/{split}.npy", triples[:, column], count)
+            self._checked.add(split)
+        return triples
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._splits)
+
+    def __len__(self) -> int:
+        return len(self._splits)
+
+
+def _check_pointers(saved: Saved, file: str, pointers: Any, last: int) -> None:
+    """Refuses pointers that lead out of what they point into."""
+    if pointers[0] != 0 or pointers[-1] != last or bool((pointers[1:] < pointers[:-1]).any()):
+        raise saved.damaged(file, "holds pointers that do not rise to their end")
+
+
+def _check_range(saved: Saved, file: str, ids: Any, count: int) -> None:
+    """Refuses ids that the graph does not have."""
+    if len(ids) and not (ids.min() >= 0 and ids.max() < count):
+        raise saved.damaged(file, f"holds ids outside of 0 to {count - 1}")
 
 
 def _write_names(path: Path, names: Names, labels: Names | None) -> None:
@@ -198,13 +245,19 @@ def _write_names(path: Path, names: Names, labels: Names | None) -> None:
         writer.write_table(table)
 
 
-def _read_names(path: Path, column: str) -> Buffers:
+def _read_names(saved: Saved, file: str, column: str, count: int) -> Buffers:
     import pyarrow as pa
 
     from pathformer.kg.arrow import buffers_of
 
     try:
-        table = pa.ipc.open_file(pa.memory_map(os.fsencode(path))).read_all()
-        return buffers_of(table.column(column).combine_chunks())
-    except (OSError, KeyError, pa.ArrowInvalid) as error:
-        raise GraphFileError(f"the saved graph is damaged ({error})", path) from error
+        table = pa.ipc.open_file(pa.memory_map(os.fsencode(saved.folder / file))).read_all()
+        if not saved.whole:
+            table.validate(full=True)
+        names = table.column(column).combine_chunks()
+        if len(names) != count:
+            raise saved.damaged(file, f"holds {len(names):,} names, expected {count:,}")
+        return buffers_of(names)
+    except (OSError, KeyError, pa.ArrowException) as error:
+        problem = str(error).partition("\n")[0]
+        raise saved.damaged(file, f"cannot be read ({problem})") from error

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from pathformer.files.manifest import wrong_field
+from pathformer.files.fields import wrong_field
 from pathformer.links.logistic import fit_steps, logistic, regress
 
 __all__ = ["LinkCalibration", "Predictions"]

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from pathformer.files.manifest import wrong_field
+from pathformer.files.fields import wrong_field
 from pathformer.links.evidence._base import Evidence, Ids, Scores
 
 __all__ = ["Features", "Mixing", "Question", "features"]

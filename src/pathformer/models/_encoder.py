@@ -22,7 +22,7 @@ from torch.overrides import TorchFunctionMode
 
 from pathformer.compiled import one_thread, share, thread_count
 from pathformer.errors import DivergedError, EngineError
-from pathformer.files.manifest import wrong_field
+from pathformer.files.fields import wrong_field
 from pathformer.files.tensors import check_graph, read, write
 from pathformer.models._base import Model, build
 from pathformer.models._batch import Batch

@@ -13,13 +13,16 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from pathformer.files.tensors import FORMAT, Checkpoint, check_graph, read, read_facts, write
+from pathformer.files import tensors
+from pathformer.files.saved import check_file
+from pathformer.files.tensors import FORMAT, Checkpoint, check_graph
 from pathformer.models._base import Model, build
 
 __all__ = [
     "FORMAT",
     "Checkpoint",
     "as_stored",
+    "check",
     "check_graph",
     "load_model",
     "read",
@@ -34,6 +37,29 @@ def as_stored(facts: Mapping[str, Any]) -> dict[str, Any]:
     """Returns facts as they will be read back: tuples become lists, keys become text."""
     stored: dict[str, Any] = json.loads(json.dumps(facts))
     return stored
+
+
+def write(path: Path, facts: Mapping[str, Any], named: Mapping[str, Tensor]) -> None:
+    """Writes a checkpoint of a run, and says so in the manifest of the run's folder."""
+    tensors.write(path, facts, named, "run")
+
+
+def read(path: Path, device: torch.device | str = "cpu") -> Checkpoint:
+    """Reads a checkpoint that is as it was saved; device: where its tensors are put."""
+    check(path)
+    return tensors.read(path, device)
+
+
+def read_facts(path: Path) -> dict[str, Any]:
+    """Reads the facts alone of a checkpoint that is as it was saved."""
+    check(path)
+    return tensors.read_facts(path)
+
+
+def check(path: Path) -> None:
+    """Checks a checkpoint, if it is there, against the manifest of its folder, if there is one."""
+    if path.is_file():
+        check_file(path, "run")
 
 
 def load_model(path: Path, device: torch.device | str = "cpu") -> tuple[Model, dict[str, Any]]:

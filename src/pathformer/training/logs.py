@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from pathformer.files.atomic import new_file
+from pathformer.files.fields import wrong_field
 
 __all__ = ["LOG", "JsonLines", "Log", "TensorBoard", "open_logs", "read_log"]
 
@@ -79,9 +80,12 @@ class TensorBoard:
 def read_log(path: Path) -> list[dict[str, Any]]:
     """Reads the whole lines of a log, if there is one; a kill may have cut the last one short."""
     found = []
-    for text in path.read_text(encoding="utf-8").splitlines() if path.is_file() else []:
+    for text in path.read_text(encoding="utf-8", errors="replace").splitlines() if path.is_file() else []:
         try:
-            found.append(json.loads(text))
-        except ValueError:
+            line = json.loads(text)
+        except (ValueError, RecursionError):
             break
+        if not isinstance(line, dict) or wrong_field(line, {"step": "a count", **dict.fromkeys(line, "a number")}):
+            break
+        found.append(line)
     return found

@@ -107,6 +107,7 @@ class _Run:
         ranked = True
         if self.last.is_file():
             saved = checkpoint.read(self.last, self.step.device)
+            checkpoint.check(self.folder / "best.safetensors")  # before hours of training, not after them
             facts = saved.facts
             self.task.model.load_state_dict(saved.part("model"))
             self.step.load(saved.part("optimizer"), facts["step"])

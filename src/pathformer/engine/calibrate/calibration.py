@@ -21,7 +21,7 @@ import numpy.typing as npt
 
 from pathformer.engine.calibrate.curve import Curve
 from pathformer.engine.find.candidates import Candidates
-from pathformer.files.manifest import wrong_field
+from pathformer.files.fields import wrong_field
 from pathformer.kg.schema import RelationSchema
 from pathformer.kg.vocabulary import Vocabulary
 from pathformer.links.calibration import LinkCalibration

@@ -20,7 +20,7 @@ import numpy.typing as npt
 
 from pathformer.engine.calibrate.features import FEATURES, features
 from pathformer.engine.find.candidates import Candidates
-from pathformer.files.manifest import wrong_field
+from pathformer.files.fields import wrong_field
 from pathformer.links.logistic import fit_steps, logistic, regress
 
 __all__ = ["Curve"]

@@ -20,7 +20,9 @@ import numpy as np
 
 from pathformer.errors import BenchmarkError, QueryError
 from pathformer.files.atomic import new_folder
+from pathformer.files.manifest import NAME
 from pathformer.files.pickles import load_pickle
+from pathformer.files.saved import Saved, open_save
 from pathformer.kg.ragged import Ragged
 from pathformer.query.structures import Structure, shape_text, structure
 from pathformer.querysets.queries import Queries, StoredQueries, reading_ids
@@ -45,7 +47,23 @@ def detect(path: Path) -> bool:
 
 
 def read(path: Path, splits: Sequence[str]) -> QuerySets[StoredQueries]:
-    """Reads these splits of the folder; a split without answer files has no answers."""
+    """Reads these splits of the folder; a split without answer files has no answers.
+
+    An export of ours is checked first, a download has nothing to be checked by.
+    """
+    if not (path / NAME).is_file():
+        return _read(path, splits)
+    return open_save(path, "queries", lambda saved: _checked(saved, splits))
+
+
+def _checked(saved: Saved, splits: Sequence[str]) -> QuerySets[StoredQueries]:
+    for name in saved.manifest.files:
+        if name.startswith(tuple(splits)):
+            saved.check(name)
+    return _read(saved.folder, splits)
+
+
+def _read(path: Path, splits: Sequence[str]) -> QuerySets[StoredQueries]:
     from pathformer.querysets.query_sets import QuerySets
 
     found: dict[str, dict[str, StoredQueries]] = {}
@@ -71,7 +89,7 @@ def read(path: Path, splits: Sequence[str]) -> QuerySets[StoredQueries]:
 
 def write(sets: QuerySets[Queries], path: Path, *, kg: KnowledgeGraph | None = None, force: bool = False) -> None:
     """Exports for other people's code: the one place where pickles are written; with `kg`, the graph beside them."""
-    with new_folder(path, MARKER, force=force) as folder:
+    with new_folder(path, MARKER, kind="queries", force=force) as folder:
         (folder / MARKER).touch()
         for split, queries_of in sets.splits.items():
             queries: dict[Any, set[Any]] = {}

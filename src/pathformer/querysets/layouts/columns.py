@@ -1,5 +1,6 @@
 """Our own layout: one npz of plain integer columns for each split and structure, and a JSON page of contents.
 
+manifest.json      sizes and checksums (`files.manifest`)
 benchmark.json     format, graph, fingerprint, origin, and for each file its split, structure, shape and count
 test-2in.npz       ids (n, k), easy_ptr (n + 1), easy (..), hard_ptr (n + 1), hard (..)
 """
@@ -7,8 +8,6 @@ test-2in.npz       ids (n, k), easy_ptr (n + 1), easy (..), hard_ptr (n + 1), ha
 from __future__ import annotations
 
 import json
-import zipfile
-import zlib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,8 +15,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pathformer.errors import BenchmarkError, QueryError
+from pathformer.files.arrays import read_npz
 from pathformer.files.atomic import new_folder
-from pathformer.files.manifest import wrong_field
+from pathformer.files.fields import wrong_field
+from pathformer.files.manifest import NAME
+from pathformer.files.saved import Saved, open_save
 from pathformer.kg.ragged import Ragged
 from pathformer.query.structures import STRUCTURES, shape_text, structure
 from pathformer.querysets.queries import Queries, StoredQueries
@@ -33,7 +35,6 @@ MARKER = "benchmark.json"
 FORMAT, VERSION = "pathformer queries", 1
 _FIELDS = {"graph": "text", "fingerprint": "text", "origin": "an object", "files": "a list of objects"}
 _ENTRY = {"file": "text", "split": "text", "shape": "text"}
-_DAMAGE = (OSError, KeyError, ValueError, EOFError, RuntimeError, zipfile.BadZipFile, zlib.error)  # of .npz files
 
 
 def detect(path: Path) -> bool:
@@ -43,7 +44,7 @@ def detect(path: Path) -> bool:
 
 def write(sets: QuerySets[Queries], path: Path, *, kg: KnowledgeGraph | None = None, force: bool = False) -> None:
     """Writes queries to a new folder, all or nothing; the graph is named, not written."""
-    with new_folder(path, MARKER, force=force) as folder:
+    with new_folder(path, MARKER, kind="queries", force=force) as folder:
         files = []
         for split, queries_of in sets.splits.items():
             for position, (name, queries) in enumerate(queries_of.items()):
@@ -71,12 +72,22 @@ def write(sets: QuerySets[Queries], path: Path, *, kg: KnowledgeGraph | None = N
 
 def read(path: Path, splits: Sequence[str]) -> QuerySets[StoredQueries]:
     """Reads these splits of the folder."""
+    if not (path / NAME).is_file():
+        _header(path / MARKER)  # says what is wrong with a page of contents that somebody else wrote
+    return open_save(path, "queries", lambda saved: _read(saved, splits))
+
+
+def _read(saved: Saved, splits: Sequence[str]) -> QuerySets[StoredQueries]:
     from pathformer.querysets.query_sets import QuerySets
 
+    path = saved.folder
     header = _header(path / MARKER)
     found: dict[str, dict[str, StoredQueries]] = {}
     for entry in header["files"]:
         if entry["split"] in splits:
+            if not saved.has(entry["file"]):
+                raise saved.damaged(MARKER, f"names the file {entry['file'][:80]!r}, which was not saved with it")
+            saved.check(entry["file"])
             stored = _queries(path / entry["file"], entry["shape"])
             found.setdefault(entry["split"], {})[stored.structure.name] = stored
     return QuerySets(
@@ -110,12 +121,13 @@ def _objects(entries: Any) -> list[dict[str, Any]]:
 
 def _queries(file: Path, shape: str) -> StoredQueries:
     try:
-        with file.open("rb") as stream, np.load(stream, allow_pickle=False) as arrays:
+        with file.open("rb") as stream:
+            arrays = read_npz(stream)
             kind, ids = structure(shape), arrays["ids"]
             if ids.ndim != 2 or ids.shape[1] != len(kind.columns) or ids.dtype.kind != "i":
                 raise ValueError(f"ids of shape {ids.shape}, {ids.dtype}, expected (any, {len(kind.columns)}), int32")
             return StoredQueries(kind, ids, _rows(arrays, "easy", len(ids)), _rows(arrays, "hard", len(ids)))
-    except (*_DAMAGE, QueryError) as error:
+    except (OSError, KeyError, ValueError, QueryError) as error:
         problem = str(error).partition("\n")[0]
         raise BenchmarkError(f"{file}: cannot be read as a table of queries ({problem})") from error
 

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from pathformer.files.manifest import wrong_field
+from pathformer.files.fields import wrong_field
 
 VALUES = ["0", "7", "-3", "2.5", "NaN", "Infinity", "1e400", "1" + "0" * 400, "true", "null", '"7"', "[7]", '{"a": 7}']
 
