@@ -17,6 +17,7 @@ from pathformer.engine.answer.read import Question
 from pathformer.engine.answer.select import Options
 from pathformer.engine.calibrate.calibration import Calibration
 from pathformer.engine.find.candidates import Candidates
+from pathformer.engine.find.finders import Finders
 from pathformer.engine.find.nearest import find_nearest
 from pathformer.engine.storage import Parts, open_parts, save_parts
 from pathformer.errors import EngineError
@@ -24,6 +25,7 @@ from pathformer.index._base import Index
 from pathformer.kg.graph import Graph
 from pathformer.kg.knowledge import KnowledgeGraph
 from pathformer.kg.schema import RelationSchema
+from pathformer.links.scorer import LinkScorer
 from pathformer.plan.encoder import Encoder
 from pathformer.query.tree import Tree
 
@@ -36,21 +38,24 @@ class Engine:
     def __init__(
         self,
         kg: KnowledgeGraph,
-        encoder: Encoder,
-        index: Index,
+        encoder: Encoder | None = None,
+        index: Index | None = None,
         calibration: Calibration | None = None,
         about: Mapping[str, Any] | None = None,
         files: Mapping[str, bytes] | None = None,
+        links: LinkScorer | None = None,
     ) -> None:
         """Checks that the parts belong together.
 
-        about: how the engine was trained, in plain values; files: reports kept in its folder (`storage.EXTRAS`).
+        encoder, index: for questions of any structure; links: for single links; without them the engine answers what
+        the graph states. about: how the engine was trained, in plain values; files: reports kept in its folder
+        (`storage.EXTRAS`).
         """
-        if encoder.entity_count != kg.vocabulary.entity_count:
+        if encoder is not None and encoder.entity_count != kg.vocabulary.entity_count:
             raise EngineError(
                 f"the model knows {encoder.entity_count:,} entities, the graph has {kg.vocabulary.entity_count:,}"
             )
-        self.kg, self.encoder, self.index = kg, encoder, index
+        self.kg, self.finders = kg, Finders(encoder, index, links)
         self.calibration = calibration or Calibration.none()
         self.about, self.files = dict(about or {}), dict(files or {})
 
@@ -67,14 +72,34 @@ class Engine:
         return save_parts(self.parts, Path(folder), force=force)
 
     @property
+    def encoder(self) -> Encoder:
+        """The trained method that makes points of questions."""
+        return self._points[0]
+
+    @property
+    def index(self) -> Index:
+        """The index over the entities."""
+        return self._points[1]
+
+    @property
+    def links(self) -> LinkScorer | None:
+        """The scorer of single links."""
+        return self.finders.links
+
+    @property
+    def _points(self) -> tuple[Encoder, Index]:
+        return self.parts.points
+
+    @property
     def parts(self) -> Parts:
         """What the engine is made of."""
-        return Parts(self.kg, self.encoder, self.index, self.calibration, self.about, self.files)
+        return Parts(self.kg, self.finders, self.calibration, self.about, self.files)
 
     @classmethod
     def of(cls, parts: Parts) -> Engine:
         """Makes an engine from its parts."""
-        return cls(parts.kg, parts.encoder, parts.index, parts.calibration, parts.about, parts.files)
+        found = parts.finders
+        return cls(parts.kg, found.encoder, found.index, parts.calibration, parts.about, parts.files, links=found.links)
 
     @overload
     def ask(
@@ -120,7 +145,7 @@ class Engine:
         """
         options = Options(top=top, known=known, min_probability=min_probability, why=why, any_kind=any_kind)
         several = question if isinstance(question, list) else [question]
-        answers = ask(several, Resources(self.kg, self._schema, self.encoder, self.index, self.calibration), options)
+        answers = ask(several, Resources(self.kg, self._schema, self.finders, self.calibration), options)
         return answers if isinstance(question, list) else answers[0]
 
     def candidates(self, trees: Sequence[Tree], top: int = 10, graph: Graph | None = None) -> list[Candidates]:
@@ -130,10 +155,9 @@ class Engine:
 
     def __repr__(self) -> str:
         kg = self.kg
-        return (
-            f"<Engine {kg.name!r}: {kg.vocabulary.entity_count:,} entities, {kg.triple_count:,} triples,"
-            f" {self.encoder.name}, {self.index.name} index>"
-        )
+        points = self.finders.points
+        method = "links alone" if points is None else f"{points[0].name}, {points[1].name} index"
+        return f"<Engine {kg.name!r}: {kg.vocabulary.entity_count:,} entities, {kg.triple_count:,} triples, {method}>"
 
     @cached_property
     def _schema(self) -> RelationSchema:

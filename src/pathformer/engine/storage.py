@@ -4,6 +4,7 @@
 manifest.json         sizes and checksums (`files.manifest`)
 engine.json           version, encoder, method, settings, counts, fingerprint, index, how it was trained
 graph/                the graph as given (`kg.storage`)
+links/                the evidence for single links and its mixture (`links.scorer`); may be absent
 model.safetensors     the encoder's weights (its own business: `plan.encoder`)
 index/                the nearest entities
 calibration.json      how distances become probabilities
@@ -11,7 +12,8 @@ report.json report.md calibration.svg     what fitting wrote about itself, kept 
 MODEL_CARD.md release.json LICENSES.md    of a release: what it is, what its form costs, whose words go with the data
 ```
 
-A release keeps its weights in less, and no exact index: that is laid out again, in bf16, when it is opened.
+An engine of links alone has no encoder and no index. A release keeps its weights in less, and no exact index: that is
+laid out again, in bf16, when it is opened.
 
 A folder is written beside its place and renamed, so that it is there whole or not at all.
 """
@@ -25,6 +27,7 @@ from pathlib import Path
 from typing import Any
 
 from pathformer.engine.calibrate.calibration import Calibration
+from pathformer.engine.find.finders import Finders
 from pathformer.errors import EngineError
 from pathformer.files.atomic import new_folder
 from pathformer.files.fields import wrong_field
@@ -33,6 +36,9 @@ from pathformer.files.tensors import check_graph
 from pathformer.index._base import Index, build_for, open_saved
 from pathformer.kg.knowledge import KnowledgeGraph
 from pathformer.kg.storage import open_graph
+from pathformer.links.scorer import FILE as LINKS_FILE
+from pathformer.links.scorer import FOLDER as LINKS
+from pathformer.links.scorer import LinkScorer
 from pathformer.plan.encoder import FULL, Encoder
 from pathformer.plan.encoder import find as find_encoder
 
@@ -64,11 +70,25 @@ class Parts:
     """The parts that an engine is made of."""
 
     kg: KnowledgeGraph
-    encoder: Encoder
-    index: Index
+    finders: Finders
     calibration: Calibration
     about: Mapping[str, Any]  # how it was trained, in plain values
     files: Mapping[str, bytes]  # by name, those of EXTRAS that there are
+
+    @property
+    def points(self) -> tuple[Encoder, Index]:
+        """The encoder and the index; an engine of links alone has none."""
+        if self.finders.points is None:
+            raise EngineError(
+                f"the engine of {self.kg.name} predicts single links alone: fit it with more --minutes, then it has "
+                "what longer questions need"
+            )
+        return self.finders.points
+
+    @property
+    def encoder(self) -> Encoder:
+        """The trained method that makes points of questions."""
+        return self.points[0]
 
 
 def is_engine(folder: Path) -> bool:
@@ -80,9 +100,13 @@ def save_parts(parts: Parts, folder: Path, *, force: bool = False) -> Path:
     """Writes an engine to a new folder, all or nothing; an existing one is refused, or replaced with `force`."""
     with new_folder(folder, HEADER, kind="engine", force=force) as target:
         parts.kg.save(target / _GRAPH)
-        parts.encoder.save(target, _facts(parts))
-        if not _is_remade(parts):
-            parts.index.save(target / _INDEX)
+        if parts.finders.links is not None:
+            parts.finders.links.save(target / LINKS)
+        if parts.finders.points is not None:
+            encoder, index = parts.finders.points
+            encoder.save(target, _facts(parts))
+            if not _is_remade(encoder, index):
+                index.save(target / _INDEX)
         (target / _CALIBRATION).write_text(json.dumps(parts.calibration.to_json(), indent=2) + "\n", "utf-8")
         for name, content in _header_files(parts).items():
             (target / name).write_bytes(content)
@@ -103,11 +127,14 @@ def _open(saved: Saved, device: str, without: frozenset[str]) -> Parts:
     folder, header = saved.folder, read_header(saved.folder)
     kg = open_graph(folder / _GRAPH, saved.part(_GRAPH)).keep_open()  # another command may replace the folder
     check_graph(header, kg.vocabulary.fingerprint(), folder, kg.name)
-    encoder = find_encoder(header["encoder"]).open(folder, header, device)
+    encoder, index = None, None
+    if header["encoder"]:
+        encoder = find_encoder(header["encoder"]).open(folder, header, device)
+        index = build_for(encoder) if _INDEX in without else _open_index(saved, encoder)
+    links = LinkScorer.open(folder / LINKS, kg.graph(), encoder) if saved.has(f"{LINKS}/{LINKS_FILE}") else None
     return Parts(
         kg=kg,
-        encoder=encoder,
-        index=build_for(encoder) if _INDEX in without else _open_index(saved, encoder),
+        finders=Finders(encoder, index, links),
         calibration=Calibration.none() if _CALIBRATION in without else _open_calibration(folder / _CALIBRATION),
         about=header["trained"],
         files={name: (folder / name).read_bytes() for name in EXTRAS if saved.has(name)},
@@ -129,24 +156,24 @@ def _open_calibration(file: Path) -> Calibration:
 
 def _header_files(parts: Parts) -> dict[str, bytes]:
     """Returns the extra files by name, and the header last."""
+    encoder = parts.finders.encoder
     header = {
         "format": _FORMAT,
         "version": _VERSION,
-        "encoder": parts.encoder.kind,
-        "method": parts.encoder.name,
-        "model": dict(parts.encoder.settings),
+        "encoder": "" if encoder is None else encoder.kind,
+        "method": "" if encoder is None else encoder.name,
+        "model": {} if encoder is None else dict(encoder.settings),
         **_facts(parts),
-        **({} if parts.encoder.form == FULL else {"form": parts.encoder.form}),
+        **({} if encoder is None or encoder.form == FULL else {"form": encoder.form}),
         "trained": dict(parts.about),
     }
     return {**parts.files, HEADER: (json.dumps(header, indent=2, ensure_ascii=False) + "\n").encode()}
 
 
-def _is_remade(parts: Parts) -> bool:
+def _is_remade(encoder: Encoder, index: Index) -> bool:
     """Whether opening can lay the index out again from the weights alone."""
-    index = parts.index
     usual = index.name == "exact" and index.config == type(index.config)() and not len(index.removed)
-    return usual and parts.encoder.form != FULL
+    return usual and encoder.form != FULL
 
 
 def _facts(parts: Parts) -> dict[str, Any]:
@@ -157,7 +184,7 @@ def _facts(parts: Parts) -> dict[str, Any]:
         "triples": parts.kg.triple_count,
         "dataset": parts.kg.name,
         "fingerprint": parts.kg.vocabulary.fingerprint(),
-        "index": parts.index.name,
+        "index": "" if parts.finders.index is None else parts.finders.index.name,
     }
 
 

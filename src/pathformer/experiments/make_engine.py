@@ -115,7 +115,7 @@ def _probabilities(engine: Engine, structures: Sequence[str], asked: int) -> tup
 
     def found(queries: Mapping[str, Queries], known: Graph) -> Any:
         some = {name: one for name, one in queries.items() if name in structures}
-        return find_predictions(some, known, engine.encoder, engine.index)
+        return find_predictions(some, known, engine.finders)
 
     known = graph_without(kg, "valid")
     calibration = fit_calibration(found(drawn["valid"], known), found(drawn["everyday valid"], known))

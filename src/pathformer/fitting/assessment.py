@@ -14,6 +14,7 @@ from pathformer import __version__
 from pathformer.engine.calibrate.reliability import draw_reliability
 from pathformer.engine.engine import Engine
 from pathformer.engine.history import learned_structures
+from pathformer.fitting.links import LearnedLinks
 from pathformer.fitting.measuring import Measured, measure
 from pathformer.fitting.notes import notes_on
 from pathformer.fitting.report import FitReport
@@ -43,17 +44,19 @@ def assess(
     seconds: float | None = None,
     *,
     old: Mapping[str, Any] | None = None,
+    links: LearnedLinks | None = None,
 ) -> tuple[Engine, FitReport]:
     """Returns the calibrated engine of a trained model, over an exact index, and its report without the times.
 
     The probabilities are fitted on `valid` and measured on `test`.
-    advance, seconds: as in `measure`; old: the header of the engine that is updated.
+    advance, seconds: as in `measure`; old: the header of the engine that is updated; links: what was learned of
+    single links.
     """
     encoder = TorchEncoder(model)
-    bare = Engine(kg, encoder, build_for(encoder))
+    bare = Engine(kg, encoder, build_for(encoder), links=None if links is None else links.judged)
     measured = measure(bare, questions, advance, seconds)
     structures = learned_structures(questions["train"], old)
-    report = _report(bare, settings, result, measured)
+    report = replace(_report(bare, settings, result, measured), links=None if links is None else links.scores)
     notes = notes_on(
         kg,
         questions,
@@ -65,7 +68,9 @@ def assess(
     for note in notes:
         stages.say(note)
     about = {**_about(report, settings), **structures}
-    return Engine(kg, encoder, bare.index, measured.calibration, about), replace(report, notes=notes)
+    serving = None if links is None else links.serving
+    engine = Engine(kg, encoder, bare.index, measured.calibration, about, links=serving)
+    return engine, replace(report, notes=notes)
 
 
 def with_report(engine: Engine, report: FitReport) -> Engine:
@@ -74,7 +79,7 @@ def with_report(engine: Engine, report: FitReport) -> Engine:
     if report.calibration is not None:
         files["calibration.svg"] = draw_reliability(report.calibration).encode()
     times = {} if report.first is not None else {"seconds": sum(report.seconds.values())}
-    return Engine(engine.kg, engine.encoder, engine.index, engine.calibration, {**engine.about, **times}, files)
+    return Engine.of(replace(engine.parts, about={**engine.about, **times}, files=files))
 
 
 def _report(engine: Engine, settings: FitSettings, result: Result, measured: Measured) -> FitReport:

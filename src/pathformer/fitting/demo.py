@@ -72,7 +72,8 @@ def learn(world: KnowledgeGraph, seconds: float, progress: bool = True) -> tuple
     scale = replace(usual, trained_per_structure=10_000, held_out_per_structure=40, minutes=None, training=training)
     learnt = fit(parts, settings=scale, progress=progress)
     seen = KnowledgeGraph(parts.name, names, {"train": parts.splits["train"], "valid": parts.splits["valid"]})
-    engine = Engine(seen, learnt.encoder, learnt.index, learnt.calibration, learnt.about)
+    links = None if learnt.links is None else learnt.links.on(seen.graph())
+    engine = Engine(seen, learnt.encoder, learnt.index, learnt.calibration, learnt.about, links=links)
     return engine, FitReport.from_json(learnt.files["report.json"].decode())
 
 

@@ -19,12 +19,14 @@ from pathformer.engine.storage import HEADER
 from pathformer.errors import InputError
 from pathformer.files.atomic import check_target
 from pathformer.fitting.assessment import assess, with_report
+from pathformer.fitting.evidence import learn_sources
 from pathformer.fitting.heldout import draw_questions, hold_out, load_or_draw
 from pathformer.fitting.learn import learn, new_model, time_for_training
+from pathformer.fitting.links import learn_links
 from pathformer.fitting.measuring import MEASURES
 from pathformer.fitting.reindex import reindex
 from pathformer.fitting.settings import MEASURING, FitSettings, memory_of, settings_for
-from pathformer.fitting.stages import Stages
+from pathformer.fitting.stages import LINKS, Stages
 from pathformer.fitting.workspace import open_workspace
 from pathformer.index._base import find as find_index
 from pathformer.kg.holdout import check_seed
@@ -36,7 +38,7 @@ from pathformer.training.budget import TimeBudget
 __all__ = ["fit"]
 
 _DRAWINGS = len(EFOL_TRAINED) + 4 * len(STRUCTURES)  # structures that `draw_questions` tells of
-_STAGES = 5
+_STAGES = 7
 
 
 def fit(
@@ -89,12 +91,18 @@ def fit(
         stages.say_compiling()
         with stages.stage("drawing questions", _DRAWINGS) as advance:
             questions = load_or_draw(folder, parts, lambda: draw_questions(parts, chosen, seed, advance, budget))
+        with stages.training(LINKS) as display:
+            timed = time_for_training(chosen, budget, folder)
+            sources, start = learn_sources(folder, parts, questions, timed, device_here, display)
+        with stages.stage("weighing the evidence"):
+            links = learn_links(parts, sources, seed)
         model = new_model(parts, chosen, device_here)
         with stages.training() as display:
-            timed = time_for_training(chosen, budget, folder)
-            result = learn(folder, model, parts, questions, timed, display)
+            result = learn(folder, model, parts, questions, timed, display, start=start)
         with stages.stage("measuring and calibrating", MEASURES) as advance:
-            engine, report = assess(model, parts, questions, chosen, result, stages, advance, budget.part(MEASURING))
+            engine, report = assess(
+                model, parts, questions, chosen, result, stages, advance, budget.part(MEASURING), links=links
+            )
             engine = engine if index == "exact" else reindex(engine, index)
         engine = with_report(engine, replace(report, seconds=dict(stages.seconds)))
         if target is not None:

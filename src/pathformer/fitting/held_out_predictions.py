@@ -15,11 +15,10 @@ from pathformer.engine.calibrate.calibration import Calibration
 from pathformer.engine.calibrate.reliability import Reliability, reliability
 from pathformer.engine.find.candidates import Candidates
 from pathformer.engine.find.find import find
-from pathformer.index._base import Index
+from pathformer.engine.find.finders import Finders
 from pathformer.kg.graph import Graph
 from pathformer.kg.knowledge import KnowledgeGraph
 from pathformer.kg.schema import RelationSchema
-from pathformer.plan.encoder import Encoder
 from pathformer.querysets.queries import Queries
 
 __all__ = [
@@ -53,7 +52,7 @@ def graph_without(kg: KnowledgeGraph, part: str) -> Graph:
 
 
 def find_predictions(
-    queries: Mapping[str, Queries], graph: Graph, encoder: Encoder, index: Index, top: int = TOP
+    queries: Mapping[str, Queries], graph: Graph, finders: Finders, top: int = TOP
 ) -> HeldOutPredictions:
     """Finds what the engine would predict, knowing `graph` only; right is what a query holds as a missing answer."""
     schema = RelationSchema(graph)
@@ -63,7 +62,7 @@ def find_predictions(
         for first in range(0, len(asked), _AT_ONCE):
             rows = range(first, min(first + _AT_ONCE, len(asked)))
             trees = [asked.structure.tree(asked.ids[row].tolist()) for row in rows]
-            for row, near in zip(rows, find(trees, schema, encoder, index, top), strict=True):
+            for row, near in zip(rows, find(trees, schema, finders, top), strict=True):
                 one = near.first_plausible(top)
                 candidates.append(one)
                 right.append(np.isin(one.entities[one.predicted], asked.hard[row]))
@@ -71,13 +70,17 @@ def find_predictions(
 
 
 def fit_calibration(*predictions: HeldOutPredictions) -> Calibration:
-    """Fits probabilities on the predictions of held-out queries."""
-    candidates = [one for part in predictions for one in part.candidates]
-    return Calibration.fit(candidates, [one for part in predictions for one in part.right])
+    """Fits probabilities on the predictions of held-out queries, of those that do not have their own."""
+    pairs = [pair for part in predictions for pair in zip(part.candidates, part.right, strict=True)]
+    fitted = [(one, right) for one, right in pairs if one.probabilities is None]
+    return Calibration.fit([one for one, _ in fitted], [right for _, right in fitted])
 
 
 def measure_reliability(calibration: Calibration, predictions: HeldOutPredictions) -> Reliability:
     """Compares probabilities with what is right, on queries that they were not fitted on."""
-    given = [calibration.probabilities(one)[one.predicted] for one in predictions.candidates]
+    given = [
+        (calibration.probabilities(one) if one.probabilities is None else one.probabilities)[one.predicted]
+        for one in predictions.candidates
+    ]
     empty: npt.NDArray[np.float64] = np.zeros(0)
     return reliability(np.concatenate([empty, *given]), np.concatenate([np.zeros(0, np.bool_), *predictions.right]))

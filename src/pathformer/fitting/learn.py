@@ -18,8 +18,9 @@ from pathformer.errors import DamagedError
 from pathformer.files.atomic import write_json
 from pathformer.files.saved import check_file
 from pathformer.fitting.heldout import attempts
-from pathformer.fitting.settings import LEAST_TRAINING, TRAINED, FitSettings
+from pathformer.fitting.settings import LEAST_TRAINING, TRAINED, FitSettings, LinkSettings
 from pathformer.kg.knowledge import KnowledgeGraph
+from pathformer.links.evidence.embedding import Embedding
 from pathformer.models._base import Model
 from pathformer.querysets.queries import Queries
 from pathformer.querysets.query_sets import QuerySets
@@ -30,9 +31,9 @@ from pathformer.training.display import Display
 from pathformer.training.redraw import TrainingQueries
 from pathformer.training.settings import Result
 
-__all__ = ["learn", "new_model", "time_for_training", "training_queries"]
+__all__ = ["learn", "learn_link_predictor", "new_model", "time_for_training", "training_queries"]
 
-_LINK_METHOD = "complex"
+LINK_METHOD = "complex"
 _TIME_FILE = "training-time.json"
 _VALIDATED = 60  # held-out queries of a structure that the best weights are chosen by
 
@@ -70,14 +71,14 @@ def learn(
     settings: FitSettings,
     display: Display,
     row_rates: Mapping[str, Tensor] | None = None,
+    start: Result | None = None,
 ) -> Result:
     """Trains in a folder, or continues there, and leaves the best weights in the model.
 
-    row_rates: as in `training.settings.Task`. An interruption is raised once the training is saved.
+    row_rates: as in `training.settings.Task`; start: the training of the link predictor that the model starts from. An
+    interruption is raised once the training is saved.
     """
-    started = settings.links is not None
-    if started:
-        display.say("single links first, then questions of all kinds: the figures of the two are not comparable")
+    started = start is not None
     result = pipeline.train_model(
         model,
         pipeline.Material(
@@ -86,7 +87,7 @@ def learn(
         ),
         folder / "training",
         display.labelled("questions") if started else display,
-        start=(lambda: _learn_links(folder / "links", model, kg, questions, settings, display)) if started else None,
+        start=None if start is None else lambda: start,
         row_rates=row_rates,
     )
     if not result.finished:
@@ -101,20 +102,25 @@ def training_queries(kg: KnowledgeGraph, questions: QuerySets[Queries], settings
     return TrainingQueries(kg=kg, given=questions["train"], settings=settings.training, rules=rules)
 
 
-def _learn_links(
+def learn_link_predictor(
     folder: Path,
-    model: Model,
     kg: KnowledgeGraph,
     questions: QuerySets[Queries],
-    settings: FitSettings,
+    links: LinkSettings,
+    device: torch.device,
     display: Display,
-) -> Result:
-    """Trains the link predictor that the model's tables start from."""
-    links = settings.links
-    assert links is not None
-    device, seed = model.entities.weight.device, links.training.seed
-    predictor = pipeline.new_model(_LINK_METHOD, links.model, kg, device, seed)
+) -> tuple[Result, Embedding]:
+    """Trains the link predictor, in a folder or on from there; returns its training, and its tables as evidence.
+
+    An interruption is raised once the training is saved.
+    """
+    predictor = pipeline.new_model(LINK_METHOD, links.model, kg, device, links.training.seed)
     queries = TrainingQueries(kg=kg, given={"1p": questions["train"]["1p"]}, settings=links.training)
     valid = {name: asked for name, asked in questions["valid"].items() if name == "1p"}
     material = pipeline.Material(queries=queries, valid=valid)
-    return pipeline.train_model(predictor, material, folder, display.labelled("single links"))
+    result = pipeline.train_model(predictor, material, folder, display.labelled("single links"))
+    if not result.finished:
+        raise KeyboardInterrupt
+    pipeline.choose_weights(predictor, result)
+    entities, relations = (table.weight.detach().cpu().numpy() for table in predictor.link_tables().values())
+    return result, Embedding(entities, relations)

@@ -8,20 +8,33 @@ learned on both.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
+from pathformer.fitting.held_out_predictions import graph_without
+from pathformer.fitting.link_scores import LinkScores
 from pathformer.kg.graph import Graph
 from pathformer.kg.knowledge import KnowledgeGraph
 from pathformer.links.calibration import LinkCalibration, Predictions
 from pathformer.links.evidence._base import Evidence, Ids
 from pathformer.links.mixing import Features, Mixing, Question, features
 from pathformer.links.scorer import LinkScorer
+from pathformer.querysets.queries import Queries
 
-__all__ = ["LinkScores", "Scored", "ask_links", "held_out_links", "learn_mixture", "measure_links"]
+__all__ = [
+    "HeldOut",
+    "LearnedLinks",
+    "LinkRows",
+    "Scored",
+    "ask_links",
+    "held_out_links",
+    "learn_links",
+    "learn_mixture",
+    "measure_links",
+]
 
 _MOST = 4000  # held-out questions that the mixture is learned from
 _LISTED, _DRAWN = 100, 200  # candidates of a question: of each source the best, and others at random
@@ -55,14 +68,40 @@ class Scored:
     known: int
 
 
-@dataclass(frozen=True, slots=True)
-class LinkScores:
-    """How well held-out links are found: filtered MRR and Hits@k over links, of the mixture and of each source."""
+@dataclass(frozen=True, eq=False, slots=True)
+class LearnedLinks:
+    """The scorer as it was judged, on the train graph, and as it answers, on all facts."""
 
-    links: int
-    mrr: float
-    hits: Mapping[int, float]
-    by_source: Mapping[str, float]  # MRR of each source alone
+    judged: LinkScorer
+    serving: LinkScorer
+    scores: LinkScores | None  # on held-out links; None where none could be held out
+
+
+def learn_links(kg: KnowledgeGraph, sources: Sequence[Evidence], seed: int = 0) -> LearnedLinks:
+    """Learns the mixture of sources that were made on the train graph, and measures it."""
+    train, names = kg.graph("train"), [source.name for source in sources]
+    if not {"valid", "test"} <= kg.splits.keys():
+        alone = LinkScorer(train, sources, Mixing.even(names))
+        return LearnedLinks(alone, alone.on(kg.graph()), None)
+    asked = held_out_links(kg, "valid", graph_without(kg, "valid"), _MOST, seed)
+    judged = LinkScorer(train, sources, *learn_mixture(names, ask_links(sources, asked), seed))
+    tested = ask_links(sources, held_out_links(kg, "test", kg.graph("valid"), _MOST, seed))
+    return LearnedLinks(judged, judged.on(kg.graph()), measure_links(judged, tested) if tested else None)
+
+
+class LinkRows:
+    """The scores of single links, for `evaluation.ScoreRanker`."""
+
+    def __init__(self, links: LinkScorer) -> None:
+        self.links, self.entities = links, links.graph.entities
+
+    def scores(self, queries: Queries) -> npt.NDArray[np.float32]:
+        """Returns the score of every entity for every query of a head and a relation, (Q, N)."""
+        rows = np.empty((len(queries), self.entities), np.float32)
+        for relation in np.unique(queries.ids[:, 1]):
+            chosen = queries.ids[:, 1] == relation
+            rows[chosen] = self.links.shares(queries.ids[chosen, 0].astype(np.int64), int(relation))
+        return rows
 
 
 def held_out_links(kg: KnowledgeGraph, part: str, rest: Graph, most: int | None = None, seed: int = 0) -> HeldOut:

@@ -11,7 +11,7 @@ import numpy as np
 from pathformer.engine.calibrate.calibration import Calibration
 from pathformer.engine.calibrate.reliability import Reliability
 from pathformer.engine.engine import Engine
-from pathformer.evaluation.evaluate import ModelRanker, ScoreRanker, evaluate, reference_filter
+from pathformer.evaluation.evaluate import ModelRanker, Ranker, ScoreRanker, evaluate, reference_filter
 from pathformer.evaluation.metrics import reciprocal_ranks
 from pathformer.evaluation.report import Report
 from pathformer.fitting.assumed import AssumedShare, assumed_share
@@ -21,10 +21,10 @@ from pathformer.fitting.held_out_predictions import (
     graph_without,
     measure_reliability,
 )
+from pathformer.fitting.links import LinkRows
 from pathformer.fitting.report import RelationScore
 from pathformer.kg.knowledge import KnowledgeGraph
 from pathformer.links.frequency import Frequency
-from pathformer.models._base import Model
 from pathformer.models._encoder import model_of
 from pathformer.query.tree import Tree
 from pathformer.querysets.queries import Queries
@@ -81,9 +81,9 @@ def _in_time(engine: Engine, questions: QuerySets[Queries], seconds: float) -> Q
     """Returns as many of the held-out questions as can be searched in their share of the seconds."""
     graph, tried = engine.kg.graph("valid"), questions.thin_held_out(_TRIED)["test"]
     warm_up = questions.thin_held_out(1)["test"]  # so that what is made only once is not timed
-    find_predictions(warm_up, graph, engine.encoder, engine.index)
+    find_predictions(warm_up, graph, engine.finders)
     start = time.monotonic()
-    find_predictions(tried, graph, engine.encoder, engine.index)
+    find_predictions(tried, graph, engine.finders)
     each = (time.monotonic() - start) / sum(map(len, tried.values()))
     sets = [queries for split, queries in questions.splits.items() if split != "train"]
     whole = sum(len(asked) for queries in sets for asked in queries.values())
@@ -94,19 +94,25 @@ def _in_time(engine: Engine, questions: QuerySets[Queries], seconds: float) -> Q
 
 def _figures(engine: Engine, asked: QuerySets[Queries]) -> Measured:
     kg, model = engine.kg, model_of(engine.encoder)
+    scores = evaluate(ModelRanker(model), asked["test"])
+    if engine.links is not None and "1p" in asked["test"]:  # single links are answered from the evidence
+        own = evaluate(ScoreRanker(LinkRows(engine.links)), {"1p": asked["test"]["1p"]})
+        scores = replace(scores, scores={**scores.scores, **own.scores})
     return Measured(
-        scores=evaluate(ModelRanker(model), asked["test"]),
+        scores=scores,
         frequency=evaluate(ScoreRanker(Frequency(kg.graph("train"))), asked["test"]),
-        by_relation=_by_relation(kg, model, asked),
+        by_relation=_by_relation(
+            kg, ModelRanker(model) if engine.links is None else ScoreRanker(LinkRows(engine.links)), asked
+        ),
     )
 
 
-def _by_relation(kg: KnowledgeGraph, model: Model, questions: QuerySets[Queries]) -> tuple[RelationScore, ...]:
+def _by_relation(kg: KnowledgeGraph, ranker: Ranker, questions: QuerySets[Queries]) -> tuple[RelationScore, ...]:
     """Returns the MRR of held-out links by relation, the most frequent relation first."""
     asked = questions["test"].get("1p")
     if asked is None:
         return ()
-    ranks = ModelRanker(model).rank(asked, asked.hard, reference_filter(asked))
+    ranks = ranker.rank(asked, asked.hard, reference_filter(asked))
     counts = np.diff(ranks.ptr)
     of_query = np.add.reduceat(reciprocal_ranks(ranks), ranks.ptr[:-1]) / counts  # every query has a missing answer
     relation = asked.ids[:, 1] >> 1
@@ -127,16 +133,16 @@ def _with_probabilities(
     figures: Measured, engine: Engine, asked: QuerySets[Queries], advance: Callable[[str], None]
 ) -> Measured:
     """Adds probabilities fitted on `valid`, with their reliability on `test`."""
-    kg, index, encoder = engine.kg, engine.index, engine.encoder
+    kg, finders = engine.kg, engine.finders
     learnt, known = graph_without(kg, "valid"), kg.graph("valid")
     calibration = fit_calibration(
-        find_predictions(asked["valid"], learnt, encoder, index),
-        find_predictions(asked["everyday valid"], learnt, encoder, index),
+        find_predictions(asked["valid"], learnt, finders),
+        find_predictions(asked["everyday valid"], learnt, finders),
     )
     advance("probabilities")
-    reliable = measure_reliability(calibration, find_predictions(asked["test"], known, encoder, index))
+    reliable = measure_reliability(calibration, find_predictions(asked["test"], known, finders))
     advance("reliability")
-    everyday = measure_reliability(calibration, find_predictions(asked["everyday test"], known, encoder, index))
+    everyday = measure_reliability(calibration, find_predictions(asked["everyday test"], known, finders))
     advance("everyday questions")
     reasons = assumed_share(engine, _answers_to_explain(asked), known, kg.graph())
     advance("reasons")

@@ -39,7 +39,10 @@ def compress(engine: Engine, form: str) -> Engine:
         return engine
     encoder = TorchEncoder(_round(model_of(engine.encoder), form), form)
     index = _index_like(engine.index, encoder, engine.kg)
-    return _with_card(dataclasses.replace(engine.parts, encoder=encoder, index=index), None)
+    return _with_card(
+        dataclasses.replace(engine.parts, finders=dataclasses.replace(engine.finders, encoder=encoder, index=index)),
+        None,
+    )
 
 
 def add_measured_loss(release: Engine, cost: Cost) -> Engine:

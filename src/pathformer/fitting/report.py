@@ -16,6 +16,7 @@ from pathformer.engine.calibrate.reliability import Reliability
 from pathformer.engine.history import FirstFit
 from pathformer.evaluation.report import Report, ruled_table
 from pathformer.fitting.assumed import AssumedShare
+from pathformer.fitting.link_scores import LinkScores
 from pathformer.text import counted, duration, markdown_table, percent
 
 __all__ = ["FitReport", "RelationScore"]
@@ -52,6 +53,7 @@ class FitReport:
     seconds: Mapping[str, float] = field(default_factory=dict)  # by stage
     notes: tuple[str, ...] = ()  # what could not be learned or measured
     first: FirstFit | None = None  # the first fit of an updated engine
+    links: LinkScores | None = None  # how well single links are found, by all evidence and by each source of it
 
     @property
     def worse(self) -> tuple[str, ...]:
@@ -98,6 +100,7 @@ class FitReport:
             table[name] = table[name] and Reliability.from_plain(table[name])
         table["reasons"] = table["reasons"] and AssumedShare(**table["reasons"])
         table["first"] = table["first"] and FirstFit(**table["first"])
+        table["links"] = table["links"] and LinkScores.from_plain(table["links"])
         table["by_relation"] = tuple(RelationScore(**row) for row in table["by_relation"])
         return cls(**{**table, "notes": tuple(table["notes"])})
 

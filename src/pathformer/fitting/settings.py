@@ -188,7 +188,7 @@ def _links(usual: Training, rank: int, cuda: bool, many_entities: bool) -> LinkS
         training = replace(usual, batch=recipe.training.batch, warmup=recipe.training.warmup, update=update)
         model = {"rank": rank, "relation": 0.0 if many_entities else 1.0}
         return LinkSettings(share=0.5, model=model, training=training)
-    update = replace(update, average_over="batch", weighted=False, rate=0.1)  # links bear ten times the usual
+    update = replace(update, average_over="batch", rate=0.1)  # links bear ten times the usual
     model = {"rank": rank, "n3": 0.01, "relation": 0.5}
     return LinkSettings(share=0.7, model=model, training=replace(usual, schedule="cosine", update=update))
 

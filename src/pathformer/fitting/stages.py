@@ -17,9 +17,10 @@ from pathformer.querysets.sampler import is_sampler_compiled
 from pathformer.text import duration, visible
 from pathformer.training.display import Display
 
-__all__ = ["TRAINING", "Stages"]
+__all__ = ["LINKS", "TRAINING", "Stages"]
 
 TRAINING = "training"
+LINKS = "learning single links"
 _FILE = "times.json"
 
 
@@ -62,7 +63,7 @@ class Stages:
         where = f"stopped while {self._now}" if self._now else "stopped"
         if not kept:
             return f"{where}: nothing was kept, the same command starts over"
-        rest = "continues it" if self._now == TRAINING else "repeats this stage and keeps the stages before it"
+        rest = "continues it" if self._now in (LINKS, TRAINING) else "repeats this stage and keeps the stages before it"
         return f"{where}: the same command {rest}"
 
     @contextmanager

@@ -22,10 +22,10 @@ from pathformer.links.evidence._base import Evidence, Fact, Ids, Piece, Scores, 
 from pathformer.links.mixing import Mixing, features
 from pathformer.plan.encoder import Encoder
 
-__all__ = ["FOLDER", "LinkScorer", "PredictedTails"]
+__all__ = ["FILE", "FOLDER", "LinkScorer", "PredictedTails"]
 
 FOLDER = "links"  # of an engine
-_FILE = "links.json"
+FILE = "links.json"
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -56,12 +56,11 @@ class LinkScorer:
         given = features(self.sources, heads, relation, barred)
         return np.stack([self.mixing.scores(one, relation) for one in given])
 
-    def predict(self, head: int, relation: int, top: int, barred: Ids | None = None) -> PredictedTails:
-        """Returns the best tails that the graph does not state; barred: entities that are no candidates either."""
-        known = self.graph.tails_of(head, relation).astype(np.int64)
-        none = known if barred is None else np.union1d(known, barred)
+    def predict(self, head: int, relation: int, top: int, known: Ids | None = None) -> PredictedTails:
+        """Returns the best tails besides the known ones, by default those that the graph states."""
+        none = self.graph.tails_of(head, relation).astype(np.int64) if known is None else known
         row = self.shares(np.array([head]), relation, [none])[0]
-        return self.best(row, relation, len(known), top)
+        return self.best(row, relation, len(none), top)
 
     def best(self, row: Scores, relation: int, known: int, top: int) -> PredictedTails:
         """Returns the best entities of one row of `shares`, with their probabilities."""
@@ -79,6 +78,10 @@ class LinkScorer:
         """Returns a piece of evidence for a link as a sentence for people."""
         return next(source for source in self.sources if source.name == piece.source).say(piece, link, vocabulary)
 
+    def on(self, graph: Graph) -> LinkScorer:
+        """Returns the scorer on another graph of the same ids, with facts added or taken away; nothing is trained."""
+        return LinkScorer(graph, [source.on(graph) for source in self.sources], self.mixing, self.calibration)
+
     def save(self, folder: Path) -> None:
         """Writes the scorer into a new folder."""
         folder.mkdir()
@@ -87,12 +90,12 @@ class LinkScorer:
             own.mkdir()
             source.save(own)
         table = {"mixing": self.mixing.to_json(), "calibration": self.calibration.to_json()}
-        (folder / _FILE).write_text(json.dumps(table, indent=2) + "\n", "utf-8")
+        (folder / FILE).write_text(json.dumps(table, indent=2) + "\n", "utf-8")
 
     @classmethod
     def open(cls, folder: Path, graph: Graph, encoder: Encoder | None = None) -> LinkScorer:
         """Opens what `save` wrote."""
-        file = folder / _FILE
+        file = folder / FILE
         try:
             table = json.loads(file.read_text("utf-8"))
             mixing = Mixing.from_json(table["mixing"])

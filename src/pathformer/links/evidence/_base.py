@@ -66,6 +66,13 @@ class Evidence(ABC):
         return ()
 
     @abstractmethod
+    def on(self, graph: Graph) -> Self:
+        """Returns the source on another graph of the same ids, with facts added or taken away; nothing is trained.
+
+        New entities and relations have ids behind the old ones.
+        """
+
+    @abstractmethod
     def save(self, folder: Path) -> None:
         """Writes what was learned into an existing folder."""
 
@@ -82,7 +89,9 @@ def spell_fact(fact: Fact, vocabulary: Vocabulary, without: int | None = None) -
     """
     head, relation, tail = fact if fact[1] % 2 == 0 else (fact[2], fact[1] ^ 1, fact[0])
     name = vocabulary.short_relation_label(relation)
-    ends = ["…" if entity == without else text_of(Constant(vocabulary.distinct_label(entity))) for entity in (head, tail)]
+    ends = [
+        "…" if entity == without else text_of(Constant(vocabulary.distinct_label(entity))) for entity in (head, tail)
+    ]
     return f"{name}({', '.join(ends)})"
 
 

@@ -27,6 +27,10 @@ class Counts(Evidence):
         """Returns the score of every entity as the tail of each head, (B, N)."""
         return np.broadcast_to(self._frequency.row(relation), (len(heads), self._frequency.entities))
 
+    def on(self, graph: Graph) -> Self:
+        """Counts the tails of another graph."""
+        return type(self)(graph)
+
     def save(self, folder: Path) -> None:
         """Writes nothing: the graph says it all."""
 

@@ -37,6 +37,15 @@ class Embedding(Evidence):
         scores: Scores = product @ self.entities.T
         return scores
 
+    def on(self, graph: Graph) -> Self:
+        """Returns the same tables; a new entity has the mean row, a new relation zeros, which say nothing."""
+        new, more = graph.entities - len(self.entities), graph.relations - len(self.relations)
+        if not new and not more:
+            return self
+        mean = np.broadcast_to(self.entities.mean(axis=0), (new, self.entities.shape[1]))
+        zeros = np.zeros((more, self.relations.shape[1]), np.float32)
+        return type(self)(np.concatenate([self.entities, mean]), np.concatenate([self.relations, zeros]))
+
     def save(self, folder: Path) -> None:
         """Writes the tables."""
         np.save(folder / "entities.npy", self.entities)

@@ -89,6 +89,10 @@ class Linear(Evidence):
             f"{spell_fact(link, vocabulary, without=fact[0])}"
         )
 
+    def on(self, graph: Graph) -> Self:
+        """Computes the recommender of another graph."""
+        return self.of(graph, self.ridge)
+
     def save(self, folder: Path) -> None:
         """Writes the ridge and, where it is kept, G."""
         np.save(folder / "ridge.npy", np.array([self.ridge]))
