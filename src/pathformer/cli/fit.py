@@ -181,6 +181,8 @@ def print_result(engine: Engine, folder: Path | None) -> None:
     report = FitReport.from_json(engine.files["report.json"].decode())
     if report.scores is not None:
         console.print(report.table())
+    if report.links is not None:
+        console.print(report.links.sentence(), markup=False, soft_wrap=True)
     console.print(
         f"The engine is in {folder}, with its report ({folder}/report.md). Ask it:", markup=False, soft_wrap=True
     )

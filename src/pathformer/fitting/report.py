@@ -143,6 +143,7 @@ class FitReport:
             "",
             *markdown_table(header, rows),
             "",
+            *([] if self.links is None else [self.links.sentence(), ""]),
         ]
 
     def _relations(self) -> list[str]:
