@@ -36,7 +36,7 @@ from pathformer.engine.engine import Engine
 from pathformer.engine.engine import load as load_engine
 from pathformer.fitting.reindex import sample_query_points, takes
 from pathformer.index._base import Index, build, build_for, load
-from pathformer.index._rows import prepared
+from pathformer.index._rows import prepare
 from pathformer.index.kernels.bf16 import to_bf16, to_float32
 from pathformer.plan.encoder import Encoder
 from pathformer.plan.measure import Measure
@@ -87,7 +87,7 @@ def baselines(case: Case) -> dict[str, Search]:
     """Returns exact searches of other libraries over the table in float32."""
     if case.measure is None:
         return {}
-    l1, rows = case.measure.kind == "l1", prepared(to_float32(case.table), case.measure)
+    l1, rows = case.measure.kind == "l1", prepare(to_float32(case.table), case.measure)
     tensor = torch.from_numpy(rows)
     plain: dict[bool, Search] = {
         True: lambda points: torch.cdist(torch.from_numpy(points), tensor, p=1).topk(WANTED, largest=False),

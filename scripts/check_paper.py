@@ -15,7 +15,7 @@ from pathlib import Path
 
 from pathformer.experiments.tables import paper
 from pathformer.experiments.tables.catalogue import DATASETS, MEASURED
-from pathformer.experiments.tables.measured import printed
+from pathformer.experiments.tables.measured import figures_of_paper
 
 MARKS = re.compile(r"\\(textbf|underline)\{([^{}]*)\}")
 
@@ -66,7 +66,7 @@ def measured(number_: int, rows: list[list[str]]) -> Iterator[str]:
     if lines.keys() != expected.keys():
         yield f"Table {number_}: rows differ: {sorted(lines.keys() ^ expected.keys())}"
     for key, run in expected.items():
-        ours = [printed(run)[column] for column in table.columns]
+        ours = [figures_of_paper(run)[column] for column in table.columns]
         if key in lines and ours != lines[key]:
             yield f"Table {number_}, {' '.join(key)}: the run file has {ours}, the source {lines[key]}"
 
@@ -90,7 +90,7 @@ def averages() -> Iterator[str]:
         average = next(column for column in table.columns if column.startswith("avg"))
         structures = [column for column in table.columns if column not in (average, "Parameters")]
         for place in table.places:
-            figures = printed(place.run)
+            figures = figures_of_paper(place.run)
             if structures:
                 mean = sum(figures[name] for name in structures) / len(structures)
                 if abs(mean - figures[average]) > 0.1001:  # each figure is off by 0.05 at most, and so is their mean

@@ -32,9 +32,27 @@ from typing import Any, Literal, TypeVar
 from pathformer.errors import ConfigError
 from pathformer.text import closest
 
-__all__ = ["NONE", "flat", "from_mapping", "list_changes", "read", "to_toml"]
+__all__ = ["NONE", "check_range", "flat", "from_mapping", "list_changes", "read", "to_toml"]
 
 NONE = "none"  # TOML has no null
+INFINITY = float("inf")
+
+
+def check_range(
+    settings: Any, *names: str, least: float = -INFINITY, above: float = -INFINITY, below: float = INFINITY
+) -> None:
+    """Refuses settings that are not numbers in [least, below), or above a number.
+
+    >>> check_range(types.SimpleNamespace(dropout=2.0), "dropout", least=0, below=1)
+    Traceback (most recent call last):
+    ValueError: dropout must be at least 0 and below 1, got 2.0
+    """
+    for name in names:
+        value = getattr(settings, name)
+        if not (value >= least and value > above and value < below):
+            bounds = {f"at least {least}": least, f"above {above}": above, f"below {below}": below}
+            words = [word for word, bound in bounds.items() if abs(bound) < INFINITY]
+            raise ValueError(f"{name} must be {' and '.join(words)}, got {value}")
 
 
 def to_toml(config: Any) -> str:
@@ -103,18 +121,18 @@ def read(
             _build(cls, table, "", complete=False)
         except ConfigError as error:
             raise ConfigError(f"{path}: {error}") from None
-    table = _joined(base or {}, table)
+    table = _overlay(base or {}, table)
     for override in overrides:
         _apply(cls, table, override)
     return from_mapping(cls, table)
 
 
-def _joined(base: Mapping[str, Any], more: Mapping[str, Any]) -> dict[str, Any]:
+def _overlay(base: Mapping[str, Any], more: Mapping[str, Any]) -> dict[str, Any]:
     """Puts nested settings on top of others."""
     joined = dict(base)
     for key, value in more.items():
         below = joined.get(key)
-        joined[key] = _joined(below, value) if isinstance(below, Mapping) and isinstance(value, Mapping) else value
+        joined[key] = _overlay(below, value) if isinstance(below, Mapping) and isinstance(value, Mapping) else value
     return joined
 
 
@@ -167,7 +185,7 @@ def _read_toml(path: Path) -> dict[str, Any]:
 def _apply(cls: type, table: dict[str, Any], override: str) -> None:
     key, equals, text = (part.strip() for part in override.partition("="))
     if not equals or not key:
-        raise ConfigError(f"expected key=value, found {override!r}")
+        raise ConfigError(f"expected key=value, as in training.steps=1000, found {override!r}")
     *folders, leaf = key.split(".")
     kind: Any = cls
     for depth, folder in enumerate(folders):
@@ -223,7 +241,7 @@ def _build(cls: type, table: Mapping[str, Any], prefix: str, root: type | None =
     if not complete:
         return None
     for field in dataclasses.fields(cls):
-        if field.init and field.name not in values and _required(field):
+        if field.init and field.name not in values and _is_required(field):
             raise ConfigError(f"setting {_join(prefix, field.name)!r} is missing: give it a value")
     try:
         return cls(**values)
@@ -327,7 +345,7 @@ def _is_mapping(kind: Any) -> bool:
     return typing.get_origin(kind) in (dict, Mapping)
 
 
-def _required(field: dataclasses.Field[Any]) -> bool:
+def _is_required(field: dataclasses.Field[Any]) -> bool:
     return field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING
 
 

@@ -126,5 +126,5 @@ def test_nothing_is_looked_for_where_nothing_asks_for_it(
 
 
 def test_less_than_nothing_is_refused() -> None:
-    with pytest.raises(ValueError, match="weigh_by_removed is a number of entities, 0 or more, got -1"):
+    with pytest.raises(ValueError, match="weigh_by_removed must be at least 0, got -1"):
         Training(weigh_by_removed=-1)

@@ -16,7 +16,7 @@ from pathformer.experiments.records import Record
 from pathformer.experiments.tables import paper, render
 from pathformer.experiments.tables.catalogue import COUNTED, EXTRAS, MEASURED, TIMED, TITLES, TableOptions
 from pathformer.experiments.tables.counted import printed_only
-from pathformer.experiments.tables.measured import check_variant, choose_records, grid, printed
+from pathformer.experiments.tables.measured import check_variant, choose_records, figures_of_paper, grid
 from pathformer.experiments.tables.timed import running_time, speeds
 from pathformer.experiments.tables.view import Line, Row
 from pathformer.query.structures import EPFO
@@ -46,7 +46,7 @@ def test_the_short_tables_are_the_averages_of_the_long_ones() -> None:
 def test_every_figure_of_a_table_is_there() -> None:
     for table in MEASURED.values():
         for place in table.places:
-            assert set(table.columns) <= printed(place.run).keys(), (table.number, place)
+            assert set(table.columns) <= figures_of_paper(place.run).keys(), (table.number, place)
     assert sum(len(table.columns) * len(table.places) for table in MEASURED.values()) == 539
 
 

@@ -19,7 +19,7 @@ from pathformer.fitting.settings import FitSettings, settings_for
 from pathformer.kg.knowledge import KnowledgeGraph
 from pathformer.querysets.queries import Queries
 from pathformer.querysets.query_sets import QuerySets
-from pathformer.querysets.removed_by_negation import with_removed
+from pathformer.querysets.removed_by_negation import add_removed
 from pathformer.symbolic.graph_pair import GraphPair
 from pathformer.training import checkpoint
 from pathformer.training.display import Display
@@ -79,7 +79,7 @@ def test_an_interruption_among_the_links_leaves_the_rest_for_later(
         def update(self, **_: object) -> None:
             os.kill(os.getpid(), signal.SIGINT)
 
-        def labelled(self, label: str) -> Display:
+        def for_part(self, label: str) -> Display:
             return Stopping(self.console, label=label)
 
     with pytest.raises(KeyboardInterrupt):
@@ -99,7 +99,7 @@ def test_negations_bring_what_they_take_away_where_it_counts(
             if not part.structure.negated:
                 assert part.removed is None
                 continue
-            expected = with_removed(part, GraphPair.of(graph.graph("train"))).removed
+            expected = add_removed(part, GraphPair.of(graph.graph("train"))).removed
             assert part.removed is not None
             assert expected is not None
             assert part.removed.values.tolist() == expected.values.tolist()

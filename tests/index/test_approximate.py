@@ -12,7 +12,7 @@ import pytest
 
 from pathformer.errors import ConfigError, DivergedError, InputError, MissingExtraError
 from pathformer.index._base import RowIndex, build, load
-from pathformer.index._hashes import Lifted, Planes, Thresholds, completed, completed_points
+from pathformer.index._hashes import Lifted, Planes, Thresholds, complete, complete_points
 from pathformer.index._rows import lengths, unit
 from pathformer.index._tuning import Trial, made_up_points
 from pathformer.index.kernels.hamming import differences
@@ -81,11 +81,11 @@ def test_differing_bits_follow_the_inner_product() -> None:
 def test_completed_rows_are_of_one_length_and_have_the_same_products() -> None:
     rows, points = normal(0, 50, 6), normal(1, 7, 6)
     length = float(lengths(rows).max())
-    whole = completed(rows, length)
+    whole = complete(rows, length)
     assert np.allclose(lengths(whole), length, rtol=1e-5)
     assert whole[lengths(rows).argmax(), -1] == pytest.approx(0.0, abs=1e-2)
-    assert np.allclose(completed_points(points) @ whole.T, points @ rows.T, atol=1e-5)
-    assert (completed(rows, 0.5 * length)[:, -1] == 0).sum() == (lengths(rows) >= 0.5 * length).sum()
+    assert np.allclose(complete_points(points) @ whole.T, points @ rows.T, atol=1e-5)
+    assert (complete(rows, 0.5 * length)[:, -1] == 0).sum() == (lengths(rows) >= 0.5 * length).sum()
 
 
 @pytest.mark.parametrize("family", [Thresholds, Planes, Lifted])

@@ -112,13 +112,14 @@ def test_a_saved_graph_may_be_read(tmp_path: Path) -> None:
 def test_what_cannot_be_read(tmp_path: Path) -> None:
     write(tmp_path / "films", train__txt="a\tr\tb\n", train__csv="a,r,b\n")
     (tmp_path / "nothing").mkdir()
+    nothing = "no file of triples to read: name a file, or a folder with a file that is called train"
     cases: list[tuple[Any, str]] = [
         (tmp_path / "nothing", "nothing: not a saved graph, and no train file (train.txt, train.tsv, ...) in it"),
         (tmp_path / "films", "films: several files could be train: train.csv, train.txt; name the files to read"),
         (tmp_path / "gone.tsv", "gone.tsv: no such file"),
         ([tmp_path / "films", tmp_path / "films" / "train.txt"], "films: is not a file"),
-        ([], "no file of triples to read"),
-        ({"valid": tmp_path / "films" / "train.txt"}, "no file of triples to read"),
+        ([], nothing),
+        ({"valid": tmp_path / "films" / "train.txt"}, nothing),
         ({"training": tmp_path / "films" / "train.txt"}, "no split 'training': expected train, valid, test"),
     ]
     for paths, message in cases:

@@ -110,7 +110,7 @@ def test_no_other_method_is_trained_by_links() -> None:
 
 
 def test_settings_are_checked() -> None:
-    with pytest.raises(ValueError, match="rank is at least 1"):
+    with pytest.raises(ValueError, match="rank must be at least 1"):
         Config(rank=0)
-    with pytest.raises(ValueError, match="0 or more"):
+    with pytest.raises(ValueError, match="n3 must be at least 0"):
         Config(n3=-1.0)

@@ -163,12 +163,12 @@ def test_a_denied_branch_is_the_same_path_with_its_own_complement() -> None:
 @pytest.mark.parametrize(
     ("settings", "named"),
     [
-        ({"dim": 15, "heads": 5}, "dim 15 is odd"),
+        ({"dim": 15, "heads": 5}, "dim must be even"),
         ({"dim": 100}, "dim 100 does not divide into 8 heads"),
         ({"layers": 0}, "at least 1"),
-        ({"fork_dropout": -0.1}, "fork_dropout -0.1"),
-        ({"sharpness": 0.0}, "sharpness 0.0"),
-        ({"bare_path_length": -1}, "bare_path_length -1"),
+        ({"fork_dropout": -0.1}, "fork_dropout must be"),
+        ({"sharpness": 0.0}, "sharpness must be"),
+        ({"bare_path_length": -1}, "bare_path_length must be"),
     ],
 )
 def test_settings_are_checked(settings: dict[str, object], named: str) -> None:

@@ -17,7 +17,7 @@ from pathformer.config import from_mapping
 from pathformer.errors import UnknownPluginError, UnsupportedQueryError
 from pathformer.models._base import Model, find
 from pathformer.models._batch import Batch
-from pathformer.models._contract import ENTITIES, RELATIONS, RULES, distances, planned, shapes, tables
+from pathformer.models._contract import ENTITIES, RELATIONS, RULES, distances, make_plan, shapes, tables
 from pathformer.nn.table import Reading, Table
 from pathformer.plan.build import build_plan
 from pathformer.query.structures import STRUCTURES
@@ -71,7 +71,7 @@ def test_it_takes_all_structures_but_those_that_it_says_it_does_not(name: str, v
 @every_variant
 def test_its_weights_go_through_a_file(name: str, variant: dict[str, Any], tmp_path: Path) -> None:
     made, other = make(name, variant), make(name, variant, seed=1)
-    plan = planned(made, tables(made))
+    plan = make_plan(made, tables(made))
     save_file({k: v.contiguous() for k, v in made.state_dict().items()}, tmp_path / "model.safetensors")
     other.load_state_dict(load_file(tmp_path / "model.safetensors"))
     assert torch.equal(distances(made, plan), distances(other, plan))

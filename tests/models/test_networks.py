@@ -186,16 +186,16 @@ def test_a_union_as_it_is_needs_a_method_that_has_one() -> None:
 @pytest.mark.parametrize(
     ("name", "settings", "message"),
     [
-        ("mlp", {"dim": 0}, "dim 0 is not at least 1"),
-        ("mlp-mixer", {"blocks": 0}, "are at least 1"),
-        ("fuzzqe", {"bases": 0}, "dim and bases are at least 1"),
-        ("fuzzqe", {"scale": 0.0}, "scale 0.0 is not positive"),
+        ("mlp", {"dim": 0}, "dim must be at least 1, got 0"),
+        ("mlp-mixer", {"blocks": 0}, "blocks must be"),
+        ("fuzzqe", {"bases": 0}, "bases must be at least 1, got 0"),
+        ("fuzzqe", {"scale": 0.0}, "scale must be above 0, got 0.0"),
         ("fuzzqe", {"logic": "godel"}, "logic"),
-        ("q2p", {"particles": 0}, "dim and particles are at least 1"),
-        ("q2p", {"dropout": 1.0}, r"dropout 1.0 is not in \[0, 1\)"),
-        ("q2p", {"spread": 0.0}, "spread 0.0 is not positive"),
+        ("q2p", {"particles": 0}, "particles must be"),
+        ("q2p", {"dropout": 1.0}, "dropout must be at least 0 and below 1, got 1.0"),
+        ("q2p", {"spread": 0.0}, "spread must be"),
         ("biqe", {"heads": 3}, "dim 800 does not divide into 3 heads"),
-        ("biqe", {"positions": 0}, "are at least 1"),
+        ("biqe", {"positions": 0}, "positions must be"),
     ],
 )
 def test_settings_are_checked(name: str, settings: dict[str, object], message: str) -> None:

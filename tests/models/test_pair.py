@@ -47,7 +47,7 @@ def pair_of(*, denies: bool = True) -> tuple[Composed, Pathformer, Pair]:
     return one, other, Pair.of(one, other, 0.7, denies=denies)
 
 
-def planned(model: Model, *names: str) -> Plan:
+def make_plan(model: Model, *names: str) -> Plan:
     """Three queries of each structure."""
     rng = np.random.default_rng(0)
     sizes = {"e": ENTITIES, "r": RELATIONS}
@@ -60,7 +60,7 @@ def planned(model: Model, *names: str) -> Plan:
 
 @torch.inference_mode()
 def distances(model: Model, *names: str) -> Tensor:
-    plan = planned(model, *names)
+    plan = make_plan(model, *names)
     points = model.encode(Batch.of(plan.layout), torch.from_numpy(plan.ids))
     return model.space.distance_to_all(points, model.entities.weight)
 
@@ -86,7 +86,7 @@ def test_it_is_silent_of_a_whole_union_and_of_no_neighbour() -> None:
     """Disjuncts of a query are compared: where one is denied something, the second speaks of none."""
     one, other, pair = pair_of(denies=False)
     names = ("2u", "2in", "2i", "(((e,(r,)),(e,(r,n))),(e,(r,)),(u,))", "up")
-    asked = planned(pair, *names).layout.owners // 3
+    asked = make_plan(pair, *names).layout.owners // 3
     assert np.bincount(asked).tolist() == [6, 3, 3, 6, 6]
     found, mine, theirs = (distances(model, *names) for model in (pair, one, other))
     silent = torch.from_numpy(np.isin(asked, (1, 3)))
@@ -172,5 +172,5 @@ def test_where_no_point_says_nothing_the_second_must_have_met_negations(space: s
 
 @pytest.mark.parametrize("weight", [0.0, -1.0, float("nan"), float("inf")])
 def test_a_weight_is_above_zero(weight: float) -> None:
-    with pytest.raises(ConfigError, match=f"weight {weight} is not above 0, or has no end"):
+    with pytest.raises(ConfigError, match=f"weight must be above 0, got {weight}"):
         build("pair", {"weight": weight}, entities=3, relations=2)

@@ -8,7 +8,7 @@ import pytest
 from pathformer.kg.graph import Graph
 from pathformer.query.compile.negated_parts import positive_part
 from pathformer.query.structures import NEGATION_STRUCTURES, STRUCTURES
-from pathformer.querysets.removed_by_negation import sample_by_removed_answers, with_removed
+from pathformer.querysets.removed_by_negation import add_removed, sample_by_removed_answers
 from pathformer.querysets.sampler import sample
 from pathformer.symbolic.answer import answer
 from pathformer.symbolic.graph_pair import GraphPair
@@ -23,7 +23,7 @@ def graph() -> Graph:
 
 @pytest.mark.parametrize("name", NEGATION_STRUCTURES)
 def test_it_is_the_positive_part_less_the_answers(graph: Graph, name: str) -> None:
-    queries = with_removed(sample(STRUCTURES[name], GraphPair.of(graph), 40), GraphPair.of(graph))
+    queries = add_removed(sample(STRUCTURES[name], GraphPair.of(graph), 40), GraphPair.of(graph))
     part, columns = positive_part(queries.structure) or (queries.structure, ())
     assert queries.removed is not None
     assert queries.removed.counts.sum() > 0
@@ -36,13 +36,13 @@ def test_it_is_the_positive_part_less_the_answers(graph: Graph, name: str) -> No
 def test_without_a_negation_nothing_is_taken_away(graph: Graph) -> None:
     queries = sample(STRUCTURES["2i"], GraphPair.of(graph), 5)
     assert queries.removed is None
-    found = with_removed(queries, GraphPair.of(graph)).removed
+    found = add_removed(queries, GraphPair.of(graph)).removed
     assert found is not None
     assert found.counts.tolist() == [0] * 5
 
 
 def test_it_goes_where_its_query_goes(graph: Graph) -> None:
-    queries = with_removed(sample(STRUCTURES["2in"], GraphPair.of(graph), 9), GraphPair.of(graph))
+    queries = add_removed(sample(STRUCTURES["2in"], GraphPair.of(graph), 9), GraphPair.of(graph))
     taken = queries.take(np.array([7, 2]))
     assert queries.removed is not None
     assert taken.removed is not None
@@ -54,7 +54,7 @@ def test_it_goes_where_its_query_goes(graph: Graph) -> None:
 
 def test_contested_queries_are_drawn_by_what_they_take_away(graph: Graph) -> None:
     pair, shape = GraphPair.of(graph), STRUCTURES["pin"]
-    walked = with_removed(sample(shape, pair, 4 * 60, seed=1), pair)
+    walked = add_removed(sample(shape, pair, 4 * 60, seed=1), pair)
     chosen = sample_by_removed_answers(shape, pair, 60, 5, seed=1)
     assert chosen.removed is not None
     assert walked.removed is not None

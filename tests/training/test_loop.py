@@ -271,7 +271,7 @@ def test_composition_of_a_step() -> None:
     mixed = Training(batch=80, batch_per="step", mix={"1p": 6, "2i": 0.5}).composition(names)
     assert sum(mixed.values()) == 80
     assert mixed == {"1p": 63, "2p": 11, "2i": 6}
-    with pytest.raises(ValueError, match="every part of mix is above 0"):
+    with pytest.raises(ValueError, match="every part of mix must be above 0"):
         Training(batch_per="step", mix={"1p": 0})
     with pytest.raises(ValueError, match='it needs batch_per = "step"'):
         Training(mix={"1p": 2})

@@ -62,7 +62,7 @@ def test_what_does_not_belong_is_refused() -> None:
         data.refill([queries("2p", [[7, 1, 1]], [[4]])])
     with pytest.raises(ValueError, match="1 of 1 training queries of 1p have no answer"):
         data.refill([queries("1p", [[7, 1]], [[]])])
-    with pytest.raises(ValueError, match="redraw_every is a number of steps, 0 or more, got -1"):
+    with pytest.raises(ValueError, match="redraw_every must be at least 0, got -1"):
         Training(redraw_every=-1)
 
 
@@ -96,11 +96,11 @@ def test_how_long_the_trainer_waits_is_counted_once() -> None:
 
     fresh = Redrawer(data, draw, every=3)
     fresh.prepare(2)
-    assert fresh.waited() == 0.0  # the next set is under way, and nobody needs it yet
+    assert fresh.take_waited() == 0.0  # the next set is under way, and nobody needs it yet
     Timer(0.05, ready.set).start()
     fresh.prepare(3)
-    assert 0.01 < fresh.waited() < 5.0
-    assert fresh.waited() == 0.0
+    assert 0.01 < fresh.take_waited() < 5.0
+    assert fresh.take_waited() == 0.0
     fresh.close()
 
 

@@ -14,7 +14,7 @@ from pathformer.querysets.sampler import sample
 from pathformer.symbolic.graph_pair import GraphPair
 from pathformer.training.data import TrainingSet
 from pathformer.training.settings import StepConfig
-from pathformer.training.start import mapped, start_tables
+from pathformer.training.start import map_rows, start_tables
 from pathformer.training.step import TrainingStep
 
 
@@ -63,8 +63,8 @@ def test_a_narrower_table_keeps_the_directions_with_most_weight() -> None:
     chance = torch.Generator().manual_seed(0)
     low = torch.randn(40, 3, generator=chance) @ torch.randn(3, 10, generator=chance)  # rank three in ten columns
     noisy = low + 1e-3 * torch.randn(40, 10, generator=chance)
-    torch.testing.assert_close(cosines(mapped(noisy, 3, chance)), cosines(low), rtol=0, atol=2e-2)
-    found = mapped(noisy, 8, chance)
+    torch.testing.assert_close(cosines(map_rows(noisy, 3, chance)), cosines(low), rtol=0, atol=2e-2)
+    found = map_rows(noisy, 8, chance)
     assert found.shape == (40, 8)
     assert found.square().mean().item() == pytest.approx(1.0, rel=1e-4)
     spread = found.square().mean(dim=0)

@@ -116,7 +116,7 @@ def _folder(records: Path | None) -> Path:
     from pathformer.experiments.records import RECORDS
 
     if records is not None and not records.is_dir():
-        raise InputError(f"--records names {records}, which is not a folder")
+        raise InputError(f"--records names {records}, which is not a folder: name one, such as benchmarks/records")
     return records or RECORDS
 
 

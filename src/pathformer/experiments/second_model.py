@@ -70,7 +70,7 @@ def second_run(run: Run) -> Run | None:
             f"beside it; these are {run.method} and {found.method}"
         )
     space = found.model_settings["space"]
-    if _negated(run.trained_structures) and not _negated(found.trained_structures) and space not in SILENT:
+    if _has_negations(run.trained_structures) and not _has_negations(found.trained_structures) and space not in SILENT:
         raise ConfigError(
             f"{run.second_model!r} is trained without negation in the space {space!r}, where no point says nothing: "
             f"beside a run on {run.trained} train it on efol, or in one of {', '.join(SILENT)}"
@@ -84,7 +84,7 @@ def kept_second(run: Run, folder: Path) -> Run | None:
     return read_run(kept) if run.second_model and kept.is_file() else second_run(run)
 
 
-def _negated(structures: Iterable[str]) -> bool:
+def _has_negations(structures: Iterable[str]) -> bool:
     return any(STRUCTURES[name].negated for name in structures)
 
 
@@ -119,7 +119,9 @@ def join(run: Run, folder: Path, kind: str, device: torch.device) -> tuple[Pair,
     (one, facts), (other, theirs) = (_load(part, kind, device) for part in (folder, folder / FOLDER))
     assert isinstance(one, Composed)  # `second_run` has seen to it
     assert isinstance(other, Pathformer)
-    denies = _negated(theirs["trained"]) or other.config.space not in SILENT  # there neither met one: both are asked
+    denies = (
+        _has_negations(theirs["trained"]) or other.config.space not in SILENT
+    )  # there neither met one: both are asked
     pair = Pair.of(one, other, run.second_model_weight, denies=denies)
     seconds = facts["seconds"] + theirs["seconds"]
     return pair, {**facts, "method": pair.name, "model": asdict(pair.config), "seconds": seconds}

@@ -86,7 +86,7 @@ def learn(
             valid={name: some.spread(_VALIDATED) for name, some in questions["valid"].items()},
         ),
         folder / "training",
-        display.labelled("questions") if started else display,
+        display.for_part("questions") if started else display,
         start=None if start is None else lambda: start,
         row_rates=row_rates,
     )
@@ -118,7 +118,7 @@ def learn_link_predictor(
     queries = TrainingQueries(kg=kg, given={"1p": questions["train"]["1p"]}, settings=links.training)
     valid = {name: asked for name, asked in questions["valid"].items() if name == "1p"}
     material = pipeline.Material(queries=queries, valid=valid)
-    result = pipeline.train_model(predictor, material, folder, display.labelled("single links"))
+    result = pipeline.train_model(predictor, material, folder, display.for_part("single links"))
     if not result.finished:
         raise KeyboardInterrupt
     pipeline.choose_weights(predictor, result)

@@ -74,7 +74,7 @@ class Index(ABC):
 
     @property
     def rows(self) -> int:
-        """How many ids were ever given, removed ones included."""
+        """The number of ids that were ever given, removed ones included."""
         return len(self._alive)
 
     @property
@@ -145,11 +145,11 @@ class RowIndex(Index):
         points (n, f): such as will be asked, for an index that measures its recall when it is built; options: of the
         index's `Config`.
         """
-        from pathformer.index._rows import as_stored
+        from pathformer.index._rows import to_stored
         from pathformer.index._tuning import sample_points
 
         config, known = from_mapping(cls.config_type, options), Measure.of(measure)
-        stored = as_stored(_checked(rows))
+        stored = to_stored(_check_rows(rows))
         sample = sample_points(points, stored.shape[1], known) if cls.chosen else None
         index = cls._build(stored, known, config, sample)
         index._tuned_by = sample
@@ -182,19 +182,19 @@ class RowIndex(Index):
         return index
 
     def nearest(self, points: Array, k: int, allowed: Entities | None = None) -> Found:
-        """As `Index.nearest`."""
-        from pathformer.index._rows import prepared
+        """Finds what `Index.nearest` promises."""
+        from pathformer.index._rows import prepare
 
         keep = self._allowed(points, k, allowed)
-        return Found(*self.nearest_prepared(prepared(points, self.measure), k, keep))
+        return Found(*self.nearest_prepared(prepare(points, self.measure), k, keep))
 
     def add(self, rows: Array) -> npt.NDArray[np.int64]:
-        """As `Index.add`, of rows (m, f).
+        """Adds rows (m, f), as `Index.add` promises.
 
         Settings that were chosen for the entities of then are chosen anew whenever their number has doubled; those that
         were asked for stay.
         """
-        if _checked(rows).shape[1] != self._width:
+        if _check_rows(rows).shape[1] != self._width:
             raise InputError(f"new entities have {rows.shape[1]} numbers, those of the index {self._width}")
         before = self.rows
         self._add(rows)
@@ -211,7 +211,7 @@ class RowIndex(Index):
 
     @abstractmethod
     def nearest_prepared(self, points: Array, k: int, keep: Keep) -> tuple[Array, Array]:
-        """As `nearest`, for points as `prepared` gives them."""
+        """Finds the nearest of points that `prepare` gave."""
 
     @abstractmethod
     def _add(self, rows: Array) -> None:
@@ -237,7 +237,7 @@ class OwnIndex(Index):
         self._encoder = encoder
 
     def nearest(self, points: Array, k: int, allowed: Entities | None = None) -> Found:
-        """As `Index.nearest`."""
+        """Finds what `Index.nearest` promises."""
         return Found(*self._encoder.nearest(points, k, self._allowed(points, k, allowed)))
 
     def add(self, rows: Array) -> npt.NDArray[np.int64]:
@@ -295,7 +295,7 @@ def open_saved(saved: Saved, encoder: Encoder | None = None) -> Index:
     return OwnIndex(encoder, config, alive)
 
 
-def _checked(rows: Array) -> Array:
+def _check_rows(rows: Array) -> Array:
     """Returns rows that are a table of finite numbers; refuses others."""
     if rows.ndim != 2 or not rows.size:
         raise InputError(f"entities have the shape {tuple(rows.shape)}, expected (at least one, at least one)")

@@ -24,7 +24,7 @@ from pathformer.index._rows import Floats, Stored, lengths
 from pathformer.index.kernels.bf16 import to_float32
 from pathformer.index.kernels.hamming import pack, threshold_codes
 
-__all__ = ["Hashes", "Lifted", "Planes", "Thresholds", "Words", "completed", "completed_points"]
+__all__ = ["Hashes", "Lifted", "Planes", "Thresholds", "Words", "complete", "complete_points"]
 
 Words = npt.NDArray[np.uint64]
 
@@ -146,16 +146,16 @@ class Lifted:
     @classmethod
     def draw(cls, rows: Stored, bits: int, seed: int) -> Self:
         """Draws planes as for angles, and takes the longest row's length."""
-        return cls(Planes.draw(completed_points(to_float32(rows[:1])), bits, seed), float(lengths(rows).max()))
+        return cls(Planes.draw(complete_points(to_float32(rows[:1])), bits, seed), float(lengths(rows).max()))
 
     def codes(self, rows: Stored) -> Words:
         """Returns the codes of entities: (N, f) -> (N, B / 64)."""
         words = self.planes.normals.shape[1] // 64
-        return _in_parts(rows, lambda part: self.planes.codes_of_points(completed(part, self.length)), words)
+        return _in_parts(rows, lambda part: self.planes.codes_of_points(complete(part, self.length)), words)
 
     def codes_of_points(self, points: Floats) -> Words:
         """Returns the codes of points: (b, f) -> (b, B / 64)."""
-        return self.planes.codes_of_points(completed_points(points))
+        return self.planes.codes_of_points(complete_points(points))
 
     def arrays(self) -> Arrays:
         """Returns what is saved."""
@@ -170,13 +170,13 @@ class Lifted:
 Hashes = Thresholds | Planes | Lifted
 
 
-def completed(rows: Floats, length: float) -> Floats:
+def complete(rows: Floats, length: float) -> Floats:
     """Returns entities with their last number, (N, f) -> (N, f + 1); a row that is longer than M = length gets 0."""
     squares = np.square(rows, dtype=np.float64).sum(axis=1)
     rest = np.sqrt(np.maximum(length**2 - squares, 0.0)).astype(np.float32)
     return np.concatenate([rows, rest[:, None]], axis=1)
 
 
-def completed_points(points: Floats) -> Floats:
+def complete_points(points: Floats) -> Floats:
     """Returns points with a last 0: (b, f) -> (b, f + 1)."""
     return np.pad(points, ((0, 0), (0, 1)))

@@ -16,7 +16,7 @@ from pathformer.index.kernels.bf16 import to_bf16, to_float32
 from pathformer.index.kernels.rerank import nearest_of
 from pathformer.plan.measure import Measure
 
-__all__ = ["Floats", "Ids", "Rows", "Stored", "as_stored", "factors_of", "prepared", "to_distances", "unit"]
+__all__ = ["Floats", "Ids", "Rows", "Stored", "factors_of", "prepare", "to_distances", "to_stored", "unit"]
 
 Ids = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float32]
@@ -27,7 +27,7 @@ _SHORTEST = np.float32(1e-12)  # length: a shorter row is at right angles to all
 _BLOCK = 1 << 14  # rows widened at once
 
 
-def as_stored(rows: npt.NDArray[Any], like: Stored | None = None) -> Stored:
+def to_stored(rows: npt.NDArray[Any], like: Stored | None = None) -> Stored:
     """Returns rows in the precision of others, and else in their own: bf16 (uint16), or float32."""
     if like is not None and like.dtype != rows.dtype:
         return to_bf16(to_float32(rows)) if like.dtype == np.uint16 else to_float32(rows)
@@ -48,7 +48,7 @@ def unit(rows: Floats) -> Floats:
     return divided
 
 
-def prepared(points: npt.NDArray[Any], measure: Measure) -> Floats:
+def prepare(points: npt.NDArray[Any], measure: Measure) -> Floats:
     """Returns points as the loops read them: float32, of length one for the cosine."""
     wide = np.ascontiguousarray(points, np.float32)
     return unit(wide) if measure.kind == "cosine" else wide
@@ -104,7 +104,7 @@ class Rows:
 
     def append(self, rows: Stored) -> None:
         """Adds rows, in the precision of those that are there."""
-        new = as_stored(rows, self.stored)
+        new = to_stored(rows, self.stored)
         self.stored = np.concatenate([self.stored, new])
         if self._factors is not None:
             more = factors_of(new, self._measure)

@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from pathformer.errors import DivergedError, InputError
-from pathformer.index._rows import Floats, Ids, Stored, prepared
+from pathformer.index._rows import Floats, Ids, Stored, prepare
 from pathformer.index.exact import Exact
 from pathformer.index.kernels.bf16 import to_float32
 from pathformer.plan.measure import Measure
@@ -33,13 +33,13 @@ _MIXED = {"l1": 2, "cosine": 2, "inner": 8}  # entities in a made-up point; inne
 class Trial:
     """Points and the entities that should be found for them."""
 
-    points: Floats  # (S, f) as `prepared` gives them
+    points: Floats  # (S, f) as `prepare` gives them
     nearest: Ids  # (S, 100), nearest first; fewer where there are fewer entities
 
     @classmethod
     def of(cls, rows: Stored, measure: Measure, given: Floats | None, seed: int) -> Trial:
         """Returns the given points (S, f), or made-up ones, with their exact answers among rows (N, f)."""
-        points = prepared(made_up_points(rows, measure, seed), measure) if given is None else given
+        points = prepare(made_up_points(rows, measure, seed), measure) if given is None else given
         exact = Exact.build(rows, measure)
         return cls(points, exact.nearest_prepared(points, min(_KNOWN, len(rows)), np.ones(len(rows), np.bool_))[0])
 
@@ -57,7 +57,7 @@ def sample_points(points: npt.NDArray[Any] | None, width: int, measure: Measure)
     if not np.isfinite(points).all():
         raise DivergedError("a point to tune by holds numbers that are not finite: the model's weights diverged")
     chosen = np.linspace(0, len(points) - 1, min(_POINTS, len(points))).round().astype(np.int64)
-    return prepared(points[chosen], measure)
+    return prepare(points[chosen], measure)
 
 
 def made_up_points(rows: Stored, measure: Measure, seed: int) -> Floats:

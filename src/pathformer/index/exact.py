@@ -14,7 +14,7 @@ import numpy as np
 
 from pathformer.index._base import Keep, RowIndex
 from pathformer.index._files import Arrays, Folder
-from pathformer.index._rows import Floats, Ids, Stored, as_stored, factors_of, to_distances
+from pathformer.index._rows import Floats, Ids, Stored, factors_of, to_distances, to_stored
 from pathformer.index.kernels.scan import BLOCK, lay_out, nearest
 from pathformer.plan.measure import Measure
 
@@ -41,7 +41,7 @@ class Exact(RowIndex):
         return cls(measure, config, lay_out(rows), factors_of(rows, measure), np.ones(len(rows), np.bool_))
 
     def nearest_prepared(self, points: Floats, k: int, keep: Keep) -> tuple[Ids, Floats]:
-        """As `RowIndex.nearest_prepared`."""
+        """Finds the nearest of points that `prepare` gave."""
         ids, sums = nearest(points, self._blocks, keep, k, self._factors)
         return ids, to_distances(sums, self.measure)
 
@@ -49,7 +49,7 @@ class Exact(RowIndex):
         """Lays out only the last, unfilled block again."""
         full = self.rows // BLOCK
         rest = self._blocks[full:].transpose(0, 2, 1).reshape(-1, self._width)[: self.rows - full * BLOCK]
-        new = as_stored(rows, rest)
+        new = to_stored(rows, rest)
         self._blocks = np.concatenate([self._blocks[:full], lay_out(np.concatenate([rest, new]))])
         if self._factors is not None:
             more = factors_of(new, self.measure)

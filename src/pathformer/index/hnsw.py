@@ -23,10 +23,11 @@ import numpy as np
 import numpy.typing as npt
 
 from pathformer.compiled import thread_count
+from pathformer.config import check_range
 from pathformer.errors import MissingExtraError
 from pathformer.index._base import Keep, RowIndex
 from pathformer.index._files import Arrays, Folder
-from pathformer.index._rows import Floats, Ids, Rows, Stored, prepared
+from pathformer.index._rows import Floats, Ids, Rows, Stored, prepare
 from pathformer.index._tuning import WANTED, Trial, aim, check_recall
 from pathformer.index.kernels.bf16 import to_float32
 from pathformer.plan.measure import Measure
@@ -49,8 +50,9 @@ class Config:
 
     def __post_init__(self) -> None:
         check_recall(self.recall)
-        if self.links < 2 or self.construction < 1 or self.breadth < 0:
-            raise ValueError("links must be at least 2, construction at least 1, and breadth not negative")
+        check_range(self, "links", least=2)
+        check_range(self, "construction", least=1)
+        check_range(self, "breadth", least=0)
         if self.links > _MOST_LINKS or max(self.construction, self.breadth) > _MOST:
             raise ValueError(f"links must be at most {_MOST_LINKS:,}, construction and breadth at most {_MOST:,}")
 
@@ -80,7 +82,7 @@ class HNSW(RowIndex):
 
     def _insert(self, rows: Stored) -> None:
         with _threads():
-            self._graph.add(prepared(to_float32(rows), self.measure))
+            self._graph.add(prepare(to_float32(rows), self.measure))
 
     def _tune(self, trial: Trial) -> None:
         """Takes the smallest breadth that reaches the target on a sample."""
@@ -97,7 +99,7 @@ class HNSW(RowIndex):
         self._tune(Trial.of(self._rows.stored, self.measure, self._tuned_by, seed=0))
 
     def nearest_prepared(self, points: Floats, k: int, keep: Keep) -> tuple[Ids, Floats]:
-        """As `RowIndex.nearest_prepared`."""
+        """Finds the nearest of points that `prepare` gave."""
         kept = int(keep.sum())
         if kept <= max(k, _FEW * self.rows):
             every = np.flatnonzero(keep)

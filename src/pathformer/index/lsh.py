@@ -110,7 +110,7 @@ class LSH(RowIndex):
         self._take(_Choice.of(rows, self.measure, trial, free.bits, free, self._rows.row_bytes))
 
     def nearest_prepared(self, points: Floats, k: int, keep: Keep) -> tuple[Ids, Floats]:
-        """As `RowIndex.nearest_prepared`."""
+        """Finds the nearest of points that `prepare` gave."""
         more = max(1.0, k / WANTED) ** self.config.growth
         count, kept = max(k, math.ceil(self.config.rerank * more)), int(keep.sum())
         at_once = max(1, min(256, _PAIRS // count))

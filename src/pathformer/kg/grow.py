@@ -38,8 +38,8 @@ def grow(kg: KnowledgeGraph, more: KnowledgeGraph, *, held_out: float = 0.05, se
     own held-out triples stay held out.
     """
     old = kg.vocabulary
-    entities, entity_of = _joined(old.entities, more.vocabulary.entities)
-    relations, relation_of = _joined(old.relations, more.vocabulary.relations)
+    entities, entity_of = _join(old.entities, more.vocabulary.entities)
+    relations, relation_of = _join(old.relations, more.vocabulary.relations)
     vocabulary = Vocabulary(
         entities,
         relations,
@@ -52,7 +52,7 @@ def grow(kg: KnowledgeGraph, more: KnowledgeGraph, *, held_out: float = 0.05, se
     before = merged(np.concatenate([pack(part, *sizes) for part in kg.splits.values()]))
     fresh = np.setdiff1d(merged(pack(mapped, *sizes)), before, assume_unique=True)
     new = unpack(fresh, *sizes)
-    splits = _divided(kg, new, held_out, seed, sizes)
+    splits = _divide(kg, new, held_out, seed, sizes)
     return Grown(
         KnowledgeGraph(kg.name, vocabulary, splits),
         new,
@@ -61,9 +61,7 @@ def grow(kg: KnowledgeGraph, more: KnowledgeGraph, *, held_out: float = 0.05, se
     )
 
 
-def _divided(
-    kg: KnowledgeGraph, new: Triples, held_out: float, seed: int, sizes: tuple[int, int]
-) -> dict[str, Triples]:
+def _divide(kg: KnowledgeGraph, new: Triples, held_out: float, seed: int, sizes: tuple[int, int]) -> dict[str, Triples]:
     """Returns the parts of the larger graph: new triples go to train, some that it can spare to the held-out parts."""
     train = np.concatenate([kg.splits["train"], new])
     each = int(held_out * len(new)) if {"valid", "test"} <= kg.splits.keys() else 0
@@ -78,7 +76,7 @@ def _divided(
     return {split: unpack(merged(pack(part, *sizes)), *sizes) for split, part in parts.items()}
 
 
-def _joined(old: Names, more: Names) -> tuple[Names, npt.NDArray[np.int32]]:
+def _join(old: Names, more: Names) -> tuple[Names, npt.NDArray[np.int32]]:
     """Returns the old names with the new ones after them, and the position of each name of `more` among them."""
     places = np.empty(len(more), np.int32)
     added: list[str] = []

@@ -148,7 +148,7 @@ class KnowledgeGraph:
         """The triples of one split, or of all, as an Arrow table of names: head, relation, tail."""
         from pathformer.kg.arrow import table_of
 
-        chosen = list(self.splits.values()) if split is None else [self.splits[self._checked(split)]]
+        chosen = list(self.splits.values()) if split is None else [self.splits[self._check_split(split)]]
         return table_of(np.concatenate(chosen), self.vocabulary)
 
     def split(self, valid: float = 0.1, test: float = 0.1, *, seed: int = 0) -> KnowledgeGraph:
@@ -172,7 +172,7 @@ class KnowledgeGraph:
 
     def graph(self, split: str | None = None) -> Graph:
         """The index of a split and all before it (train ⊆ valid ⊆ test); of everything when no split is named."""
-        split = self._checked(split or list(self.splits)[-1])
+        split = self._check_split(split or list(self.splits)[-1])
         if split not in self._graphs:
             self._graphs[split] = self._saved_graphs[split]() if split in self._saved_graphs else self._index(split)
         return self._graphs[split]
@@ -218,7 +218,7 @@ class KnowledgeGraph:
         triples = "triple" if self.triple_count == 1 else "triples"
         return f"<KnowledgeGraph {self.name!r}: {entities}, {relations}, {sizes} {triples}>"
 
-    def _checked(self, split: str) -> str:
+    def _check_split(self, split: str) -> str:
         if split not in self.splits:
             raise InputError(f"the graph {self.name!r} has no {split!r} triples, only {', '.join(self.splits)}")
         return split

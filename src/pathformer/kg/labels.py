@@ -35,7 +35,7 @@ class Labels:
 
     @classmethod
     def of(cls, pairs: Mapping[str, str]) -> Labels:
-        """From a mapping of names to labels."""
+        """Makes labels of a mapping of names to labels."""
         return cls(strings(pairs.keys()), strings(pairs.values()))
 
 
@@ -111,15 +111,16 @@ def _table_pairs(
     path: Path, names: Names, columns: tuple[str | int, ...] | None, table: Table
 ) -> list[tuple[str, str]]:
     if not table:
-        raise GraphFileError("the file is empty", path)
+        raise GraphFileError("the file is empty: expected a name and a label on each line", path)
     header = table[0][2]
     name, label, has_header = _pick(path, names, columns, table)
     pairs = []
     for line, _, cells in table[has_header:]:
         if len(cells) != len(header):
             raise GraphFileError(f"{counted(len(cells), 'column')}, expected {len(header)}", path, line)
-        problem = problem_of(cells[name]) or (cells[label] and problem_of(cells[label]))
-        if problem:
+        if not cells[name]:
+            raise GraphFileError("the name is empty: write one, or delete the line", path, line)
+        if problem := problem_of(cells[name]) or (cells[label] and problem_of(cells[label])):
             raise GraphFileError(f"the name or label {problem}", path, line)
         if cells[label]:
             pairs.append((_key(cells[name], names), cells[label].strip(OUTER)))

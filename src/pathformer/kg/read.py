@@ -49,21 +49,21 @@ def sources(paths: Paths) -> Sources:
     if isinstance(paths, Mapping):
         parts: dict[str, list[Path]] = {}
         for split, files in paths.items():  # two words may mean one split
-            parts.setdefault(_split_of(split), []).extend(_listed(files))
+            parts.setdefault(_split_of(split), []).extend(_list_files(files))
     elif isinstance(paths, str | Path) and Path(paths).is_dir():
         folder = Path(paths)
         if is_saved(folder) or folder_format(folder) is not None:
             return folder
         parts = _split_files(folder)
     else:
-        listed = _listed(paths)
+        listed = _list_files(paths)
         words = [_split_word(path) for path in listed]
         if None not in words and "train" in words and len(set(words)) == len(words) > 1:
             parts = {word: [path] for word, path in zip(words, listed, strict=True) if word is not None}
         else:
             parts = {"train": listed}
     if not parts.get("train"):
-        raise InputError("no file of triples to read")
+        raise InputError("no file of triples to read: name a file, or a folder with a file that is called train")
     for path in (path for files in parts.values() for path in files):
         if not path.is_file() and not is_pipe(path):
             raise GraphFileError("is not a file" if path.exists() else "no such file", path)
@@ -106,7 +106,7 @@ def _batches(
 def _read_file(path: Path, format: FileFormat, options: ReadOptions) -> Iterator[Batch]:
     with as_file(path) as file:
         if not file.stat().st_size:
-            raise GraphFileError("the file is empty", path)
+            raise GraphFileError("the file is empty: expected a head, a relation and a tail on each line", path)
         for batch in format.read(file, options):
             notes = (note.replace(str(file), str(path), 1) for note in batch.notes)
             yield batch if file == path else replace(batch, notes=tuple(notes))
@@ -136,7 +136,7 @@ def _split_files(folder: Path) -> dict[str, list[Path]]:
     return found
 
 
-def _listed(files: str | Path | Sequence[str | Path]) -> list[Path]:
+def _list_files(files: str | Path | Sequence[str | Path]) -> list[Path]:
     try:
         return [Path(files)] if isinstance(files, str | Path) else [Path(path) for path in files]
     except TypeError as error:

@@ -54,7 +54,7 @@ def assemble(parts: Mapping[str, Triples], entities: int, relations: int) -> tup
         unseen = (triples < 0).any(axis=1) if split != "train" else np.zeros(len(triples), np.bool_)
         known = triples[~unseen] if unseen.any() else triples
         keys = merged(pack(known, entities, relations))
-        fresh = keys[~_contained(keys, earlier)] if len(earlier) else keys
+        fresh = keys[~_is_in(keys, earlier)] if len(earlier) else keys
         report += Report(
             lines=len(triples),
             unseen=len(triples) - len(known),
@@ -66,6 +66,6 @@ def assemble(parts: Mapping[str, Triples], entities: int, relations: int) -> tup
     return splits, report
 
 
-def _contained(keys: npt.NDArray[np.int64], earlier: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
+def _is_in(keys: npt.NDArray[np.int64], earlier: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
     places = np.minimum(np.searchsorted(earlier, keys), len(earlier) - 1)
     return np.equal(earlier[places], keys)

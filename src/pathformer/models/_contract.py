@@ -30,7 +30,7 @@ __all__ = [
     "Watch",
     "broken_rules",
     "distances",
-    "planned",
+    "make_plan",
     "shapes",
     "tables",
 ]
@@ -75,7 +75,7 @@ def tables(made: Model, count: int = 2) -> list[Part]:
     ]
 
 
-def planned(made: Model, parts: Sequence[Part]) -> Plan:
+def make_plan(made: Model, parts: Sequence[Part]) -> Plan:
     """Builds a plan with unions as the method takes them."""
     return build_plan(parts, made.union)
 
@@ -89,27 +89,27 @@ def distances(made: Model, plan: Plan) -> Tensor:
 def _batched_is_one_by_one(build: Build) -> None:
     made = build(0)
     parts = tables(made)
-    together = distances(made, planned(made, parts))
+    together = distances(made, make_plan(made, parts))
     assert torch.isfinite(together).all(), "some distances are not finite"
-    alone = [distances(made, planned(made, [(shape, row[None])])) for shape, table in parts for row in table]
+    alone = [distances(made, make_plan(made, [(shape, row[None])])) for shape, table in parts for row in table]
     _same(together, torch.cat(alone))
 
 
 def _neighbours_change_nothing(build: Build) -> None:
     made = build(0)
     parts = tables(made)
-    expected = distances(made, planned(made, parts)).split([len(table) for _, table in parts])
+    expected = distances(made, make_plan(made, parts)).split([len(table) for _, table in parts])
     long = structure(LONG)
     first: list[Part] = [(long, np.zeros((2, len(long.columns)), np.int64))] if made.takes(long) else []
     turned = [*first, *((shape, table[::-1].copy()) for shape, table in reversed(parts))]
-    found = distances(made, planned(made, turned)).split([len(table) for _, table in turned])
+    found = distances(made, make_plan(made, turned)).split([len(table) for _, table in turned])
     for one, other in zip(reversed(found[len(first) :]), expected, strict=True):
         _same(one.flip(0), other)
 
 
 def _weights_are_all_there_is(build: Build) -> None:
     made, other = build(0), build(1)
-    plan = planned(made, tables(made))
+    plan = make_plan(made, tables(made))
     assert not torch.equal(distances(made, plan), distances(other, plan)), "two seeds give the same distances"
     other.load_state_dict({name: weight.clone() for name, weight in made.state_dict().items()})
     assert torch.equal(distances(made, plan), distances(other, plan)), "the same weights give other distances"
@@ -117,7 +117,7 @@ def _weights_are_all_there_is(build: Build) -> None:
 
 def _gradients_reach_every_weight(build: Build) -> None:
     made = build(0).train()
-    found = distances(made, planned(made, tables(made, 20)))
+    found = distances(made, make_plan(made, tables(made, 20)))
     (found * torch.randn_like(found)).mean().backward()  # a plain mean is blind to what moves all distances alike
     for name, weight in made.named_parameters():
         assert weight.grad is not None, f"{name} has no gradient"
@@ -128,7 +128,7 @@ def _gradients_reach_every_weight(build: Build) -> None:
 
 def _rows_are_those_of_the_space(build: Build) -> None:
     made = build(0)
-    plan = planned(made, tables(made))
+    plan = make_plan(made, tables(made))
     points = made.encode(Batch.of(plan.layout), torch.from_numpy(plan.ids))
     expected = (len(plan.layout.roots), made.space.query_width)
     assert points.shape == expected, f"queries have shape {tuple(points.shape)}, expected {expected}"
@@ -139,7 +139,7 @@ def _rows_are_those_of_the_space(build: Build) -> None:
 
 def _all_entities_are_measured_as_candidates_are(build: Build) -> None:
     made = build(0)
-    plan = planned(made, tables(made))
+    plan = make_plan(made, tables(made))
     batch, ids = Batch.of(plan.layout), torch.from_numpy(plan.ids)
     points, table = made.encode(batch, ids).detach(), made.entities.weight.detach()
     every, chosen = made.space.distance_to_all(points, table), distances(made, plan).detach()
@@ -154,7 +154,7 @@ def _all_entities_are_measured_as_candidates_are(build: Build) -> None:
 
 def _low_precision_lies_beside_the_exact(build: Build) -> None:
     made = build(0)
-    low, plan = copy.deepcopy(made).to(torch.bfloat16), planned(made, tables(made))
+    low, plan = copy.deepcopy(made).to(torch.bfloat16), make_plan(made, tables(made))
     found, exact = distances(low, plan), distances(made, plan)
     assert found.dtype is torch.float32, f"distances come as {found.dtype}, expected float32"
     # Forks of many branches and long chains add roundings up; in the mean the two lie together
@@ -167,7 +167,7 @@ def _low_precision_lies_beside_the_exact(build: Build) -> None:
 
 def _nothing_is_read_back(build: Build) -> None:
     made = build(0).train()
-    plan = planned(made, tables(made))
+    plan = make_plan(made, tables(made))
     batch, ids = Batch.of(plan.layout), torch.from_numpy(plan.ids)
     candidates = torch.zeros(plan.layout.queries, 3, dtype=torch.int32)
     made.distances(batch, ids, candidates)  # index tensors are made once, before a capture

@@ -54,7 +54,7 @@ def pack(weights: Mapping[str, Tensor], form: str, parts: Parts = _WHOLE) -> dic
 
 
 def unpack(weights: Mapping[str, Tensor], scales: Mapping[str, Tensor], parts: Parts = _WHOLE) -> dict[str, Tensor]:
-    """What `packed` kept, in float32: weights by NAME, and the scales of those in int8."""
+    """Returns what `pack` kept, in float32: weights by NAME, and the scales of those in int8."""
     return {name: _to_float(name, tensor, scales.get(name), parts.get(name)) for name, tensor in weights.items()}
 
 

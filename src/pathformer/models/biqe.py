@@ -23,6 +23,7 @@ from typing import ClassVar, Literal
 import torch
 from torch import Tensor
 
+from pathformer.config import check_range
 from pathformer.models._base import Model
 from pathformer.models._batch import Batch
 from pathformer.models._sequences import MARKS, FlatSequences, longest_route
@@ -48,12 +49,10 @@ class Config:
     positions: int = 64  # tokens of the longest route that can be read; silent, 8 suffice for the benchmark
 
     def __post_init__(self) -> None:
-        if min(self.layers, self.heads, self.hidden, self.dim, self.positions) < 1:
-            raise ValueError("dim, layers, heads, hidden and positions are at least 1")
+        check_range(self, "dim", "layers", "heads", "hidden", "positions", least=1)
+        check_range(self, "dropout", least=0, below=1)
         if self.dim % self.heads:
-            raise ValueError(f"dim {self.dim} does not divide into {self.heads} heads")
-        if not 0.0 <= self.dropout < 1.0:
-            raise ValueError(f"dropout {self.dropout} is not in [0, 1)")
+            raise ValueError(f"dim {self.dim} does not divide into {self.heads} heads: choose heads that divide dim")
 
 
 class BIQE(Model):

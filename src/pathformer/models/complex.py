@@ -16,6 +16,7 @@ from typing import ClassVar
 
 from torch import Tensor
 
+from pathformer.config import check_range
 from pathformer.models._base import Model
 from pathformer.models._batch import Batch, Paths
 from pathformer.nn.table import Reading, Table
@@ -34,10 +35,8 @@ class Config:
     relation: float = 4.0  # weight of the softmax over relations, Chen et al.'s for FB15k-237 (recalled); 0: none
 
     def __post_init__(self) -> None:
-        if self.rank < 1:
-            raise ValueError("rank is at least 1")
-        if min(self.n3, self.relation) < 0.0:
-            raise ValueError("n3 and relation are weights: 0 or more")
+        check_range(self, "rank", least=1)
+        check_range(self, "n3", "relation", least=0)
 
 
 class ComplEx(Model):

@@ -20,6 +20,7 @@ from typing import ClassVar, Literal
 import torch
 from torch import Tensor, nn
 
+from pathformer.config import check_range
 from pathformer.models._base import Model, ParameterGroup
 from pathformer.models._batch import Bank, Batch, Forks, Paths
 from pathformer.models._path_walk import Walk, follow
@@ -53,19 +54,14 @@ class Config:
     deny_in: Literal["path", "fork"] = "path"  # [Negation] multiplies a path by c, or the fork takes a complement
 
     def __post_init__(self) -> None:
-        if min(self.layers, self.heads, self.hidden, self.dim) < 1:
-            raise ValueError("dim, layers, heads and hidden are at least 1")
+        check_range(self, "dim", "layers", "heads", "hidden", least=1)
+        check_range(self, "dropout", "fork_dropout", least=0, below=1)
+        check_range(self, "bare_path_length", least=0)
+        check_range(self, "sharpness", above=0)
         if self.dim % 2:
-            raise ValueError(f"dim {self.dim} is odd: complex numbers have two parts")
+            raise ValueError(f"dim must be even, since complex numbers have two parts, got {self.dim}")
         if self.dim % self.heads:
-            raise ValueError(f"dim {self.dim} does not divide into {self.heads} heads")
-        for name in ("dropout", "fork_dropout"):
-            if not 0.0 <= getattr(self, name) < 1.0:
-                raise ValueError(f"{name} {getattr(self, name)} is not in [0, 1)")
-        if self.bare_path_length < 0:
-            raise ValueError(f"bare_path_length {self.bare_path_length} is a number of operators: 0 or more")
-        if not self.sharpness > 0.0:
-            raise ValueError(f"sharpness {self.sharpness} is not above 0")
+            raise ValueError(f"dim {self.dim} does not divide into {self.heads} heads: choose heads that divide dim")
 
 
 class Composed(Model):

@@ -20,6 +20,7 @@ from typing import ClassVar
 from torch import Tensor, nn
 from torch.nn import functional as F  # noqa: N812 (torch's own name for it)
 
+from pathformer.config import check_range
 from pathformer.models._link_by_link import LinkModel
 from pathformer.nn.blended_linear import Blend
 from pathformer.nn.combine import left_fold
@@ -42,10 +43,8 @@ class Config:
     union: UnionWay = "native"  # the t-conorm, as published; demorgan is the same set, dnf another score
 
     def __post_init__(self) -> None:
-        if min(self.dim, self.bases) < 1:
-            raise ValueError("dim and bases are at least 1")
-        if self.scale <= 0.0:
-            raise ValueError(f"scale {self.scale} is not positive")
+        check_range(self, "dim", "bases", least=1)
+        check_range(self, "scale", above=0)
 
 
 class FuzzQE(LinkModel):

@@ -19,6 +19,7 @@ from typing import ClassVar, Literal
 
 from torch import Tensor
 
+from pathformer.config import check_range
 from pathformer.models._link_by_link import LinkModel
 from pathformer.nn.combine import LeftFold, MLPPair
 from pathformer.nn.mlp import MLP
@@ -36,8 +37,7 @@ class Config:
     start: Literal["inputs", "random"] = "inputs"  # of projection and intersection; silent, see `MLPModel`
 
     def __post_init__(self) -> None:
-        if self.dim < 1:
-            raise ValueError(f"dim {self.dim} is not at least 1")
+        check_range(self, "dim", least=1)
 
 
 class MLPModel(LinkModel):

@@ -18,6 +18,7 @@ from typing import ClassVar, Literal
 
 from torch import Tensor
 
+from pathformer.config import check_range
 from pathformer.models._link_by_link import LinkModel
 from pathformer.nn.combine import LeftFold
 from pathformer.nn.mixer import Mixer
@@ -39,8 +40,7 @@ class Config:
     start: Literal["table", "reference"] = "table"  # of the Mixers' first and last maps, ours: see `MLPMixer`
 
     def __post_init__(self) -> None:
-        if min(self.dim, self.channels, self.blocks, self.token_hidden, self.channel_hidden) < 1:
-            raise ValueError("dim, channels, blocks, token_hidden and channel_hidden are at least 1")
+        check_range(self, "dim", "channels", "blocks", "token_hidden", "channel_hidden", least=1)
 
 
 class MLPMixer(LinkModel):

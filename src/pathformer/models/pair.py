@@ -17,7 +17,7 @@ from typing import ClassVar
 import torch
 from torch import Tensor, nn
 
-from pathformer.config import from_mapping
+from pathformer.config import check_range, from_mapping
 from pathformer.models._base import Model
 from pathformer.models._batch import Batch
 from pathformer.models.composed import Composed
@@ -43,8 +43,7 @@ class Config:
     denies: bool = True  # whether the second has learned what a negation is
 
     def __post_init__(self) -> None:
-        if not 0.0 < self.weight < float("inf"):
-            raise ValueError(f"weight {self.weight} is not above 0, or has no end")
+        check_range(self, "weight", above=0)
         if not self.denies and self.other.space not in SILENT:
             raise ValueError(
                 f"in the space {self.other.space!r} no point says nothing, and the second never met a negation: "

@@ -25,6 +25,7 @@ from typing import ClassVar, Literal
 import torch
 from torch import Tensor, nn
 
+from pathformer.config import check_range
 from pathformer.models._base import Combine, Model
 from pathformer.models._batch import Bank, Batch, Forks, Paths
 from pathformer.nn.combine import LeftFold, MeanPair, MLPPair, SetFold
@@ -65,14 +66,11 @@ class Config:
     expected_variables: bool = False  # a path starts from the entity expected at its variable, not from E_v; ours
 
     def __post_init__(self) -> None:
-        if min(self.layers, self.heads, self.hidden, self.dim) < 1:
-            raise ValueError("dim, layers, heads and hidden are at least 1")
+        check_range(self, "dim", "layers", "heads", "hidden", least=1)
+        check_range(self, "dropout", least=0, below=1)
+        check_range(self, "residual_start", least=0)
         if self.dim % self.heads:
-            raise ValueError(f"dim {self.dim} does not divide into {self.heads} heads")
-        if not 0.0 <= self.dropout < 1.0:
-            raise ValueError(f"dropout {self.dropout} is not in [0, 1)")
-        if self.residual_start < 0.0:
-            raise ValueError(f"residual_start {self.residual_start} is a share of the usual weights: 0 or more")
+            raise ValueError(f"dim {self.dim} does not divide into {self.heads} heads: choose heads that divide dim")
         if self.fork_start == "mean" and self.fork_hidden not in ((2,), (2, 1)):
             raise ValueError(f"fork_hidden {self.fork_hidden} cannot start as a mean: set fork_start to 'random'")
         space = self.make_space()

@@ -26,6 +26,7 @@ from typing import ClassVar
 import torch
 from torch import Tensor, nn
 
+from pathformer.config import check_range
 from pathformer.models._link_by_link import LinkModel
 from pathformer.nn.combine import by_arity
 from pathformer.spaces.particles import Particles
@@ -44,12 +45,9 @@ class Config:
     spread: float = 0.1  # of the tables at first; ours, 1 in the official code: see `Q2P`
 
     def __post_init__(self) -> None:
-        if min(self.dim, self.particles) < 1:
-            raise ValueError("dim and particles are at least 1")
-        if not 0.0 <= self.dropout < 1.0:
-            raise ValueError(f"dropout {self.dropout} is not in [0, 1)")
-        if self.spread <= 0.0:
-            raise ValueError(f"spread {self.spread} is not positive")
+        check_range(self, "dim", "particles", least=1)
+        check_range(self, "dropout", least=0, below=1)
+        check_range(self, "spread", above=0)
 
 
 class Q2P(LinkModel):

@@ -65,9 +65,9 @@ def name_of(iri: str, namespace: str) -> str:
 def local_of(name: str) -> str:
     """A name as the local part of a prefixed name: letters and digits of any script stay, other signs are encoded."""
     last = len(name) - 1
-    return "".join(_spelled(sign, 0 < place < last) for place, sign in enumerate(name))
+    return "".join(_spell(sign, 0 < place < last) for place, sign in enumerate(name))
 
 
-def _spelled(sign: str, inside: bool) -> str:
+def _spell(sign: str, inside: bool) -> str:
     plain = _LETTER.fullmatch(sign) or (inside and sign in "-.")
     return sign if plain and sign.isprintable() else "".join(f"%{byte:02X}" for byte in sign.encode())

@@ -136,7 +136,7 @@ def structure_of(tree: Tree) -> Structure:
 
 def benchmark_structure(tree: Tree) -> Structure | None:
     """The one of the fourteen that a tree has, whatever the order of its branches; None for any other shape."""
-    return _BY_UNORDERED.get(_unordered(_shape_of_instance(instance_of_tree(tree))))
+    return _BY_UNORDERED.get(_sort_branches(_shape_of_instance(instance_of_tree(tree))))
 
 
 def unchain(tree: Tree) -> tuple[Anchor | Intersection | Union, tuple[int, ...]]:
@@ -197,15 +197,15 @@ def _shape_of_instance(instance: Instance) -> Shape:
     return tuple(("u",) if part == (UNION,) else _shape_of_instance(part) for part in instance)
 
 
-def _unordered(shape: Shape) -> Shape:
+def _sort_branches(shape: Shape) -> Shape:
     """The shape with its branches sorted: equal for shapes that differ in their order alone."""
     if is_chain(shape):
         start, operators = shape
-        return (_unordered(start) if isinstance(start, tuple) else start, operators)
-    return tuple(sorted((part if part == ("u",) else _unordered(part) for part in shape), key=repr))
+        return (_sort_branches(start) if isinstance(start, tuple) else start, operators)
+    return tuple(sorted((part if part == ("u",) else _sort_branches(part) for part in shape), key=repr))
 
 
-_BY_UNORDERED: dict[Shape, Structure] = {_unordered(s.shape): s for s in STRUCTURES.values()}
+_BY_UNORDERED: dict[Shape, Structure] = {_sort_branches(s.shape): s for s in STRUCTURES.values()}
 
 
 def letters(node: Any) -> Iterator[Any]:

@@ -128,7 +128,7 @@ def read_folder(folder: str | Path, splits: Sequence[str] = SPLITS) -> QuerySets
     """Reads a folder of queries as it is, in any layout; `splits` are the only ones read."""
     path = Path(folder)
     if not path.is_dir():
-        raise BenchmarkError(f"{path}: there is no such folder")
+        raise BenchmarkError(f"{path}: there is no such folder: name one of queries, as `pathformer sample` writes it")
     for name in plugins.names("layouts"):
         layout = plugins.load("layouts", name)
         if layout.detect(path):

@@ -23,12 +23,12 @@ from pathformer.querysets.sampler import Rules, sample
 from pathformer.symbolic.answer import answer_rows
 from pathformer.symbolic.graph_pair import GraphPair
 
-__all__ = ["all_with_removed", "sample_by_removed_answers", "with_removed"]
+__all__ = ["add_all_removed", "add_removed", "sample_by_removed_answers"]
 
 OVER = 4  # queries that are drawn for each one that is chosen
 
 
-def with_removed(queries: Queries, graphs: GraphPair) -> Queries:
+def add_removed(queries: Queries, graphs: GraphPair) -> Queries:
     """Returns the queries with the answers that their negated branches remove on the smaller graph."""
     part = positive_part(queries.structure)
     if part is None:
@@ -38,9 +38,9 @@ def with_removed(queries: Queries, graphs: GraphPair) -> Queries:
     return replace(queries, removed=difference(without, queries.easy))
 
 
-def all_with_removed(queries: Iterable[Queries], graphs: GraphPair) -> list[Queries]:
+def add_all_removed(queries: Iterable[Queries], graphs: GraphPair) -> list[Queries]:
     """Adds removed answers to the queries of each structure with a negation that lacks them."""
-    return [with_removed(part, graphs) if part.structure.negated and part.removed is None else part for part in queries]
+    return [add_removed(part, graphs) if part.structure.negated and part.removed is None else part for part in queries]
 
 
 def sample_by_removed_answers(
@@ -59,7 +59,7 @@ def sample_by_removed_answers(
     u uniform in 0 to 1 (Efraimidis and Spirakis).
     """
     drawn = sample(structure, graphs, OVER * count, seed=seed, stream=stream, rules=rules)
-    drawn = with_removed(drawn, graphs)
+    drawn = add_removed(drawn, graphs)
     assert drawn.removed is not None
     weights = np.minimum(drawn.removed.counts, most)
     rng = np.random.default_rng(list(f"{seed}/{stream}/{structure.name}".encode()))

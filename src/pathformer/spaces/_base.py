@@ -61,7 +61,7 @@ class Space(nn.Module, ABC):
 
     @property
     def measure(self) -> Measure | None:
-        """How `measured_queries` and `measured_entities` give the distance; None where only `distance` does."""
+        """The measure between `measured_queries` and `measured_entities`; None where only `distance` gives it."""
         return None
 
     def measured_entities(self, entities: Tensor) -> Tensor:

@@ -31,7 +31,7 @@ class Hermitian(Bilinear):
     def for_queries(cls, dim: int, margin: float, **settings: Any) -> Hermitian:
         """A space of rank dim / 2."""
         if dim % 2:
-            raise ValueError(f"dim {dim} is odd: complex numbers have two parts")
+            raise ValueError(f"dim must be even, since complex numbers have two parts, got {dim}")
         return cls(dim // 2, margin, **settings)
 
     def can_copy_rows(self, source: Space) -> bool:

@@ -24,7 +24,7 @@ class Sphere(Space):
     def __init__(self, dim: int, margin: float, temperature: float = 0.05, learn_temperature: bool = True) -> None:
         super().__init__(dim, margin)
         if not temperature > 0.0:
-            raise ValueError(f"temperature {temperature} is not above 0")
+            raise ValueError(f"temperature must be above 0, got {temperature}")
         self.entity_width = self.relation_width = self.query_width = dim
         self.log_scale = nn.Parameter(torch.tensor(-math.log(temperature)), requires_grad=learn_temperature)  # log s
 

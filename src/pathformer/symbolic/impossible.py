@@ -24,7 +24,7 @@ __all__ = ["impossible_answers"]
 
 def impossible_answers(tree: Tree, graph: Graph) -> npt.NDArray[np.int32]:
     """Returns the entities that answer the tree on no graph that holds all edges of this one, ascending."""
-    out = _denied(tree)
+    out = _deny(tree)
     return np.empty(0, np.int32) if out is None else answer(out, graph)
 
 
@@ -37,14 +37,14 @@ def _certain(tree: Tree) -> Tree | None:
             inner = _certain(of)
             return None if inner is None else Projection(relation, inner, variable)
         case Negation(of):
-            return _denied(of)
+            return _deny(of)
         case Intersection(branches):
             return _intersect_all([_certain(branch) for branch in branches])
         case Union(branches):
             return _unite_any([_certain(branch) for branch in branches])
 
 
-def _denied(tree: Tree) -> Tree | None:
+def _deny(tree: Tree) -> Tree | None:
     """Returns a tree whose answers answer `tree` on no larger graph; None if there are no such answers."""
     match tree:
         case Anchor():
@@ -54,9 +54,9 @@ def _denied(tree: Tree) -> Tree | None:
         case Negation(of):
             return _certain(of)
         case Intersection(branches):
-            return _unite_any([_denied(branch) for branch in branches])
+            return _unite_any([_deny(branch) for branch in branches])
         case Union(branches):
-            return _intersect_all([_denied(branch) for branch in branches])
+            return _intersect_all([_deny(branch) for branch in branches])
 
 
 def _intersect_all(parts: list[Tree | None]) -> Tree | None:

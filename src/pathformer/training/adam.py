@@ -143,7 +143,7 @@ class Adam:
             slot.working.copy_(slot.master)
 
     def state(self) -> dict[str, Tensor]:
-        """What a checkpoint must hold besides the masters: `steps`, `first.<name>`, `second.<name>`."""
+        """Returns what a checkpoint must hold besides the masters: `steps`, `first.<name>`, `second.<name>`."""
         state = {"steps": self.steps}
         for slot in self.slots:
             state[f"first.{slot.name}"] = slot.first

@@ -50,7 +50,7 @@ class Average:
             weight.copy_(values[name])
 
     def state(self) -> dict[str, Tensor]:
-        """What a checkpoint must hold: the averages by the weights' names, and `count`."""
+        """Returns what a checkpoint must hold: the averages by the weights' names, and `count`."""
         return {**self._means, "count": self._count}
 
     @torch.no_grad()

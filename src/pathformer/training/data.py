@@ -66,7 +66,7 @@ class TrainingSet:
         answers[: sum(totals)] = flat[2]
         tensors = [torch.from_numpy(values).to(device) for values in (*flat[:2], answers)]
         structures = tuple(part.structure for part in queries)
-        taken = torch.from_numpy(_removed(queries, removed)).to(device) if removed else None
+        taken = torch.from_numpy(_list_removed(queries, removed)).to(device) if removed else None
         return cls(structures, tuple(counts), entities, tensors[0], tensors[1], tensors[2], tuple(rooms), taken)
 
     def refill(self, queries: Sequence[Queries]) -> None:
@@ -86,7 +86,7 @@ class TrainingSet:
         self.bounds.copy_(bounds)
         self.answers[: len(answers)].copy_(answers)
         if self.removed is not None:
-            self.removed.copy_(torch.from_numpy(_removed(fitted, self.removed.shape[1])))
+            self.removed.copy_(torch.from_numpy(_list_removed(fitted, self.removed.shape[1])))
 
     def __len__(self) -> int:
         return sum(self.counts)
@@ -176,9 +176,9 @@ class Drawer:
         targets: tuple[Tensor | None, Tensor | None] = (None, None)
         if self._window is not None:
             targets = self._targets(self._first_query + row, answers, chance[:, 1])
-        return Drawn(ids, candidates, answers, *targets, self._removed(row))
+        return Drawn(ids, candidates, answers, *targets, self._look_up_removed(row))
 
-    def _removed(self, row: Tensor) -> Tensor | None:
+    def _look_up_removed(self, row: Tensor) -> Tensor | None:
         """Looks up what the negations of the drawn queries remove, (B, R); queries without one have row 0."""
         if self.data.removed is None:
             return None
@@ -217,7 +217,7 @@ def _removed_rows(structures: Sequence[Structure], counts: Sequence[int]) -> tup
     return np.where(negated, first, 0), negated
 
 
-def _removed(queries: Sequence[Queries], most: int) -> npt.NDArray[np.int32]:
+def _list_removed(queries: Sequence[Queries], most: int) -> npt.NDArray[np.int32]:
     """Lists what each negation removes, at most so many, evenly spread; the first row is empty. -> (1 + n, R)."""
     tables = [np.full((1, most), -1, np.int32)]
     for part in queries:

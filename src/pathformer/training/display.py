@@ -84,6 +84,6 @@ class Display:
 
             yield done
 
-    def labelled(self, label: str) -> Display:
+    def for_part(self, label: str) -> Display:
         """Returns a display for a part of the same work."""
         return Display(self.console, self._now, label=label, after_stop=self.after_stop)

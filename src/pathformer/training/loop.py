@@ -247,7 +247,7 @@ class _Run:
         figures = {"seconds": self.clock.seconds, "loss": loss, "rate": self.config.update.rate * self.factor}
         by_structure = {f"loss/{name}": value for name, value in losses.mean.items()}
         if self.redrawer is not None:
-            figures["seconds_waited"] = self.redrawer.waited()
+            figures["seconds_waited"] = self.redrawer.take_waited()
         self._log({**figures, "queries_per_second": rate, **_memory(self.step.device), **by_structure})
 
     def _validate(self) -> None:

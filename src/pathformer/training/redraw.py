@@ -18,7 +18,7 @@ from pathformer.kg.knowledge import KnowledgeGraph
 from pathformer.query.structures import Structure, is_chain
 from pathformer.querysets.queries import Queries
 from pathformer.querysets.query_sets import graph_pair
-from pathformer.querysets.removed_by_negation import all_with_removed, sample_by_removed_answers
+from pathformer.querysets.removed_by_negation import add_all_removed, sample_by_removed_answers
 from pathformer.querysets.sampler import Rules, sample
 from pathformer.training.data import TrainingSet
 from pathformer.training.settings import Training
@@ -40,13 +40,13 @@ class TrainingQueries:
     def first_set(self) -> list[Queries]:
         """Returns the given queries, drawn anew where the settings ask for another way of drawing."""
         sets = [self._draw(part, "first") if self.own_way(part.structure) else part for part in self.given.values()]
-        return self._with_removed(sets)
+        return self._add_removed(sets)
 
     def draw_set(self, number: int) -> list[Queries]:
         """Draws the n-th set: as many queries of each structure as given, and all links every time."""
         stream = f"fresh {number}"
         sets = [part if name == "1p" else self._draw(part, stream) for name, part in self.given.items()]
-        return self._with_removed(sets)
+        return self._add_removed(sets)
 
     def on_device(self, device: torch.device) -> TrainingSet:
         """Puts the first set on the device, with room for later sets where there will be any."""
@@ -72,11 +72,11 @@ class TrainingQueries:
             drawn = sample(structure, graphs, count, seed=seed, stream=stream, rules=rules)
         return drawn if len(drawn) else given
 
-    def _with_removed(self, sets: Iterable[Queries]) -> list[Queries]:
+    def _add_removed(self, sets: Iterable[Queries]) -> list[Queries]:
         """Adds what negations take away, where the objective asks for it."""
         if not self.settings.update.softmax.removed:
             return list(sets)
-        return all_with_removed(sets, graph_pair(self.kg, "train"))
+        return add_all_removed(sets, graph_pair(self.kg, "train"))
 
 
 class Redrawer:
@@ -104,7 +104,7 @@ class Redrawer:
         self._waited += time.monotonic() - begun
         return drawn
 
-    def waited(self) -> float:
+    def take_waited(self) -> float:
         """Returns the seconds that the trainer waited for queries since the last call."""
         seconds, self._waited = self._waited, 0.0
         return seconds

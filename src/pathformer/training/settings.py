@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 from torch import Tensor
 
+from pathformer.config import check_range
 from pathformer.errors import ConfigError
 from pathformer.evaluation.report import Report
 from pathformer.models._base import Model
@@ -33,14 +34,10 @@ class SoftmaxOptions:
     removed_weight: float = 10.0  # how much more often each of them counts
 
     def __post_init__(self) -> None:
-        if self.targets < 1:
-            raise ValueError(f"targets must be 1 or more, got {self.targets}")
-        if not 0.0 <= self.smoothing < 1.0:
-            raise ValueError(f"smoothing must be at least 0 and below 1, got {self.smoothing}")
-        if min(self.n3, self.relation) < 0.0:
-            raise ValueError("n3 and relation are weights, 0 or more")
-        if self.removed < 0 or self.removed_weight <= 0.0:
-            raise ValueError("removed is a number of entities, 0 or more, and removed_weight is above 0")
+        check_range(self, "targets", least=1)
+        check_range(self, "smoothing", least=0, below=1)
+        check_range(self, "n3", "relation", "removed", least=0)
+        check_range(self, "removed_weight", above=0)
         if self.removed and self.entities != "all":
             raise ValueError('removed entities count more among all of them: it needs entities = "all"')
 
@@ -71,14 +68,12 @@ class StepConfig:
     capture: bool = True  # record a CUDA graph, where there is a CUDA device
 
     def __post_init__(self) -> None:
-        if self.negatives < 1:
-            raise ValueError(f"negatives must be 1 or more, got {self.negatives}")
-        if min(self.rate, self.table_rate, self.domain_rate, self.weight_decay) < 0.0:
-            raise ValueError("rate, table_rate, domain_rate and weight_decay are 0 or more")
-        if not all(0.0 <= beta < 1.0 for beta in self.betas) or not self.epsilon > 0.0:
-            raise ValueError(f"betas {self.betas} are in [0, 1), and epsilon {self.epsilon} is above 0")
-        if not 0.0 <= self.ema < 1.0:
-            raise ValueError(f"ema must be at least 0 and below 1, got {self.ema}")
+        check_range(self, "negatives", least=1)
+        check_range(self, "rate", "table_rate", "domain_rate", "weight_decay", least=0)
+        check_range(self, "epsilon", above=0)
+        check_range(self, "ema", least=0, below=1)
+        if not all(0.0 <= beta < 1.0 for beta in self.betas):
+            raise ValueError(f"both betas must be at least 0 and below 1, got {self.betas[0]} and {self.betas[1]}")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -111,24 +106,19 @@ class Training:
     update: StepConfig = field(default_factory=StepConfig)
 
     def __post_init__(self) -> None:
-        if self.steps < 1 or self.batch < 1:
-            raise ValueError("steps and batch are at least 1")
+        check_range(self, "steps", "batch", least=1)
+        check_range(self, "redraw_every", "weigh_by_removed", "validations", least=0)
+        check_range(self, "warmup", least=0, below=1)
         if not 0 <= self.seed < 1 << 64:
             raise ValueError(f"seed must be a whole number from 0, below 2^64, got {self.seed}")
-        if self.redraw_every < 0:
-            raise ValueError(f"redraw_every is a number of steps, 0 or more, got {self.redraw_every}")
-        if self.weigh_by_removed < 0:
-            raise ValueError(f"weigh_by_removed is a number of entities, 0 or more, got {self.weigh_by_removed}")
-        if not 0.0 <= self.warmup < 1.0 or not 0.0 <= self.floor <= 1.0:
-            raise ValueError(f"warmup {self.warmup} and floor {self.floor} are shares, and something follows a warm-up")
-        if self.validations < 0:
-            raise ValueError(f"validations is a number, 0 or more, got {self.validations}")
+        if not 0.0 <= self.floor <= 1.0:
+            raise ValueError(f"floor must be from 0 to 1, got {self.floor}")
         if self.minutes is not None and not 0 < self.minutes < float("inf"):
             raise ValueError(f"minutes must be a positive finite number, got {self.minutes}")
         if strange := [name for name in self.mix if name not in STRUCTURES]:
-            raise ValueError(f"mix names no structure with {', '.join(strange)}; there are: {', '.join(STRUCTURES)}")
+            raise ValueError(f"mix names {', '.join(strange)}, no structure; there are: {', '.join(STRUCTURES)}")
         if any(part <= 0 for part in self.mix.values()):
-            raise ValueError(f"every part of mix is above 0, not {dict(self.mix)}")
+            raise ValueError(f"every part of mix must be above 0, got {dict(self.mix)}")
         if self.mix and self.batch_per != "step":
             raise ValueError('mix divides a step among structures: it needs batch_per = "step"')
 

@@ -18,7 +18,7 @@ from torch import Tensor
 from pathformer.errors import CheckpointError
 from pathformer.models._base import Model
 
-__all__ = ["mapped", "start_tables"]
+__all__ = ["map_rows", "start_tables"]
 
 
 @torch.no_grad()
@@ -42,10 +42,10 @@ def start_tables(model: Model, source: Model, seed: int = 0) -> None:
             ours.weight[: len(rows)] = rows
             continue
         size = ours.weight.square().mean().sqrt()
-        ours.weight[: len(rows)] = size * mapped(rows, ours.weight.shape[1], chance).to(ours.weight)
+        ours.weight[: len(rows)] = size * map_rows(rows, ours.weight.shape[1], chance).to(ours.weight)
 
 
-def mapped(rows: Tensor, columns: int, chance: torch.Generator) -> Tensor:
+def map_rows(rows: Tensor, columns: int, chance: torch.Generator) -> Tensor:
     """Returns X V Q, scaled to mean square 1. rows (N, e) -> (N, d) float32."""
     values = rows.float()
     kept = min(values.shape[1], columns)

@@ -14,7 +14,7 @@ from typing import Any
 from pathformer.experiments.records import Record
 from pathformer.experiments.tables.catalogue import Place, TableOptions
 
-__all__ = ["QUERY_SETS", "budget_notes", "changed", "common_settings", "setting_words", "settings_notes"]
+__all__ = ["QUERY_SETS", "budget_notes", "changed_settings", "common_settings", "setting_words", "settings_notes"]
 
 Rows = Mapping[Place, Record]
 
@@ -38,13 +38,13 @@ def budget_notes(rows: Rows, options: TableOptions, *, named: bool = False) -> l
     for place, record in rows.items():
         key = (
             place.dataset,
-            (_trained(record), _device(record), str(record.runs_on_device > 1), _ranked(record, options)),
+            (_say_training(record), _device(record), str(record.runs_on_device > 1), _say_ranking(record, options)),
         )
         groups.setdefault(key, {})[place.model] = record
     several = Counter(dataset for dataset, _ in groups)
     return [
-        f"Ours, {dataset}{f' ({_listed(members)})' if named or several[dataset] > 1 else ''}: {trained}, "
-        f"{_shared(members)}; {ranked}."
+        f"Ours, {dataset}{f' ({_names_of(members)})' if named or several[dataset] > 1 else ''}: {trained}, "
+        f"{_say_device(members)}; {ranked}."
         for (dataset, (trained, _, _, ranked)), members in groups.items()
     ]
 
@@ -57,9 +57,9 @@ def settings_notes(rows: Rows) -> list[str]:
         same = common_settings(members.values())
         groups: dict[tuple[str, ...], list[str]] = {}
         for model, record in members.items():
-            own = tuple(setting_words(key, record.changes[key]) for key in changed(record) if key not in same)
+            own = tuple(setting_words(key, record.changes[key]) for key in changed_settings(record) if key not in same)
             groups.setdefault(own, []).append(model)
-        told = [f"{', '.join(own)} ({_listed(models)})" for own, models in groups.items() if own]
+        told = [f"{', '.join(own)} ({_names_of(models)})" for own, models in groups.items() if own]
         if len(members) == 1 and told:
             told = [", ".join(own) for own in groups]
         if same:
@@ -69,7 +69,7 @@ def settings_notes(rows: Rows) -> list[str]:
     return found
 
 
-def changed(record: Record) -> list[str]:
+def changed_settings(record: Record) -> list[str]:
     """Lists the settings that are not the run file's, but for those of time, validation and saving."""
     return [key for key in sorted(record.changes) if key not in (*_LOOKING, *_BUDGET)]
 
@@ -82,7 +82,7 @@ def common_settings(records: Iterable[Record]) -> dict[str, Any]:
     first = records[0].settings
     return {
         key: first[key]
-        for key in sorted({key for record in records for key in changed(record)})
+        for key in sorted({key for record in records for key in changed_settings(record)})
         if all(key in record.settings and record.settings[key] == first.get(key) for record in records)
     }
 
@@ -100,7 +100,7 @@ def setting_words(key: str, value: object) -> str:
     return f"{key}={value if isinstance(value, str) else json.dumps(value)}"
 
 
-def _trained(record: Record) -> str:
+def _say_training(record: Record) -> str:
     """Says how long rows were trained, and what came before: `5 min of training each by the clock`."""
     clock = "" if record.minutes is None else " by the clock"
     first = f" after {record.seconds_before:.0f} s of a link predictor" if record.seconds_before else ""
@@ -111,7 +111,7 @@ def _device(record: Record) -> str:
     return str(record.machine.get("device", "unknown device"))
 
 
-def _shared(members: Mapping[str, Record]) -> str:
+def _say_device(members: Mapping[str, Record]) -> str:
     """Says on what device rows were trained and how many shared it; names the rows that differ from most."""
     sharing = Counter(record.runs_on_device for record in members.values())
     most = max(sharing, key=lambda beside: (sharing[beside], -beside))
@@ -119,19 +119,19 @@ def _shared(members: Mapping[str, Record]) -> str:
     if most == 1:
         return f"each alone on {device}"
     told = "; ".join(
-        f"{_listed(model for model, record in members.items() if record.runs_on_device == beside)}: up to {beside}, "
+        f"{_names_of(model for model, record in members.items() if record.runs_on_device == beside)}: up to {beside}, "
         f"and so {'less' if beside > most else 'more'} of it"
         for beside in sorted(sharing.keys() - {most})
     )
     return f"on one {device} that up to {most} runs shared{f' ({told})' if told else ''}"
 
 
-def _ranked(record: Record, options: TableOptions) -> str:
+def _say_ranking(record: Record, options: TableOptions) -> str:
     """Says which weights were ranked on which queries, and whether they stand in for the asked ones."""
     kind = record.kind(options.weights)
     place = "" if kind == options.weights else f" in place of the {options.weights} ones, which were not ranked"
     return f"{kind} weights{place}; ranked on: {QUERY_SETS.get(record.queries, record.queries)}"
 
 
-def _listed(models: Iterable[str]) -> str:
+def _names_of(models: Iterable[str]) -> str:
     return ", ".join(models)

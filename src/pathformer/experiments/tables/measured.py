@@ -18,13 +18,13 @@ from pathformer.experiments.tables.captions import budget_notes, settings_notes
 from pathformer.experiments.tables.catalogue import EXTRAS, MEASURED, TITLES, Place, TableOptions
 from pathformer.experiments.tables.view import Grid, Line
 
-__all__ = ["check_variant", "choose_records", "grid", "printed"]
+__all__ = ["check_variant", "choose_records", "figures_of_paper", "grid"]
 
 _RUNS = Path(__file__).parents[1] / "runs"
 
 
 @cache
-def printed(run: str) -> Mapping[str, float]:
+def figures_of_paper(run: str) -> Mapping[str, float]:
     """Returns the paper's figures for a run: structure, "avg", "avg negation" or "Parameters" -> figure.
 
     Read from the run file as it stands, so that a table prints without loading any method.
@@ -78,7 +78,7 @@ def _line(
     place: Place, columns: Sequence[str], record: Record | None, options: TableOptions, like: str | None = None
 ) -> Line:
     """like: the run whose figures of the paper a row is compared with, if not its own."""
-    paper = {column: value for column, value in printed(like or place.run).items() if column in columns}
+    paper = {column: value for column, value in figures_of_paper(like or place.run).items() if column in columns}
     if record is None:
         return Line(dataset=place.dataset, model=place.model, run=place.run, paper=paper)
     kind = record.kind(options.weights)
@@ -130,14 +130,14 @@ def choose_records(number: int, records: Sequence[Record], options: TableOptions
 
 def _choose(place: Place, number: int, records: Sequence[Record], minutes: float | None) -> Record | None:
     own = [record for record in records if record.run == place.run]
-    shared = minutes if minutes is not None else _shared(place.dataset, number, records)
+    shared = minutes if minutes is not None else _common_budget(place.dataset, number, records)
     alike = [record for record in own if record.minutes == shared]
     if alike:
         return max(alike, key=lambda record: record.date)
     return max(own, key=lambda record: record.seconds, default=None)
 
 
-def _shared(dataset: str, number: int, records: Sequence[Record]) -> float | None:
+def _common_budget(dataset: str, number: int, records: Sequence[Record]) -> float | None:
     """Returns the budget that most rows of a dataset have."""
     runs = {place.run for place in MEASURED[number].places if place.dataset == dataset}
     found: dict[float | None, list[Record]] = {}

@@ -26,7 +26,7 @@ def to_text(sheet: Sheet) -> str:
         "  ".join(f"{cell:<{w}}" if n < words else f"{cell:>{w}}" for n, (cell, w) in enumerate(zip(line, widths)))  # noqa: B905
         for line in lines
     ]
-    notes = "".join(f"\n\n{_wrapped(note, max(map(len, shown)))}" for note in sheet.notes)
+    notes = "".join(f"\n\n{_wrap(note, max(map(len, shown)))}" for note in sheet.notes)
     return "\n".join([f"Table {sheet.number}: {sheet.title}", *(line.rstrip() for line in shown)]) + notes
 
 
@@ -62,7 +62,7 @@ def to_csv(sheets: Sequence[Sheet]) -> str:
     return text.getvalue()
 
 
-def _wrapped(note: str, width: int) -> str:
+def _wrap(note: str, width: int) -> str:
     """Wraps a note to the width of the table; words, settings and addresses stay whole."""
     return textwrap.fill(note, max(_NOTES, width), break_long_words=False, break_on_hyphens=False)
 

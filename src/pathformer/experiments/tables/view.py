@@ -52,7 +52,7 @@ class Row:
         """The relative difference in percent."""
         if self.paper is None or self.ours is None:
             return ""
-        return "0 %" if self.ours == self.paper else f"{_signed(100 * (self.ours / self.paper - 1), 1)} %"
+        return "0 %" if self.ours == self.paper else f"{_with_sign(100 * (self.ours / self.paper - 1), 1)} %"
 
     def cells(self) -> tuple[str, str, str, str]:
         """Returns the text of the four columns."""
@@ -134,7 +134,7 @@ class Grid:
                 shown.append((*names, "ours", *self._figures(line.ours)))
             if (line.paper or line.against) and line.ours is not None:
                 differences = [line.difference(column) for column in self.columns]
-                shown.append(("", "", "diff", *("" if d is None else _signed(d, self.digits) for d in differences)))
+                shown.append(("", "", "diff", *("" if d is None else _with_sign(d, self.digits) for d in differences)))
         return shown
 
     def records(self) -> list[dict[str, Any]]:
@@ -147,8 +147,8 @@ class Grid:
                 "run": line.run,
                 "column": column,
                 "paper": line.paper.get(column),
-                "ours": _rounded((line.ours or {}).get(column)),
-                "difference": _rounded(line.difference(column)),
+                "ours": _round((line.ours or {}).get(column)),
+                "difference": _round(line.difference(column)),
                 **line.about,
             }
             for line in self.lines
@@ -163,15 +163,15 @@ def _figure(value: float | None) -> str:
     return "-" if value is None else f"{value:,}"
 
 
-def _signed(value: float, digits: int) -> str:
+def _with_sign(value: float, digits: int) -> str:
     """Writes a number with its sign; a number that rounds to 0 has none.
 
-    >>> _signed(-0.04, 1), _signed(0.04, 1), _signed(-0.06, 1), _signed(0.06, 1)
+    >>> _with_sign(-0.04, 1), _with_sign(0.04, 1), _with_sign(-0.06, 1), _with_sign(0.06, 1)
     ('0.0', '0.0', '-0.1', '+0.1')
     """
     shown = f"{value:+.{digits}f}"
     return shown if float(shown) else shown[1:]
 
 
-def _rounded(value: float | None) -> float | None:
+def _round(value: float | None) -> float | None:
     return None if value is None else round(value, 3) + 0.0  # -0.0 + 0.0 is 0.0

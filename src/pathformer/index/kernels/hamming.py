@@ -62,7 +62,7 @@ def _choose_all(counts: np.ndarray, keep: np.ndarray, bits: int, chosen: np.ndar
 
 
 def _bit_count(typing, word):
-    """How many bits of a word are set; LLVM has an instruction for it."""
+    """Counts the bits of a word that are set; LLVM has an instruction for it."""
     return types.uint64(types.uint64), lambda context, builder, signature, arguments: builder.ctpop(arguments[0])
 
 

@@ -10,7 +10,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-__all__ = ["OUTER", "holds_line_end", "names_of", "problem_of", "trimmed"]
+__all__ = ["OUTER", "holds_line_end", "names_of", "or_leave_out", "problem_of", "trim"]
 
 OUTER = " \t\u00a0"  # no part of a name at its ends: nobody means two entities by "Dora" and "Dora "
 
@@ -26,7 +26,7 @@ def names_of(columns: Sequence[Any]) -> tuple[list[Any], npt.NDArray[np.intp]]:
     return [column.cast(pa.string()) for column in columns], np.flatnonzero(bad)
 
 
-def trimmed(columns: Sequence[Any]) -> list[Any] | None:
+def trim(columns: Sequence[Any]) -> list[Any] | None:
     """Arrow columns of strings without the spaces around names; None when one of them is nothing but spaces."""
     names = [pc.utf8_trim(column, characters=OUTER) for column in columns]
     return None if any(pc.min(pc.binary_length(column)).as_py() == 0 for column in names) else names
@@ -52,6 +52,13 @@ def problem_of(value: object) -> str | None:
         if b"\0" in raw:
             return "contains a NUL byte: is the file damaged, or in another encoding (--encoding, encoding=...)?"
     return None
+
+
+def or_leave_out(problem: str, skip_bad: bool) -> str:
+    """Adds what to do about a bad line, unless such lines are left out already or another option is named."""
+    return (
+        problem if skip_bad or "--" in problem else f"{problem}. Leave such lines out with --skip-bad (skip_bad=True)"
+    )
 
 
 def _all_names(column: Any) -> bool:

@@ -19,7 +19,7 @@ from pyarrow import csv
 from pathformer.errors import GraphFileError
 from pathformer.files.source import open_native
 from pathformer.kg.arrow import strings
-from pathformer.kg.formats._cells import holds_line_end, names_of, trimmed
+from pathformer.kg.formats._cells import holds_line_end, names_of, trim
 from pathformer.kg.formats._lines import Layout, above_header, layout, triples
 from pathformer.kg.formats._registry import Batch, ReadOptions
 
@@ -58,7 +58,7 @@ def _fast(path: Path, options: ReadOptions, shape: Layout) -> Iterator[Batch]:
                 if shape.quote and any(map(holds_line_end, table.columns)):
                     raise _StumbledError("a cell of several lines: some that a quote left open has swallowed?")
                 columns, bad = names_of([table.column(_key(number)) for number in shape.chosen])
-                names = None if len(bad) else trimmed(columns)
+                names = None if len(bad) else trim(columns)
                 if names is None:
                     raise _StumbledError("a cell is no name")
                 yield Batch(*names)

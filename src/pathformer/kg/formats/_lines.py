@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pathformer.errors import GraphFileError
-from pathformer.kg.formats._cells import OUTER, problem_of
+from pathformer.kg.formats._cells import OUTER, or_leave_out, problem_of
 from pathformer.kg.formats._records import Record, open_quote_hint, records
 from pathformer.kg.formats._registry import ROLES, ReadOptions
 from pathformer.text import closest
@@ -155,7 +155,7 @@ def _problem(cells: list[str], shape: Layout, odd: bool, options: ReadOptions, b
     for role, place in zip(ROLES, shape.chosen, strict=True):
         problem = problem_of(cells[place])
         if problem is not None:
-            return f"the {role} {problem}"
+            return or_leave_out(f"the {role} {problem}", options.skip_bad)
     return None
 
 

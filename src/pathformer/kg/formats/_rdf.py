@@ -17,6 +17,7 @@ from typing import Any
 from pathformer.errors import GraphFileError, MissingExtraError
 from pathformer.files.source import Reader, open_bytes
 from pathformer.kg.arrow import strings
+from pathformer.kg.formats._cells import or_leave_out
 from pathformer.kg.formats._registry import Batch, ReadOptions
 
 __all__ = ["read_rdf"]
@@ -25,7 +26,7 @@ Parse = Callable[[Any], Iterator[Any]]  # bytes, or a file of them, to statement
 
 _ROWS = 1 << 16  # statements a batch
 _BYTES = 1 << 20  # of lines that are parsed at once
-_CUT = "the statement does not end on this line: in this format each statement is one line"
+_CUT = 'the statement does not end on this line: if the file is Turtle, read it with --format turtle (format="turtle")'
 _PLAINER = {  # the parser's own words, and ours
     "Triples must be followed by a dot": "the triple does not end with a dot: write ' .' after its object"
 }
@@ -129,11 +130,10 @@ class _BadLines:
 
     def meet(self, line: int, problem: str, *, fatal: bool = False) -> None:
         """A bad line; the parser cannot go on behind bytes that are not UTF-8."""
-        error = GraphFileError(problem, self._path, line)
         if fatal or not self._skip:
-            raise error
+            raise GraphFileError(or_leave_out(problem, self._skip), self._path, line)
         self.lines.add(line)
-        self.notes = self.notes or (str(error),)
+        self.notes = self.notes or (str(GraphFileError(problem, self._path, line)),)
 
 
 def _line_by_line(stream: Reader, parse: Parse, bad: _BadLines) -> Iterator[Any]:

@@ -34,7 +34,7 @@ def records(path: Path, encoding: str, delimiter: str, quote: str, width: int | 
     with open_bytes(path, encoding) as stream:
         text = io.TextIOWrapper(io.BufferedReader(stream), "utf-8", "surrogateescape", newline="")
         if quote:
-            yield from _quoted(_Lines(text), delimiter, quote, width)
+            yield from _read_quoted(_Lines(text), delimiter, quote, width)
             return
         for number, line in enumerate(text, 1):
             content = line.rstrip("\r\n")
@@ -71,7 +71,7 @@ class _Lines:
         self.number -= len(self.taken) - 1
 
 
-def _quoted(lines: _Lines, delimiter: str, quote: str, width: int | None) -> Iterator[Record]:
+def _read_quoted(lines: _Lines, delimiter: str, quote: str, width: int | None) -> Iterator[Record]:
     reader = csv.reader(lines, delimiter=delimiter, quotechar=quote)
     while True:
         lines.taken.clear()

@@ -49,7 +49,7 @@ def sentence(text: str, error: UnexpectedInput, parser: Lark) -> tuple[str, str,
         return _TUPLE, text, place
     if word := _word_of_another_case(before, token):
         return f"write {word.casefold()!r} or {word.upper()!r}, found {str(word)!r}", text, cast(int, word.start_pos)
-    return _unexpected(before, token), text, place
+    return _say_unexpected(before, token), text, place
 
 
 def _bad_sign(text: str, place: int) -> str:
@@ -67,14 +67,14 @@ def _bad_sign(text: str, place: int) -> str:
 def _at_end(tokens: list[Token]) -> str:
     if not tokens:
         return "the query is empty: expected '?x : relation(constant, ?x)'"
-    return _expected(tokens, "the end of the query", None)
+    return _say_expected(tokens, "the end of the query", None)
 
 
-def _unexpected(before: list[Token], token: Token) -> str:
-    return _expected(before, repr(str(token)), token)
+def _say_unexpected(before: list[Token], token: Token) -> str:
+    return _say_expected(before, repr(str(token)), token)
 
 
-def _expected(before: list[Token], found: str, token: Token | None) -> str:
+def _say_expected(before: list[Token], found: str, token: Token | None) -> str:
     kind = token.type if token is not None else "$END"
     if not before:
         return f"a question starts with its answer variable and a colon, as in '?x : ...', found {found}"

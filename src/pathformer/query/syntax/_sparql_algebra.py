@@ -43,7 +43,7 @@ from pathformer.query.ast import (
     variables,
 )
 from pathformer.query.iris import local_of, name_of
-from pathformer.query.syntax._sparql_mistakes import refused
+from pathformer.query.syntax._sparql_mistakes import refusal
 
 __all__ = ["AlgebraReader", "in_pieces"]
 
@@ -119,13 +119,13 @@ class AlgebraReader:
             case "Minus":
                 return self._minus(node, scope)
             case "ToMultiSet":
-                raise refused("VALUES" if node.p.name == "values" else "a subquery")
+                raise refusal("VALUES" if node.p.name == "values" else "a subquery")
             case name:
-                raise refused(_REFUSED.get(name, name))
+                raise refusal(_REFUSED.get(name, name))
 
     def _union(self, sides: list[_Pattern]) -> _Pattern:
         if not all(side.parts for side in sides):
-            raise refused("an empty side of UNION")
+            raise refusal("an empty side of UNION")
         bound = frozenset.intersection(*(side.bound for side in sides))
         maybe = frozenset.union(*(side.maybe for side in sides))
         return _Pattern((Or(tuple(side.formula for side in sides)),), bound, maybe)
@@ -134,18 +134,18 @@ class AlgebraReader:
         found = self._pattern(node.p, scope)
         for expression in _conditions(node.expr):
             if getattr(expression, "name", None) != "Builtin_NOTEXISTS":
-                raise refused(_condition_name(expression))
+                raise refusal(_condition_name(expression))
             seen = found.bound | scope.given
             inner = _Scope({name: self._name(name, scope) for name in seen}, seen)
             denied = self._pattern(expression.graph, inner)  # the attribute is algebra, the item is the raw parse
             self._check_bound(denied, found, scope, "FILTER NOT EXISTS")
             if not denied.parts:
-                raise refused("FILTER NOT EXISTS { }")
+                raise refusal("FILTER NOT EXISTS { }")
             if not variables(denied.formula):
                 raise FreeVariableError(
                     "FILTER NOT EXISTS has no variable, so it is the same for every answer: leave it out"
                 )
-            if not seen & _named(denied, inner):
+            if not seen & _names_in(denied, inner):
                 raise ScopeError(
                     "FILTER NOT EXISTS shares no variable with the group that it stands in: SPARQL takes its variables "
                     "for others than those outside. Move it into the group that binds them"
@@ -167,7 +167,7 @@ class AlgebraReader:
             if shared - scope.given:
                 removed.append(denied.formula)
             elif shared:
-                raise refused("MINUS over variables that come from outside the FILTER NOT EXISTS around it")
+                raise refusal("MINUS over variables that come from outside the FILTER NOT EXISTS around it")
         if not removed:
             return found  # without a shared variable MINUS removes nothing
         return found & _Pattern((_deny(any_of(removed)),))
@@ -194,11 +194,11 @@ class AlgebraReader:
             case AlternativePath():
                 return Or(tuple(self._path(subject, option, object_) for option in path.args))
             case MulPath():
-                raise refused(f"the property path '{path.mod}'")
+                raise refusal(f"the property path '{path.mod}'")
             case NegatedPath():
-                raise refused("the property path '!'")
+                raise refusal("the property path '!'")
             case _:
-                raise refused(f"the variable ?{path} in place of a relation")
+                raise refusal(f"the variable ?{path} in place of a relation")
 
     def _term(self, term: Any, scope: _Scope) -> Term:
         match term:
@@ -207,7 +207,7 @@ class AlgebraReader:
             case BNode():
                 return Variable(self._name(f"_:{term}", scope))
             case Literal():
-                raise refused(
+                raise refusal(
                     f'the literal "{term}"', f". If the entity of that name is meant, write :{local_of(str(term))}"
                 )
             case _:
@@ -246,7 +246,7 @@ def _condition_name(expression: Any) -> str:
     return _REFUSED.get(name, f"FILTER with {short}")
 
 
-def _named(pattern: _Pattern, scope: _Scope) -> set[str]:
+def _names_in(pattern: _Pattern, scope: _Scope) -> set[str]:
     """The names, as written, of the variables that occur in a pattern, denied parts included."""
     used = variables(pattern.formula)
     return {name for name, meaning in scope.meanings.items() if meaning in used}
@@ -278,10 +278,10 @@ def in_pieces(parsed: Any) -> Any:
     rdflib orders the triples of a block for evaluation, three times, each by sorting what is left once a triple: a
     thousand took five seconds, ten thousand minutes.
     """
-    return traverse(parsed, visitPost=_shortened)
+    return traverse(parsed, visitPost=_shorten)
 
 
-def _shortened(node: Any) -> Any:
+def _shorten(node: Any) -> Any:
     if not isinstance(node, CompValue) or node.name != "GroupGraphPatternSub" or not node.part:
         return None  # stays
     node["part"] = [piece for part in node.part for piece in _pieces(part)]

@@ -16,7 +16,7 @@ from urllib.parse import unquote
 from pathformer.errors import QuerySyntaxError, UnsupportedQueryError
 from pathformer.query.iris import local_of, name_of
 
-__all__ = ["mistake", "refused"]
+__all__ = ["mistake", "refusal"]
 
 _KEYWORDS = (
     *("ADD", "ALL", "AS", "ASC", "ASK", "BASE", "BIND", "BY", "CLEAR", "CONSTRUCT", "COPY", "CREATE", "DATA"),
@@ -145,7 +145,7 @@ def _written(name: str) -> str:
     return f"{prefix}:{local_of(unquote(local))}"
 
 
-def refused(construct: str, instead: str = "") -> UnsupportedQueryError:
+def refusal(construct: str, instead: str = "") -> UnsupportedQueryError:
     """The error that names a construct, and what can be asked instead."""
     return UnsupportedQueryError(
         f"{construct} is not supported. Supported are SELECT of one variable, triple patterns, UNION, "

@@ -25,7 +25,7 @@ from pathformer.query.compile.bind import bind, own_vocabulary
 from pathformer.query.compile.safety import unsafe_part
 from pathformer.query.compile.to_tree import to_tree
 from pathformer.query.iris import Naming, iri_of, local_of
-from pathformer.query.syntax._sparql_mistakes import mistake, refused
+from pathformer.query.syntax._sparql_mistakes import mistake, refusal
 from pathformer.query.tree import Anchor, Intersection, Negation, Projection, Tree, Union
 
 __all__ = ["parse", "recognises", "request", "write"]
@@ -152,7 +152,7 @@ def _read(text: str, namespace: str) -> Request:
     from pathformer.query.syntax._sparql_algebra import AlgebraReader, in_pieces
 
     if update := _UPDATE.match(text):
-        raise refused(update[1].upper())
+        raise refusal(update[1].upper())
     try:
         parsed = parseQuery(text)
         answer, limit, distinct = _head(parsed[1])
@@ -184,23 +184,23 @@ def _reason(problem: str) -> str:
 def _head(query: Any) -> tuple[str, int | None, bool]:
     """Returns the answer's name, LIMIT and DISTINCT; refuses anything else around the pattern."""
     if query.name != "SelectQuery":
-        raise refused(query.name.removesuffix("Query").upper())
+        raise refusal(query.name.removesuffix("Query").upper())
     for clause, name in _CLAUSES.items():
         if clause in query:
-            raise refused(name)
+            raise refusal(name)
     modifier = query.modifier if "modifier" in query else ""
     if modifier == "REDUCED":
-        raise refused("REDUCED")
+        raise refusal("REDUCED")
     if "projection" not in query:
-        raise refused("SELECT *")
+        raise refusal("SELECT *")
     if len(query.projection) > 1:
-        raise refused(f"SELECT of {len(query.projection)} variables")
+        raise refusal(f"SELECT of {len(query.projection)} variables")
     if "var" not in query.projection[0]:
-        raise refused("an expression or aggregate in SELECT")
+        raise refusal("an expression or aggregate in SELECT")
     limit = None
     if "limitoffset" in query:
         if "offset" in query.limitoffset:
-            raise refused("OFFSET")
+            raise refusal("OFFSET")
         limit = int(query.limitoffset.limit)
     return str(query.projection[0].var), limit, modifier == "DISTINCT"
 

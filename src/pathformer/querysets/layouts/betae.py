@@ -82,7 +82,7 @@ def _read(path: Path, splits: Sequence[str]) -> QuerySets[StoredQueries]:
             if shape in _DE_MORGAN:
                 notices.append(f"{file.name}: {len(instances):,} De Morgan forms of {_DE_MORGAN[shape]} left out")
                 continue
-            stored = _stored(file, split, shape, instances, easy, hard)
+            stored = _to_stored(file, split, shape, instances, easy, hard)
             found[split][stored.structure.name] = stored
     return QuerySets(splits=found, folder=path, layout="betae", notices=notices)
 
@@ -140,7 +140,7 @@ def _mapping(file: Path) -> Mapping[Any, Any]:
     return value
 
 
-def _stored(
+def _to_stored(
     file: Path,
     split: str,
     shape: Any,

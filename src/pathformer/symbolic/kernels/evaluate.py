@@ -41,7 +41,7 @@ def evaluate(answer, row, edges, space, capped, cap):
         elif operation == PROJECT:
             most = ENDLESS
             if step == capped and cap < ENDLESS:
-                most = cap + start[top] + _linked(answer, step, row, edges)
+                most = cap + start[top] + _count_linked(answer, step, row, edges)
             end = project(edges, space, start[top], end, rest[top], row[column], most)
             if end < 0:
                 return end, np.uint8(0)
@@ -60,7 +60,7 @@ def evaluate(answer, row, edges, space, capped, cap):
 
 
 @compiled
-def _linked(answer, step, row, edges):
+def _count_linked(answer, step, row, edges):
     """Counts the entities of the links that are excluded after a step."""
     count = np.int64(0)
     for later in range(step + 1, len(answer)):

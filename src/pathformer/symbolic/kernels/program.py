@@ -80,7 +80,7 @@ def compile_structure(structure: Structure) -> Program:
         answer=np.array(answer, np.int32).reshape(-1, 2),
         walk=np.array(walk, np.int32).reshape(-1, 2),
         twins=np.array(twins, np.int32).reshape(-1, 3),
-        capped=_capped(answer),
+        capped=_find_capped(answer),
         depth=_depth(answer),
         chain=is_chain(structure.shape) and structure.shape[0] == "e",
     )
@@ -173,7 +173,7 @@ def _depth(answer: list[tuple[int, int]]) -> int:
     return most
 
 
-def _capped(answer: list[tuple[int, int]]) -> int:
+def _find_capped(answer: list[tuple[int, int]]) -> int:
     """Returns the last projection if its set is only joined with complements, which lie below it on the stack."""
     last = max((step for step, (operation, _) in enumerate(answer) if operation == PROJECT), default=-1)
     stack = _complements(answer[: last + 1])

@@ -47,7 +47,7 @@ class Objective(ABC):
     @property
     @abstractmethod
     def needs(self) -> Needs:
-        """What a batch must hold."""
+        """Says what a batch must hold."""
 
     @abstractmethod
     def losses(self, network: Model, batch: Batch, drawn: Drawn) -> Tensor:
