@@ -98,8 +98,8 @@ def test_times_that_cannot_be_read_are_lost_and_no_more(tmp_path: Path, content:
 def test_training_names_its_two_parts() -> None:
     shown, written = stages()
     with shown.training() as display:
-        display.labelled("single links").say("step 3 after 1 s")
-        assert display.labelled("questions").after_stop == ""
+        display.for_part("single links").say("step 3 after 1 s")
+        assert display.for_part("questions").after_stop == ""
     assert written.getvalue() == "1/2 training\nsingle links: step 3 after 1 s\n"
 
 
