@@ -93,12 +93,12 @@ def fit(
             questions = load_or_draw(folder, parts, lambda: draw_questions(parts, chosen, seed, advance, budget))
         with stages.training(LINKS) as display:
             timed = time_for_training(chosen, budget, folder)
-            sources, start = learn_sources(folder, parts, questions, timed, device_here, display)
+            sources = learn_sources(folder, parts, questions, timed, device_here, display)
         with stages.stage("weighing the evidence"):
-            links = learn_links(parts, sources, seed)
+            links = learn_links(parts, sources.made, sources.relearned, seed)
         model = new_model(parts, chosen, device_here)
         with stages.training() as display:
-            result = learn(folder, model, parts, questions, timed, display, start=start)
+            result = learn(folder, model, parts, questions, timed, display, start=sources.start)
         with stages.stage("measuring and calibrating", MEASURES) as advance:
             engine, report = assess(
                 model, parts, questions, chosen, result, stages, advance, budget.part(MEASURING), links=links

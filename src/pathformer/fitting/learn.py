@@ -105,20 +105,23 @@ def training_queries(kg: KnowledgeGraph, questions: QuerySets[Queries], settings
 def learn_link_predictor(
     folder: Path,
     kg: KnowledgeGraph,
-    questions: QuerySets[Queries],
+    given: Queries,
+    valid: Mapping[str, Queries],
     links: LinkSettings,
     device: torch.device,
     display: Display,
+    start: Result | None = None,
 ) -> tuple[Result, Embedding]:
     """Trains the link predictor, in a folder or on from there; returns its training, and its tables as evidence.
 
-    An interruption is raised once the training is saved.
+    given: the links to learn; start: the training whose tables it starts from. An interruption is raised once the
+    training is saved.
     """
     predictor = pipeline.new_model(LINK_METHOD, links.model, kg, device, links.training.seed)
-    queries = TrainingQueries(kg=kg, given={"1p": questions["train"]["1p"]}, settings=links.training)
-    valid = {name: asked for name, asked in questions["valid"].items() if name == "1p"}
+    queries = TrainingQueries(kg=kg, given={"1p": given}, settings=links.training)
     material = pipeline.Material(queries=queries, valid=valid)
-    result = pipeline.train_model(predictor, material, folder, display.for_part("single links"))
+    first = None if start is None else lambda: start
+    result = pipeline.train_model(predictor, material, folder, display, start=first)
     if not result.finished:
         raise KeyboardInterrupt
     pipeline.choose_weights(predictor, result)

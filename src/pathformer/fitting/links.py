@@ -77,16 +77,29 @@ class LearnedLinks:
     scores: LinkScores | None  # on held-out links; None where none could be held out
 
 
-def learn_links(kg: KnowledgeGraph, sources: Sequence[Evidence], seed: int = 0) -> LearnedLinks:
-    """Learns the mixture of sources that were made on the train graph, and measures it."""
+def learn_links(
+    kg: KnowledgeGraph, sources: Sequence[Evidence], relearned: Sequence[Evidence] = (), seed: int = 0
+) -> LearnedLinks:
+    """Learns the mixture of sources that were made on the train graph, and measures it.
+
+    relearned: sources that were learned once more, on all facts, to answer with; the others are computed anew.
+    """
     train, names = kg.graph("train"), [source.name for source in sources]
     if not {"valid", "test"} <= kg.splits.keys():
         alone = LinkScorer(train, sources, Mixing.even(names))
-        return LearnedLinks(alone, alone.on(kg.graph()), None)
+        return LearnedLinks(alone, _serve(alone, kg.graph(), relearned), None)
     asked = held_out_links(kg, "valid", graph_without(kg, "valid"), _MOST, seed)
     judged = LinkScorer(train, sources, *learn_mixture(names, ask_links(sources, asked), seed))
     tested = ask_links(sources, held_out_links(kg, "test", kg.graph("valid"), _MOST, seed))
-    return LearnedLinks(judged, judged.on(kg.graph()), measure_links(judged, tested) if tested else None)
+    serving = _serve(judged, kg.graph(), relearned)
+    return LearnedLinks(judged, serving, measure_links(judged, tested) if tested else None)
+
+
+def _serve(judged: LinkScorer, graph: Graph, relearned: Sequence[Evidence]) -> LinkScorer:
+    """Returns the scorer on all facts."""
+    known = {source.name: source for source in relearned}
+    sources = [known.get(source.name) or source.on(graph) for source in judged.sources]
+    return LinkScorer(graph, sources, judged.mixing, judged.calibration)
 
 
 class LinkRows:

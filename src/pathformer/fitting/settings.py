@@ -60,6 +60,7 @@ _LOGITS = 1 << 25  # numbers of a batch's softmax over all entities, 128 MiB: be
 _RANKED = 1 << 28  # distances that ranking the held-out queries may take
 _MANY = 30_000  # entities from which on recipes have their form for many
 _DOMAIN_RATE = 4.0  # factor of the rate for domains, on a processor
+_AGAIN = 0.35  # of a link predictor's time, to learn the held-out links, too
 _KNOWN = 1e-3  # part of a step for links, which the link predictor has learned
 
 
@@ -68,8 +69,19 @@ class LinkSettings:
     """A link predictor that is trained first."""
 
     share: float  # of the time for training
+    again: float  # share of that in which the links are learned once more, the held-out ones too
     model: Mapping[str, Any]  # settings of the method `complex`
     training: Training
+
+    def part(self, share: float) -> LinkSettings:
+        """Returns the settings with a share of the training time or steps."""
+        minutes, steps = self.training.minutes, self.training.steps
+        timed = replace(
+            self.training,
+            minutes=None if minutes is None else share * minutes,
+            steps=steps if minutes is not None else max(1, round(share * steps)),
+        )
+        return replace(self, training=timed)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -99,6 +111,13 @@ class FitSettings:
         counted = replace(self.training, steps=steps, minutes=None)
         links = self.links and replace(self.links, training=replace(self.links.training, steps=steps, minutes=None))
         return replace(self, training=counted, links=links, minutes=None)
+
+    @property
+    def link_parts(self) -> tuple[LinkSettings, LinkSettings] | None:
+        """The link predictor's settings for the train graph, and for all facts; None without one."""
+        if self.links is None:
+            return None
+        return self.links.part(1.0 - self.links.again), self.links.part(self.links.again)
 
 
 def check_minutes(minutes: object) -> None:
@@ -187,10 +206,10 @@ def _links(usual: Training, rank: int, cuda: bool, many_entities: bool) -> LinkS
     if cuda:  # hundreds of updates a second
         training = replace(usual, batch=recipe.training.batch, warmup=recipe.training.warmup, update=update)
         model = {"rank": rank, "relation": 0.0 if many_entities else 1.0}
-        return LinkSettings(share=0.5, model=model, training=training)
+        return LinkSettings(share=0.5, again=_AGAIN, model=model, training=training)
     update = replace(update, average_over="batch", rate=0.1)  # links bear ten times the usual
     model = {"rank": rank, "n3": 0.01, "relation": 0.5}
-    return LinkSettings(share=0.7, model=model, training=replace(usual, schedule="cosine", update=update))
+    return LinkSettings(share=0.7, again=_AGAIN, model=model, training=replace(usual, schedule="cosine", update=update))
 
 
 def _minutes(triples: int, cuda: bool) -> float:
