@@ -26,6 +26,8 @@ __all__ = ["FILE", "FOLDER", "LinkScorer", "PredictedTails"]
 
 FOLDER = "links"  # of an engine
 FILE = "links.json"
+_MISSING, _MORE = 1.0, 0.3  # tails that a head may miss: so many, and so many for each known one
+_LIKELIEST = np.float32(0.95)  # a predicted link is never as certain as a fact
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -55,6 +57,24 @@ class LinkScorer:
             barred = [self.graph.tails_of(int(head), relation).astype(np.int64) for head in heads]
         given = features(self.sources, heads, relation, barred)
         return np.stack([self.mixing.scores(one, relation) for one in given])
+
+    def rows(self, heads: npt.NDArray[np.integer], relation: int) -> Scores:
+        """Returns how likely each link that the graph does not state holds, (B, N), for tables of links.
+
+        The mean of two: the share of a tail times the tails that a head may miss, 1 and another for about every three
+        that it has; and, where the sources have a recommender, its score as it is. Together they follow longer
+        questions better than either: shares tell which tail it is, the recommender whether there is one at all.
+        """
+        graph = self.graph
+        known = [graph.tails_of(int(head), relation).astype(np.int64) for head in heads]
+        given = features(self.sources, heads.astype(np.int64), relation, known)
+        shares: Scores = np.exp(np.stack([self.mixing.scores(one, relation) for one in given]))
+        missing = np.array([_MISSING + _MORE * len(own) for own in known], np.float32)
+        found: Scores = np.minimum(shares * missing[:, None], _LIKELIEST).astype(np.float32)
+        recommender = next((source for source in self.sources if source.name == "linear"), None)
+        if recommender is not None:
+            found = (found + np.clip(recommender.rows(heads.astype(np.int64), relation) / 2, 0.0, _LIKELIEST)) / 2
+        return found
 
     def predict(self, head: int, relation: int, top: int, known: Ids | None = None) -> PredictedTails:
         """Returns the best tails besides the known ones, by default those that the graph states."""

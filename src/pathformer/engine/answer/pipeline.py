@@ -15,7 +15,6 @@ from pathformer.engine.calibrate.calibration import Calibration, calibrate
 from pathformer.engine.find.candidates import Candidates
 from pathformer.engine.find.find import find
 from pathformer.engine.find.finders import Finders
-from pathformer.engine.find.single_links import is_link
 from pathformer.engine.reasons.empty import why_empty
 from pathformer.engine.reasons.reasons import give_reasons
 from pathformer.kg.knowledge import KnowledgeGraph
@@ -25,7 +24,7 @@ __all__ = ["Resources", "ask"]
 
 _TOGETHER = 1024  # questions encoded and searched at once
 _CONTRADICTION = "The question contradicts itself: it asks for what one of its negated parts denies."
-_ONLY_LINKS = "This engine predicts single links alone; `pathformer fit` with more --minutes learns longer questions."
+_NOTHING_LEARNED = "This engine learned nothing: it answers what the graph states."
 _IF_ANY = "These probabilities hold if there is an answer at all."  # all questions they were measured on had one
 
 
@@ -78,8 +77,8 @@ def _answers(asked: Asked, candidates: Candidates, resources: Resources, options
         asked.text,
         items=tuple(answer(rank, position) for rank, position in selection.given),
         note=_note(candidates, selection, options, empty, doubted=bool(probabilities.doubt))
-        if finders.points is not None or is_link(asked.tree) or not options.predictions
-        else " ".join(filter(None, (empty, _ONLY_LINKS))),
+        if finders.points is not None or finders.links is not None or not options.predictions
+        else " ".join(filter(None, (empty, _NOTHING_LEARNED))),
         doubt=probabilities.doubt,
         hidden=tuple(answer(rank, position) for rank, position in selection.hidden),
     )

@@ -5,6 +5,7 @@ K candidates, N entities of the graph.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -12,6 +13,7 @@ import numpy.typing as npt
 
 from pathformer.engine.find.exact_sets import ExactSets
 from pathformer.query.tree import Tree
+from pathformer.search.assignment import Assignment
 
 __all__ = ["Candidates"]
 
@@ -34,6 +36,9 @@ class Candidates:
     ends: float  # log of the mean number of tails of the question's last link
     sets: ExactSets  # of the tree's parts on the given graph
     probabilities: npt.NDArray[np.float64] | None = None  # (K,) where the finder knows them, 1 for known ones
+    assign: Callable[[int], Assignment | None] | None = (
+        None  # gives an entity's best assignment, where they were searched
+    )
     contradictory: bool = False  # whether the question denies what it asks for, so that it can have no answer
 
     def __len__(self) -> int:

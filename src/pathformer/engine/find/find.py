@@ -1,7 +1,7 @@
 """Finds the candidates of questions: known answers, predictions, and which of these are plausible.
 
-Single links are predicted from the evidence, where there is any; longer questions from points. An engine without points
-gives longer questions their known answers alone.
+Single links are predicted from the evidence, where there is any; longer questions by search over the table of links, or
+from points. An engine without either gives known answers alone.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from pathformer.engine.find.by_search import find_by_search
 from pathformer.engine.find.candidates import Candidates
 from pathformer.engine.find.finders import Finders
 from pathformer.engine.find.nearest import find_known, find_nearest
@@ -36,7 +37,10 @@ def find(trees: Sequence[Tree], schema: RelationSchema, finders: Finders, top: i
         found = {n: find_link(tree, schema, links, depth) for n, tree in enumerate(trees) if is_link(tree)}
     rest = [number for number in range(len(trees)) if number not in found]
     longer = [trees[number] for number in rest]
-    if finders.points is None:
+    table = finders.table(schema.graph)
+    if table is not None:
+        others = find_by_search(longer, schema, table, depth)
+    elif finders.points is None:
         others = [find_known(tree, schema) for tree in longer]
     else:
         others = find_nearest(longer, schema, *finders.points, depth)

@@ -29,6 +29,7 @@ class Step:
     relation: int
     tail: int
     rank: int | None = None  # of an assumed link; None for a link of the graph
+    probability: float | None = None  # of an assumed link, where it was searched
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +94,9 @@ def in_names(reason: Reason, tree: Tree, vocabulary: Vocabulary, evidence: tuple
 
     def link(step: Step) -> Link:
         ends = (step.head, step.tail) if step.relation % 2 == 0 else (step.tail, step.head)
-        return Link(entity(ends[0]), relation(step.relation), entity(ends[1]), step.rank is None, step.rank)
+        return Link(
+            entity(ends[0]), relation(step.relation), entity(ends[1]), step.rank is None, step.rank, step.probability
+        )
 
     def formulas(denied: tuple[Denied, ...]) -> tuple[str, ...]:
         return tuple(dict.fromkeys(spell(part, vocabulary, of) for part, of in denied))

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathformer.engine.find.candidates import Candidates
 from pathformer.engine.find.finders import Finders
 from pathformer.engine.find.single_links import is_link
-from pathformer.engine.reasons.evidence import give_evidence
+from pathformer.engine.reasons.evidence import give_assignment, give_evidence
 from pathformer.engine.reasons.guess import Guesser
 from pathformer.engine.reasons.proof import in_names, prove
 from pathformer.engine.reasons.why import Why
@@ -32,6 +32,9 @@ def give_reasons(
     found = {position: in_names(reason, tree, vocabulary) for position, reason in reasons.items()}
     if predicted and finders.links is not None and is_link(tree):
         found |= {p: give_evidence(tree, int(entities[p]), finders.links, vocabulary) for p in predicted}
+    elif predicted and candidates.assign is not None:
+        for p in predicted:
+            found[p] = give_assignment(candidates, int(entities[p]), finders.links, vocabulary)
     elif predicted and finders.points is not None:
         guesser = Guesser(*finders.points, sets, schema=schema)
         guessed = guesser.explain(tree, entities[predicted])

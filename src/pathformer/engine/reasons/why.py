@@ -13,6 +13,7 @@ from typing import Any
 
 from pathformer.query.ast import Atom, Constant
 from pathformer.query.print import text_of
+from pathformer.text import percent
 
 __all__ = ["Evidence", "Link", "Named", "Why"]
 
@@ -46,6 +47,8 @@ class Link:
     stated: bool  # whether the graph has the link
     rank: int | None = None  # of an assumed link: about the rank of its start when the model is asked from its end
 
+    probability: float | None = None  # of an assumed link that was searched
+
     def __str__(self) -> str:
         return text_of(Atom(self.relation.distinct, Constant(self.subject.distinct), Constant(self.object.distinct)))
 
@@ -58,6 +61,7 @@ class Link:
             "text": str(self),
             "stated": self.stated,
             "rank": self.rank,
+            "probability": self.probability,
         }
 
 
@@ -95,12 +99,22 @@ class Why:
         parts = [
             ", ".join(f"?{variable} = {value}" for variable, value in self.bindings.items()),
             " & ".join(map(str, self.stated)),
-            "assuming " + " & ".join(map(str, self.assumed)) if self.assumed and self.evidence is None else "",
-            "" if self.evidence is None else "; ".join(piece.text for piece in self.evidence) or _NO_FACT,
+            self._assumed(),
             "nothing says " + " or ".join(self.absent) if self.absent else "",
             "assuming that more facts would end " + " and ".join(self.contrary) if self.contrary else "",
         ]
         return "; ".join(part for part in parts if part)
+
+    def _assumed(self) -> str:
+        """Says which links are assumed, each with its probability where it has one, and the evidence for them."""
+        evidence = "; ".join(piece.text for piece in self.evidence or ())
+        if len(self.links) == 1 and self.evidence is not None:
+            return evidence or _NO_FACT  # the question is the link
+        links = " & ".join(
+            f"{link}" if link.probability is None else f"{link} ({percent(link.probability)} %)"
+            for link in self.assumed
+        )
+        return "; ".join(filter(None, (links and f"assuming {links}", evidence)))
 
     def to_dict(self) -> dict[str, Any]:
         """Returns plain values."""
