@@ -68,12 +68,13 @@ class LinkScorer:
         graph = self.graph
         known = [graph.tails_of(int(head), relation).astype(np.int64) for head in heads]
         given = features(self.sources, heads.astype(np.int64), relation, known)
-        shares: Scores = np.exp(np.stack([self.mixing.scores(one, relation) for one in given]))
+        shares = np.exp(np.stack([self.mixing.scores(one, relation) for one in given])).astype(np.float32)
         missing = np.array([_MISSING + _MORE * len(own) for own in known], np.float32)
-        found: Scores = np.minimum(shares * missing[:, None], _LIKELIEST).astype(np.float32)
+        found: Scores = np.minimum(shares * missing[:, None], _LIKELIEST)
         recommender = next((source for source in self.sources if source.name == "linear"), None)
         if recommender is not None:
-            found = (found + np.clip(recommender.rows(heads.astype(np.int64), relation) / 2, 0.0, _LIKELIEST)) / 2
+            alone = np.clip(recommender.rows(heads.astype(np.int64), relation) / 2, 0.0, _LIKELIEST)
+            found = ((found + alone) / 2).astype(np.float32)
         return found
 
     def predict(self, head: int, relation: int, top: int, known: Ids | None = None) -> PredictedTails:
