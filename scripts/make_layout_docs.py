@@ -26,6 +26,7 @@ ROOMS = {  # in the order of imports: a room imports only from rooms above it
         "compiled",
         "plugins",
         "config",
+        "limits",
         "files",
         "kg",
         "query",

@@ -22,7 +22,7 @@ ALLOWED = Path(__file__).with_name("layers.txt")
 COMMON = (
     ("text",),
     ("errors",),
-    ("compiled", "plugins", "config"),
+    ("compiled", "plugins", "config", "limits"),
     ("files",),
     ("kg",),
     ("query",),

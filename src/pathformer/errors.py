@@ -32,6 +32,7 @@ A message says what was seen, where, what was expected and what to do.
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections.abc import Sequence
 from pathlib import Path
@@ -69,11 +70,16 @@ __all__ = [
 
 _ALIKE = {"LATIN", "CYRILLIC", "GREEK"}  # scripts with letters that look the same
 _INVERSE = ("⁻¹", "^-1")  # as people write it behind a relation
-_SHOWN = 100  # signs of a line before and behind a place: a text may be one line of megabytes
+_SHOWN = 40  # signs of a line before and behind a place, and of a name: a text may be one line of megabytes
+_LONG_WORD = re.compile(r"\S{1000,}")
+_LONGEST = 4_000  # signs of a message
 
 
 class PathformerError(Exception):
-    """The root of the tree."""
+    """The root of the tree; a message quotes what is short, and of a long text its two ends."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(_quoted(message))
 
 
 class InputError(PathformerError):
@@ -228,9 +234,16 @@ def _stranger(name: str) -> str:
 
 
 def _several(kind: str, name: str, candidates: Sequence[str]) -> str:
-    shown = ", ".join(repr(candidate) for candidate in candidates[:5])
+    shown = ", ".join(repr(_shortened(candidate)) for candidate in candidates[:5])
     more = f" and {len(candidates) - 5} more" if len(candidates) > 5 else ""
-    return f"{name!r} means {len(candidates)} {_plural(kind)}: {shown}{more}; write the exact name of one"
+    return f"{_shortened(name)!r} means {len(candidates)} {_plural(kind)}: {shown}{more}; write the exact name of one"
+
+
+def _quoted(message: str) -> str:
+    """Cuts words of a message that are longer than any path, and then the message itself."""
+    if len(message) > _LONGEST:
+        message = _LONG_WORD.sub(lambda word: _shortened(word[0]), message)
+    return message if len(message) <= _LONGEST else f"{message[: _LONGEST // 2]} ... {message[-_LONGEST // 2 :]}"
 
 
 def _shortened(name: str) -> str:

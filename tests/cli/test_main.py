@@ -131,7 +131,7 @@ def test_a_reader_that_leaves_is_no_error() -> None:
     [
         (OSError(28, "No space left on device"), "No space left on device"),
         (OSError(36, "File name too long", "x"), "x: File name too long"),
-        (OSError("4 requested and 0 written"), "4 requested and 0 written"),
+        (OSError("4 requested and 0 written"), "the disk is full"),
     ],
 )
 def test_what_the_system_refuses_is_one_sentence(

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from support.command_line import refused, run
+from support.saves import reseal
 from typer.testing import CliRunner
 
 from pathformer.cli._main import app
@@ -39,6 +40,7 @@ def test_queries_of_a_graph_that_has_a_place_and_not_only_a_name(
     """The folder notes the name: it leads nowhere, or to another graph that is called so."""
     found = json.loads((graph / "graph.json").read_text("utf-8"))
     (graph / "graph.json").write_text(json.dumps({**found, "name": name}), "utf-8")
+    reseal(graph)
     run("sample", graph, "--out", tmp_path / "q", "--split", "test", "-s", "2p", "--count", 5)
     told = refused("verify", tmp_path / "q")
     assert problem in told
@@ -61,6 +63,7 @@ def test_brackets_in_a_folder_or_a_name_are_no_markup(graph: Path, tmp_path: Pat
     assert "q[/x];" in "".join(out.split())
     found = json.loads((named / "graph.json").read_text("utf-8"))
     (named / "graph.json").write_text(json.dumps({**found, "name": "a[/b]"}), "utf-8")
+    reseal(named)
     assert "graph a[/b]" in run("verify", tmp_path / "q[/x]", "--graph", named)
 
 
@@ -71,6 +74,7 @@ def test_verify_exits_1_where_an_answer_is_wrong(graph: Path, tmp_path: Path) ->
     query = next(iter(answers))
     answers[query] = set()
     file.write_bytes(pickle.dumps(answers))
+    reseal(file.parent)
     result = CliRunner().invoke(app, ["verify", str(tmp_path / "q"), "--graph", str(graph)])
     assert result.exit_code == 1
     assert "1 queries differ" in result.output
@@ -80,11 +84,13 @@ def test_verify_exits_1_where_an_answer_is_wrong(graph: Path, tmp_path: Path) ->
 def test_verify_says_what_it_could_not_check(graph: Path, tmp_path: Path) -> None:
     run("sample", graph, "--out", tmp_path / "q", "--layout", "betae", "-s", "2p", "--count", 5, "--train-count", 5)
     (tmp_path / "q" / "test-hard-answers.pkl").unlink()
+    reseal(tmp_path / "q")
     told = run("verify", tmp_path / "q", "--graph", graph)
     assert "no file of hard answers, not checked: test 2p" in told
     assert "agrees (easy; no hard answers to check)" in told
     assert told.endswith("all that was checked agrees\n")
     (tmp_path / "q" / "train-answers.pkl").unlink()
+    reseal(tmp_path / "q")
     nothing = CliRunner().invoke(app, ["verify", str(tmp_path / "q"), "--graph", str(graph), "--split", "train"])
     assert nothing.exit_code == 1
     assert "0 of 5 queries checked" in nothing.output

@@ -13,7 +13,7 @@ from threading import Thread
 
 import pytest
 
-from pathformer.cli._shell import stop_on_sigterm
+from pathformer.cli._shell import stop_on_signals
 from pathformer.files.atomic import new_folder
 
 
@@ -48,7 +48,7 @@ def test_a_kill_while_a_pipe_is_read_leaves_nothing_behind(tmp_path: Path) -> No
 def test_a_kill_in_the_middle_of_writing_leaves_what_was_there(tmp_path: Path) -> None:
     target = tmp_path / "engine"
     for content in ("old", "new"):
-        with stop_on_sigterm(), suppress(KeyboardInterrupt), new_folder(target, "engine.json", force=True) as folder:
+        with stop_on_signals(), suppress(KeyboardInterrupt), new_folder(target, "engine.json", force=True) as folder:
             (folder / "engine.json").write_text(content)
             if content == "new":
                 kill()
@@ -59,7 +59,7 @@ def test_a_kill_in_the_middle_of_writing_leaves_what_was_there(tmp_path: Path) -
 def test_a_kill_is_an_interruption_and_its_echo_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
     now = [100.0]
     monkeypatch.setattr("pathformer.cli._shell.monotonic", lambda: now[0])
-    with stop_on_sigterm():
+    with stop_on_signals():
         with pytest.raises(KeyboardInterrupt):
             kill()
         now[0] += 0.5
@@ -73,7 +73,7 @@ def test_a_kill_is_an_interruption_and_its_echo_is_none(monkeypatch: pytest.Monk
 def test_what_was_told_about_kills_before_stands() -> None:
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
     try:
-        with stop_on_sigterm():
+        with stop_on_signals():
             kill()
         assert signal.getsignal(signal.SIGTERM) is signal.SIG_IGN
     finally:
@@ -84,7 +84,7 @@ def test_a_thread_that_may_set_no_handler_sets_none() -> None:
     seen: list[object] = []
 
     def work() -> None:
-        with stop_on_sigterm():
+        with stop_on_signals():
             seen.append(signal.getsignal(signal.SIGTERM))
 
     thread = Thread(target=work)

@@ -157,7 +157,9 @@ def test_a_folder_that_is_no_engine_is_refused(folder: Path, tmp_path: Path) -> 
     with pytest.raises(EngineError, match=r"is a run of `pathformer train`, .* `pathformer release \S+ DIR`"):
         pf.load(tmp_path)
     (folder / "calibration.json").unlink()
-    with pytest.raises(DamagedError, match=r"calibration\.json is missing: the engine is damaged: fit it again"):
+    with pytest.raises(
+        DamagedError, match=r"calibration\.json is missing: `pathformer check \S+ --repair`"
+    ):
         pf.load(folder)
 
 

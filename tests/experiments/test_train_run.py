@@ -71,7 +71,7 @@ def trained(run_path: Path) -> Path:
 
 def test_a_run_leaves_weights_settings_and_figures(trained: Path, run_path: Path) -> None:
     assert {p.name for p in trained.iterdir() if p.is_file()} == {
-        "settings.toml", "log.jsonl", "last.safetensors", "best.safetensors",
+        "settings.toml", "log.jsonl", "last.safetensors", "best.safetensors", "manifest.json",
         "test-last.json", "test-last.md", "test-best.json", "test-best.md",
     }  # fmt: skip
     assert read_run(trained / "settings.toml").plain() == read_run(run_path).plain()

@@ -14,7 +14,7 @@ import torch
 from safetensors import SafetensorError
 from safetensors.torch import save_file
 
-from pathformer.errors import CheckpointError
+from pathformer.errors import CheckpointError, InputError
 from pathformer.files import tensors
 
 
@@ -54,7 +54,7 @@ def test_a_failed_write_leaves_the_last_good_one(tmp_path: Path, monkeypatch: py
         raise OSError("no space left on device")
 
     monkeypatch.setattr(os, "fsync", broken)
-    with pytest.raises(CheckpointError, match=r"last\.safetensors cannot be written \(no space left"):
+    with pytest.raises(InputError, match=r"last\.safetensors cannot be written \(no space left"):
         tensors.write(path, {"step": 2}, {"a": torch.ones(3)})
     assert tensors.read(path).facts["step"] == 1
     assert [p.name for p in tmp_path.iterdir()] == ["last.safetensors"]
@@ -157,9 +157,9 @@ def test_a_full_disk_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, er
         raise error
 
     monkeypatch.setattr("safetensors.torch.save_file", full)
-    with pytest.raises(CheckpointError, match=r"x\.safetensors cannot be written \(.*No space left on device\)$"):
+    with pytest.raises(InputError, match=r"x\.safetensors cannot be written \(.*No space left on device\)$"):
         tensors.write(tmp_path / "x.safetensors", {}, {"a": torch.zeros(2)})
     assert not list(tmp_path.iterdir())
     (tmp_path / "file").touch()
-    with pytest.raises(CheckpointError, match=r"cannot be written \(.*\)$"):
+    with pytest.raises(InputError, match=r"cannot be written \(.*\)$"):
         tensors.write(tmp_path / "file" / "x.safetensors", {}, {"a": torch.zeros(2)})

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 import torch
 from support.engines import engine_over
+from support.saves import reseal
 
 import pathformer as pf
 from pathformer.engine.answer.read import Question
@@ -136,6 +137,7 @@ def test_a_form_of_another_version_is_refused(engine: Engine, tmp_path: Path) ->
     folder = compress(engine, "int8").save(tmp_path / "films")
     header = json.loads((folder / "engine.json").read_text())
     (folder / "engine.json").write_text(json.dumps(header | {"form": "int4"}))
+    reseal(folder)
     with pytest.raises(EngineError, match="keeps its weights in the form 'int4', which this program does not read"):
         pf.load(folder)
 

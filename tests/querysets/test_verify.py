@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
+from support.saves import reseal
 
 from pathformer.kg.knowledge import KnowledgeGraph
 from pathformer.kg.ragged import Ragged
@@ -41,6 +42,7 @@ def test_a_wrong_answer_is_named(small_graph: KnowledgeGraph, small_benchmark: S
     gained = next(e for e in range(50) if e not in answers[instance])
     answers[instance] = (answers[instance] - {lost}) | {gained}
     file.write_bytes(pickle.dumps(answers))
+    reseal(folder)
     told: list[Verdict] = []
     verdicts = verify(read_folder(folder), small_graph, told.append)
     assert told == verdicts
@@ -55,6 +57,7 @@ def test_what_is_absent_is_not_counted(small_graph: KnowledgeGraph, small_benchm
     folder = small_benchmark.save(tmp_path / "q", "betae")
     (folder / "test-easy-answers.pkl").unlink()
     (folder / "train-answers.pkl").unlink()
+    reseal(folder)
     checked = {(v.split, v.checked, v.answers > 0) for v in verify(read_folder(folder), small_graph)}
     assert checked == {("train", (), False), ("valid", ("easy", "hard"), True), ("test", ("hard",), True)}
 

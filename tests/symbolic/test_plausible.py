@@ -59,7 +59,7 @@ def test_tails_of_several_links_are_the_fewest_and_of_alternatives_the_most(
     assert log_mean_tails(two[0], schema) == one
     assert log_mean_tails(Intersection((*two, denied)), schema) == min(one, other)
     assert log_mean_tails(Union(two), schema) == max(one, other)
-    assert [log_mean_tails(tree, schema) for tree in (denied, Intersection((denied,)), Anchor(0))] == [0.0] * 3
+    assert [log_mean_tails(tree, schema) for tree in (denied, Intersection((denied, denied)), Anchor(0))] == [0.0] * 3
 
 
 @given(TRIPLES, st.lists(st.integers(0, RELATIONS - 1), min_size=1, max_size=3), st.integers(0, ENTITIES - 1))

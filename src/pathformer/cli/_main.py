@@ -18,7 +18,7 @@ import typer
 from typer.core import TyperGroup
 
 from pathformer import __version__, plugins
-from pathformer.cli._shell import stop_on_sigterm, without_python
+from pathformer.cli._shell import open_closed_streams, speak_utf8, stop_on_signals, without_python
 from pathformer.errors import InputError, UnknownPluginError
 
 __all__ = ["app", "main"]
@@ -98,9 +98,11 @@ def _write_any_letter() -> None:
 
 def main() -> None:
     """Runs the command line; wrong input gives one sentence on stderr and exit code 2, an interruption gives 130."""
+    speak_utf8()
+    open_closed_streams()
     _write_any_letter()
     try:
-        with stop_on_sigterm():
+        with stop_on_signals():
             app()
     except InputError as error:
         typer.secho(f"error: {without_python(str(error))}", fg=typer.colors.RED, err=True)
@@ -111,6 +113,8 @@ def main() -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(1)
     except OSError as error:  # a disk that is full, a path that the system does not take
+        from pathformer.files.atomic import reason_of
+
         place = f"{error.filename}: " if error.filename is not None else ""
-        typer.secho(f"error: {place}{error.strerror or error}", fg=typer.colors.RED, err=True)
+        typer.secho(f"error: {place}{reason_of(error)}", fg=typer.colors.RED, err=True)
         sys.exit(1)

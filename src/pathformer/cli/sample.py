@@ -69,6 +69,7 @@ def command(
     """
     from rich.console import Console
 
+    from pathformer.files.scratch import scratch_folder
     from pathformer.query.structures import structure as read_structure
     from pathformer.querysets.query_sets import check_output
 
@@ -78,9 +79,10 @@ def command(
     kg = load_graph(dataset, data)
     protocol = _protocol(kg, seed, count, train_count, limit, train_limit, backward)
     splits = _splits(kg, split)
-    benchmark = _draw(kg, protocol, splits, structures, console)
-    benchmark.save(out, layout, kg=kg, force=force)
-    _summary(benchmark, out)
+    with scratch_folder(beside=out) as spool:
+        benchmark = _draw(kg, protocol, splits, structures, console, spool)
+        benchmark.save(out, layout, kg=kg, force=force)
+        _summary(benchmark, out)
 
 
 def _protocol(
@@ -128,6 +130,7 @@ def _draw(
     splits: tuple[str, ...],
     structures: tuple[Structure, ...] | None,
     console: Console,
+    spool: Path,
 ) -> QuerySets[Queries]:
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
 
@@ -152,7 +155,7 @@ def _draw(
             progress.update(tasks[key], rate=f"{speed:,.0f}/s" if speed else "", visible=drawn < wanted)
 
         chosen = dict.fromkeys(splits, structures) if structures else None
-        return sample_benchmark(kg, protocol, splits=splits, structures=chosen, progress=show)
+        return sample_benchmark(kg, protocol, splits=splits, structures=chosen, progress=show, spool=spool)
 
 
 def _summary(benchmark: QuerySets[Queries], out: Path) -> None:

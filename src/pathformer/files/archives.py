@@ -12,12 +12,14 @@ from typing import Any
 from pathformer.compiled import cache_folder
 from pathformer.errors import GraphFileError
 from pathformer.files.atomic import new_folder
+from pathformer.limits import limit, too_much
 
 __all__ = ["ARCHIVE_SUFFIXES", "unpack"]
 
 ARCHIVE_SUFFIXES = (".tar.xz", ".tar.gz", ".tgz", ".tar.bz2", ".tar")
 
 _MARKER = ".unpacked"
+_FREE = 64 << 20  # bytes that an archive may unpack to, whatever its size
 _DAMAGE = (tarfile.TarError, EOFError, OSError, ValueError, lzma.LZMAError, zlib.error)
 
 
@@ -27,7 +29,8 @@ def unpack(archive: Path) -> Path:
     Members that would land outside of the folder, links to elsewhere and devices are refused.
     """
     try:
-        digest = hashlib.blake2b(archive.read_bytes(), digest_size=8).hexdigest()
+        with archive.open("rb") as opened:
+            digest = hashlib.file_digest(opened, lambda: hashlib.blake2b(digest_size=8)).hexdigest()
     except OSError as error:
         raise GraphFileError(f"cannot be read ({error.strerror})", archive) from error
     stem = archive.name
@@ -45,7 +48,13 @@ def unpack(archive: Path) -> Path:
 def _extract(archive: Path, folder: Path) -> None:
     try:
         with tarfile.open(archive) as tar:
-            tar.extractall(folder, filter="data")
+            most, size = max(_FREE, limit("unpacked") * archive.stat().st_size), 0
+            for member in tar:
+                size += member.size
+                if size > most:
+                    seen = f"the archive unpacks to more than {most:,} bytes"
+                    raise GraphFileError(too_much("unpacked", seen), archive)
+                tar.extract(member, folder, filter="data")
             packed: Any = tar.fileobj
             while packed.read(1 << 20):  # a packer's checksum stands behind its data, where no member is
                 pass

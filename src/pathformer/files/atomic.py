@@ -31,11 +31,11 @@ def new_file(path: Path, kind: str | None = None) -> Iterator[Path]:
     kind: of a folder that is written file by file (`manifest.KINDS`): its manifest then says what was written. Of two
     processes that write one file at once, the one that ends last wins.
     """
-    path.parent.mkdir(parents=True, exist_ok=True)
-    remove_leavings(path.parent)
     folder = path.parent / draft_name(path.name)
-    folder.mkdir()
     try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        remove_leavings(path.parent)
+        folder.mkdir()
         draft = folder / path.name
         draft.touch()
         mode = draft.stat().st_mode  # that of any file here; some writers leave theirs to the user alone
@@ -47,6 +47,10 @@ def new_file(path: Path, kind: str | None = None) -> Iterator[Path]:
             draft.replace(path)
         else:
             _replace_and_note(draft, path, kind)
+    except BrokenPipeError:
+        raise  # of what is told meanwhile
+    except OSError as error:
+        raise InputError(f"{path} cannot be written ({reason_of(error)})") from error
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 

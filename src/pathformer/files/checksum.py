@@ -6,7 +6,7 @@ open, but of such files it checks the size alone.
 
 from __future__ import annotations
 
-import os
+import io
 import zlib
 from collections.abc import Callable
 from typing import Any, Protocol
@@ -74,9 +74,10 @@ def has_algorithm(name: str) -> bool:
 
 
 def _feed(take: Callable[[memoryview], None], file: int, first: int, last: int) -> None:
-    os.lseek(file, first, os.SEEK_SET)
+    opened = io.FileIO(file, closefd=False)
+    opened.seek(first)
     buffer = memoryview(bytearray(min(_BLOCK, max(1, last - first))))
-    while first < last and (count := os.readv(file, [buffer[: last - first]])):
+    while first < last and (count := opened.readinto(buffer[: last - first])):
         take(buffer[:count])
         first += count
 

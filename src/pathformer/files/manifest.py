@@ -159,7 +159,7 @@ def _parse(content: bytes) -> Manifest:
     if problem := wrong_field(told, {**_FIELDS, "checksum": "text"}):
         raise ValueError(problem)
     own = told.pop("checksum")
-    if has_changed(_canonical(told), own):
+    if _has_changed(_canonical(told), own):
         raise ValueError("its own checksum differs")
     if told["kind"] not in KINDS:
         raise ValueError(f"of the kind {told['kind']!r}")
@@ -170,7 +170,7 @@ def _parse(content: bytes) -> Manifest:
     return Manifest(**{name: told[name] for name in _FIELDS} | {"files": files})
 
 
-def has_changed(content: bytes, checksum: str) -> bool:
+def _has_changed(content: bytes, checksum: str) -> bool:
     """Whether bytes have another checksum; without the library that computed it here, they pass."""
     try:
         return checksum_of(content, algorithm_of(checksum)) != checksum

@@ -16,14 +16,18 @@ __all__ = ["scratch_error", "scratch_folder"]
 
 
 @contextmanager
-def scratch_folder() -> Iterator[Path]:
-    """Yields a new folder below `$TMPDIR`, which is removed at the end."""
+def scratch_folder(beside: Path | None = None) -> Iterator[Path]:
+    """Yields a new folder below `$TMPDIR`, or beside one that is about to be written, and removes it at the end."""
     try:
-        base = Path(tempfile.gettempdir())
+        base = Path(tempfile.gettempdir()) if beside is None else beside.absolute().parent
+        if beside is not None:
+            base.mkdir(parents=True, exist_ok=True)
         remove_leavings(base)
         folder = base / draft_name("pathformer")
         folder.mkdir(mode=0o700)
     except OSError as error:
+        if beside is not None:
+            raise InputError(f"{beside}: cannot be written ({error.strerror})") from error
         raise scratch_error(error) from error
     try:
         yield folder

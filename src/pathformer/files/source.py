@@ -15,18 +15,28 @@ import gzip
 import io
 import lzma
 import os
-import shutil
-import tempfile
+import sys
+import threading
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any, BinaryIO
 
 from pathformer.errors import GraphFileError, InputError
+from pathformer.files.scratch import scratch_error, scratch_folder
+from pathformer.limits import limit, too_much
 
-__all__ = ["PACKED_SUFFIXES", "Reader", "as_file", "is_pipe", "open_bytes", "open_native", "plain_name"]
+__all__ = [
+    "PACKED_SUFFIXES",
+    "Reader",
+    "as_file",
+    "check_unpacked",
+    "is_pipe",
+    "open_bytes",
+    "open_native",
+    "plain_name",
+]
 
 PACKED_SUFFIXES = (".gz", ".xz", ".zst", ".zstd", ".bz2")
 
@@ -42,6 +52,8 @@ _MARKS = (  # the longer ones first: that of UTF-16 starts that of UTF-32
     (codecs.BOM_UTF16_LE, "utf-16"),
     (codecs.BOM_UTF16_BE, "utf-16"),
 )
+_FREE = 64 << 20  # bytes that a packed file may unpack to, whatever its size
+_PATIENCE = 2.0  # seconds before a wait is told
 _DAMAGE = (EOFError, lzma.LZMAError, zlib.error, OSError)
 
 
@@ -107,6 +119,8 @@ class Reader(io.RawIOBase):
             what = f"the {self.packing} archive ends early or is damaged" if self.packing else "cannot be read"
             raise GraphFileError(f"{what} ({error})", self._path, self._line_of_damage()) from error
         self._taken += len(data)
+        if self.packing:
+            check_unpacked(self._path, self._taken, self._raw.tell())
         return data
 
     def _transcoded(self, size: int) -> bytes:
@@ -137,6 +151,13 @@ class Reader(io.RawIOBase):
         return self._lines + 1
 
 
+def check_unpacked(path: Path, unpacked: int, packed: int) -> None:
+    """Refuses a packed file that unpacks to far more than it is: a small one may be made to fill all memory."""
+    most = limit("unpacked")
+    if unpacked > _FREE and unpacked > most * packed:
+        raise GraphFileError(too_much("unpacked", f"the file unpacks to more than {most:,} times its size"), path)
+
+
 @contextmanager
 def open_bytes(path: Path, encoding: str = "utf-8", advance: Callable[[int], None] | None = None) -> Iterator[Reader]:
     """Open a file, packed or not; `advance` is told how many bytes of the file were taken since it was last told."""
@@ -149,8 +170,10 @@ def open_bytes(path: Path, encoding: str = "utf-8", advance: Callable[[int], Non
 
 
 @contextmanager
-def open_native(path: Path, encoding: str = "utf-8") -> Iterator[tuple[Any, Callable[[], int]]]:
-    """Opens a file for Arrow's threads, which read it without Python; also returns a function that gives the position.
+def open_native(path: Path, encoding: str = "utf-8") -> Iterator[tuple[Any, Callable[[], int], bool]]:
+    """Opens a file for Arrow's threads, which read it without Python.
+
+    Also returns a function that gives the position in the file, and whether the stream is unpacked as it is read.
 
     A thread of Arrow's that waits for Python when the program ends would end it by a signal. What Arrow cannot unpack
     or decode by itself is written to a temporary file first.
@@ -159,14 +182,13 @@ def open_native(path: Path, encoding: str = "utf-8") -> Iterator[tuple[Any, Call
 
     packing, encoding = _packing(path), _marked(path, encoding)
     if packing == "xz" or not _is_utf8(encoding):
-        with tempfile.NamedTemporaryFile() as spool, open_bytes(path, encoding) as stream:
-            shutil.copyfileobj(stream, spool, 1 << 20)
-            spool.flush()
-            with pa.OSFile(spool.name) as file:
-                yield file, lambda: path.stat().st_size * file.tell() // max(file.size(), 1)
+        with scratch_folder() as folder, open_bytes(path, encoding) as stream:
+            _copy(stream, folder / "unpacked")
+            with pa.OSFile(os.fsencode(folder / "unpacked")) as file:
+                yield file, lambda: path.stat().st_size * file.tell() // max(file.size(), 1), False
         return
     with pa.OSFile(os.fsencode(path)) as file:
-        yield (pa.CompressedInputStream(file, packing) if packing else file), file.tell
+        yield (pa.CompressedInputStream(file, packing) if packing else file), file.tell, bool(packing)
 
 
 def _packing(path: Path) -> str:
@@ -232,13 +254,15 @@ def as_file(path: Path) -> Iterator[Path]:
     if not is_pipe(path):
         yield path
         return
-    with TemporaryDirectory(prefix="pathformer-") as folder:
-        plain = Path(folder) / path.name
+    with scratch_folder() as folder:
+        plain = folder / path.name
         try:
-            with open(0 if path == _STDIN else path, "rb", closefd=path != _STDIN) as pipe, plain.open("wb") as target:
-                shutil.copyfileobj(pipe, target, 1 << 20)
+            with _saying_that_it_waits(path):
+                pipe = open(0 if path == _STDIN else path, "rb", closefd=path != _STDIN)  # noqa: SIM115
+            with pipe:
+                _copy(pipe, plain)
         except OSError as error:
-            raise GraphFileError(f"cannot be read into {folder} ({error.strerror})", path) from error
+            raise GraphFileError(f"cannot be read ({error.strerror})", path) from error
         if not plain.stat().st_size:
             raise GraphFileError("nothing came out of the pipe", path)
         try:
@@ -247,3 +271,35 @@ def as_file(path: Path) -> Iterator[Path]:
             if error.path != plain:
                 raise
             raise GraphFileError(error.problem, path, error.line) from error
+
+
+def _copy(stream: Any, file: Path) -> None:
+    """Copies what is read into a temporary file; an error of that file names its folder."""
+    try:
+        target = file.open("wb")
+    except OSError as error:
+        raise scratch_error(error) from error
+    with target:
+        while data := stream.read(1 << 20):
+            try:
+                target.write(data)
+                target.flush()
+            except OSError as error:
+                raise scratch_error(error) from error
+
+
+@contextmanager
+def _saying_that_it_waits(path: Path) -> Iterator[None]:
+    """Says on standard error that a pipe has no writer yet, if that lasts."""
+
+    def tell() -> None:
+        if sys.stderr is not None:
+            print(f"{path}: waiting for another program to write to this pipe", file=sys.stderr, flush=True)
+
+    timer = threading.Timer(_PATIENCE, tell)
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()

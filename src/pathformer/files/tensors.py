@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pathformer.errors import CheckpointError
-from pathformer.files.atomic import new_file, reason_of
+from pathformer.files.atomic import new_file
 
 if TYPE_CHECKING:
     import torch
@@ -48,14 +48,12 @@ def write(path: Path, facts: Mapping[str, Any], tensors: Mapping[str, Tensor], k
     from safetensors import SafetensorError
     from safetensors.torch import save_file
 
-    try:
-        with new_file(path, kind) as draft:
-            whole = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
+    with new_file(path, kind) as draft:
+        whole = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
+        try:
             save_file(whole, draft, {_KEY: json.dumps({"format": FORMAT, **facts})})
-    except OSError as error:
-        raise CheckpointError(f"{path} cannot be written ({reason_of(error)})") from error
-    except SafetensorError as error:
-        raise CheckpointError(f"{path} cannot be written ({error})") from error
+        except SafetensorError as error:
+            raise CheckpointError(f"{path} cannot be written ({error})") from error
 
 
 def read(path: Path, device: torch.device | str = "cpu") -> Checkpoint:

@@ -10,7 +10,6 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict
@@ -23,6 +22,7 @@ from pathformer.errors import InputError
 from pathformer.files.atomic import write_json
 from pathformer.files.lock import open_lock
 from pathformer.files.saved import check_file
+from pathformer.files.scratch import scratch_folder
 from pathformer.fitting.settings import FitSettings
 from pathformer.kg.knowledge import KnowledgeGraph
 from pathformer.training.checkpoint import as_stored
@@ -50,8 +50,8 @@ def open_workspace(
     check: called when nobody else can be writing `target`; if it refuses, no new folder is left behind.
     """
     if target is None:
-        with tempfile.TemporaryDirectory(prefix="pathformer-fit-") as temporary:
-            yield Path(temporary)
+        with scratch_folder() as temporary:
+            yield temporary
         return
     folder = unfinished(target)
     facts = as_stored({"fingerprint": kg.fingerprint(), "settings": asdict(settings)})

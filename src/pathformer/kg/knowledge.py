@@ -232,4 +232,8 @@ class KnowledgeGraph:
 def _name(name: object) -> str:
     if not isinstance(name, str):
         raise InputError(f"a graph is called by a text, not by {name!r}")
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        raise InputError(f"a graph cannot be called {ascii(name)[:80]}: that is no text in UTF-8") from None
     return name

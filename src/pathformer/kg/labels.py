@@ -17,6 +17,7 @@ from pathformer.kg.formats._cells import OUTER, problem_of
 from pathformer.kg.formats._lines import choose_columns, rows
 from pathformer.kg.knowledge import KnowledgeGraph
 from pathformer.kg.names import Names
+from pathformer.limits import limit, too_much
 from pathformer.text import counted
 
 __all__ = ["Labels", "add_labels", "labels_for", "read_labels"]
@@ -92,10 +93,19 @@ def _labels_of(names: Names, path: Path, columns: tuple[str | int, ...] | None, 
 
 
 def _json_pairs(path: Path) -> list[tuple[str, str]]:
+    most = limit("json")
     with open_bytes(path) as stream:
-        content = stream.read()
+        content = stream.read(most + 1)
+        while len(content) <= most and (more := stream.read(most + 1 - len(content))):
+            content += more
+    if len(content) > most:
+        raise GraphFileError(too_much("json", f"the file has more than {most:,} bytes"), path)
     try:
         entries = json.loads(content)
+    except RecursionError:
+        raise GraphFileError(
+            "too many levels within each other: expected an object of names and labels", path
+        ) from None
     except ValueError as error:
         raise GraphFileError(f"not JSON ({error})", path, getattr(error, "lineno", None)) from error
     if not isinstance(entries, dict):

@@ -12,8 +12,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from numbers import Integral
 
-from pathformer.errors import QuerySizeError
+from pathformer.errors import QueryError, QuerySizeError
 
 __all__ = [
     "DEPTH_LIMIT",
@@ -46,12 +47,18 @@ class Variable:
 
     name: str
 
+    def __post_init__(self) -> None:
+        _check(isinstance(self.name, str), "a Variable has a name, which is text", self.name)
+
 
 @dataclass(frozen=True, slots=True)
 class Constant:
     """An entity, by name or, once bound, by id."""
 
     name: str | int
+
+    def __post_init__(self) -> None:
+        _check(_is_name(self.name), "a Constant has a name or an id", self.name)
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,12 +69,20 @@ class Atom:
     subject: Term
     object: Term
 
+    def __post_init__(self) -> None:
+        _check(_is_name(self.relation), "the relation of an Atom is a name or an id", self.relation)
+        for term in (self.subject, self.object):
+            _check(isinstance(term, Variable | Constant), "an Atom joins a Variable or a Constant to another", term)
+
 
 @dataclass(frozen=True, slots=True)
 class And:
     """Two or more parts, all true."""
 
     parts: tuple[Formula, ...]
+
+    def __post_init__(self) -> None:
+        _check_parts("And", self.parts)
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,12 +91,18 @@ class Or:
 
     parts: tuple[Formula, ...]
 
+    def __post_init__(self) -> None:
+        _check_parts("Or", self.parts)
+
 
 @dataclass(frozen=True, slots=True)
 class Not:
     """The part is false."""
 
     part: Formula
+
+    def __post_init__(self) -> None:
+        _check(isinstance(self.part, _FORMULAS), "a Not stands before a formula", self.part)
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,9 +112,29 @@ class Query:
     answer: Variable
     formula: Formula
 
+    def __post_init__(self) -> None:
+        _check(isinstance(self.answer, Variable), "the answer of a Query is a Variable", self.answer)
+        _check(isinstance(self.formula, _FORMULAS), "a Query holds a formula", self.formula)
+
 
 Term = Variable | Constant
 Formula = Atom | And | Or | Not
+_FORMULAS = (Atom, And, Or, Not)
+
+
+def _is_name(given: object) -> bool:
+    return isinstance(given, str | Integral) and not isinstance(given, bool)
+
+
+def _check(right: bool, rule: str, given: object) -> None:
+    if not right:
+        told = "None" if given is None else "()" if given == () else f"a {type(given).__name__}"
+        raise QueryError(f"{rule}, not {told}")
+
+
+def _check_parts(kind: str, given: object) -> None:
+    right = isinstance(given, tuple) and len(given) > 0 and all(isinstance(part, _FORMULAS) for part in given)
+    _check(right, f"the parts of {kind} are a tuple of formulas, and not an empty one", given)
 
 
 def all_of(parts: Sequence[Formula]) -> Formula:

@@ -12,6 +12,8 @@ from functools import cache
 from types import ModuleType
 
 from pathformer import plugins
+from pathformer.errors import QuerySizeError, QuerySyntaxError
+from pathformer.limits import limit, too_much
 from pathformer.query.ast import Query, Request
 from pathformer.query.iris import Naming
 
@@ -22,12 +24,14 @@ _DEFAULT = "formula"
 
 def parse(text: str, syntax: str | None = None, naming: Naming | None = None) -> Query:
     """Read a query; without `syntax` the text shows which one it is."""
+    check_text(text)
     query: Query = _module(syntax or detect(text)).parse(text, naming)
     return query
 
 
 def request(text: str, syntax: str | None = None, naming: Naming | None = None) -> Request:
     """Read a query with what its text says about asking, such as SPARQL's LIMIT."""
+    check_text(text)
     found: Request = _module(syntax or detect(text)).request(text, naming)
     return found
 
@@ -36,6 +40,22 @@ def write(query: Query, syntax: str = _DEFAULT, naming: Naming | None = None) ->
     """Print a query."""
     text: str = _module(syntax).write(query, naming)
     return text
+
+
+def check_text(text: str) -> None:
+    """Refuses a text that is no question whatever it says: too long, or with half a sign in it."""
+    if not isinstance(text, str):
+        raise QuerySyntaxError(f"a question is text, not a value of the type {type(text).__name__}", "")
+    if len(text) > limit("question"):
+        raise QuerySizeError(too_much("question", f"the question has {len(text):,} signs"))
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        shown = text[: error.start] + "\N{REPLACEMENT CHARACTER}" + text[error.start + 1 :]
+        problem = (
+            f"sign {error.start + 1} is half of a surrogate pair, and no text: is the encoding of the input right?"
+        )
+        raise QuerySyntaxError(problem, shown.encode("utf-8", "replace").decode(), error.start) from None
 
 
 def detect(text: str) -> str:

@@ -12,6 +12,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from numbers import Integral
+
+from pathformer.errors import QueryError
 
 __all__ = [
     "Anchor",
@@ -38,6 +41,9 @@ class Anchor:
 
     entity: int
 
+    def __post_init__(self) -> None:
+        _check_id("an Anchor holds the id of an entity", self.entity)
+
 
 @dataclass(frozen=True, slots=True)
 class Projection:
@@ -47,12 +53,19 @@ class Projection:
     of: Tree
     variable: str | None = field(default=None, compare=False, repr=False)  # what its tails are called, if they are
 
+    def __post_init__(self) -> None:
+        _check_id("a Projection goes along the id of a directed relation", self.relation)
+        _check_node("Projection", self.of)
+
 
 @dataclass(frozen=True, slots=True)
 class Intersection:
     """Entities in every branch (two or more)."""
 
     branches: tuple[Tree, ...]
+
+    def __post_init__(self) -> None:
+        _check_branches("Intersection", self.branches)
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,12 +74,18 @@ class Union:
 
     branches: tuple[Tree, ...]
 
+    def __post_init__(self) -> None:
+        _check_branches("Union", self.branches)
+
 
 @dataclass(frozen=True, slots=True)
 class Negation:
     """All entities of the graph that are not in `of`."""
 
     of: Tree
+
+    def __post_init__(self) -> None:
+        _check_node("Negation", self.of)
 
 
 Tree = Anchor | Projection | Intersection | Union | Negation
@@ -162,3 +181,29 @@ def _fork(kind: type[Intersection] | type[Union], branches: tuple[Tree, ...]) ->
         flat.update(branch.branches if isinstance(branch, kind) else (branch,))
     ordered = sorted(flat, key=repr)
     return ordered[0] if len(ordered) == 1 else kind(tuple(ordered))
+
+
+_NODES = (Anchor, Projection, Intersection, Union, Negation)
+
+
+def _check_id(rule: str, given: object) -> None:
+    if isinstance(given, bool) or not isinstance(given, Integral):
+        raise QueryError(f"{rule}, a whole number, not {_told(given)}")
+
+
+def _check_node(kind: str, given: object) -> None:
+    if not isinstance(given, _NODES):
+        raise QueryError(f"a {kind} stands on another node of the tree, not on {_told(given)}")
+
+
+def _check_branches(kind: str, given: object) -> None:
+    if not isinstance(given, tuple) or len(given) < 2:
+        count = f"a tuple of {len(given)}" if isinstance(given, tuple) else _told(given)
+        raise QueryError(f"the branches of {kind} are a tuple of two or more nodes, not {count}")
+    for branch in given:
+        _check_node(kind, branch)
+
+
+def _told(value: object) -> str:
+    """Names a wrong value by its type."""
+    return "None" if value is None else f"a {type(value).__name__}"

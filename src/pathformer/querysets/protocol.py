@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 from pathformer.kg.knowledge import KnowledgeGraph
@@ -18,6 +19,7 @@ from pathformer.query.structures import EFOL_TRAINED, STRUCTURES, Structure
 from pathformer.querysets.queries import Queries
 from pathformer.querysets.query_sets import QuerySets, graph_pair
 from pathformer.querysets.sampler import Rules, list_links, sample
+from pathformer.querysets.spool import keep_on_disk
 
 __all__ = ["Protocol", "protocol_for", "sample_benchmark"]
 
@@ -75,10 +77,12 @@ def sample_benchmark(
     splits: Sequence[str] | None = None,
     structures: Mapping[str, tuple[Structure, ...]] | None = None,
     progress: Progress | None = None,
+    spool: Path | None = None,
 ) -> QuerySets[Queries]:
     """Draws a benchmark by the protocol: each split's structures with all easy and hard answers.
 
     structures: by split, where they differ from the protocol's; progress: called with split, structure, drawn, wanted.
+    spool: a folder where answers wait that take much memory, as long as the queries are needed.
     """
     protocol = protocol or protocol_for(kg)
     drawn: dict[str, dict[str, Queries]] = {}
@@ -87,7 +91,7 @@ def sample_benchmark(
         drawn[split], one_hop = {}, len(list_links(graphs))
         for structure in (structures or {}).get(split, _structures_of(split)):
             wanted = protocol.count(split, structure, one_hop)
-            drawn[split][structure.name] = sample(
+            queries = sample(
                 structure,
                 graphs,
                 wanted,
@@ -96,6 +100,7 @@ def sample_benchmark(
                 rules=protocol.rules(split),
                 progress=None if progress is None else partial(_report, progress, split, structure, wanted),
             )
+            drawn[split][structure.name] = queries if spool is None else keep_on_disk(queries, spool)
     origin = {"drawn": protocol.as_dict()}
     return QuerySets(splits=drawn, graph=kg.name, fingerprint=kg.fingerprint(), origin=origin)
 

@@ -10,13 +10,14 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-__all__ = ["OUTER", "holds_line_end", "names_of", "or_leave_out", "problem_of", "trim"]
+__all__ = ["OUTER", "as_bytes", "holds_line_end", "names_of", "or_leave_out", "problem_of", "trim"]
 
 OUTER = " \t\u00a0"  # no part of a name at its ends: nobody means two entities by "Dora" and "Dora "
 
 
 def names_of(columns: Sequence[Any]) -> tuple[list[Any], npt.NDArray[np.intp]]:
     """Arrow columns as strings, without the rows in which any of them holds no name; and the places of those rows."""
+    columns = [as_bytes(column) for column in columns]
     bad = np.zeros(len(columns[0]), np.bool_)
     for column in columns:
         if not _all_names(column):
@@ -24,6 +25,18 @@ def names_of(columns: Sequence[Any]) -> tuple[list[Any], npt.NDArray[np.intp]]:
     if bad.any():
         columns = [column.filter(pa.array(~bad)) for column in columns]
     return [column.cast(pa.string()) for column in columns], np.flatnonzero(bad)
+
+
+def as_bytes(column: Any) -> Any:
+    """An Arrow column of text as bytes, which may be any: text that is none is then found, and does not raise."""
+    kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
+    if pa.types.is_dictionary(column.type):
+        column = column.dictionary_decode()
+    if pa.types.is_string_view(kind):
+        return column.cast(pa.binary_view()).cast(pa.binary())
+    if pa.types.is_string(kind) or pa.types.is_large_string(kind):
+        return column.cast(pa.large_binary() if pa.types.is_large_string(kind) else pa.binary())
+    return column
 
 
 def trim(columns: Sequence[Any]) -> list[Any] | None:

@@ -17,7 +17,7 @@ import pyarrow as pa
 from pyarrow import csv
 
 from pathformer.errors import GraphFileError
-from pathformer.files.source import open_native
+from pathformer.files.source import check_unpacked, open_native
 from pathformer.kg.arrow import strings
 from pathformer.kg.formats._cells import holds_line_end, names_of, trim
 from pathformer.kg.formats._lines import Layout, above_header, layout, triples
@@ -51,10 +51,13 @@ class _StumbledError(Exception):
 def _fast(path: Path, options: ReadOptions, shape: Layout) -> Iterator[Batch]:
     if not shape.simple:
         raise _StumbledError("a header of several lines")
-    told = 0
-    with open_native(path, options.encoding) as (stream, place):
+    told = taken = 0
+    with open_native(path, options.encoding) as (stream, place, packed):
         try:
             for table in csv.open_csv(stream, *_arrow_options(shape)):
+                taken += table.nbytes
+                if packed:
+                    check_unpacked(path, taken, place())
                 if shape.quote and any(map(holds_line_end, table.columns)):
                     raise _StumbledError("a cell of several lines: some that a quote left open has swallowed?")
                 columns, bad = names_of([table.column(_key(number)) for number in shape.chosen])

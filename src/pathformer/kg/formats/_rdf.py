@@ -26,6 +26,8 @@ Parse = Callable[[Any], Iterator[Any]]  # bytes, or a file of them, to statement
 
 _ROWS = 1 << 16  # statements a batch
 _BYTES = 1 << 20  # of lines that are parsed at once
+_LONGEST = 16 << 20  # bytes of a statement or a comment that the parser takes
+_TOO_LONG = "a statement or a comment is longer than 16 MiB, the most that the parser takes: leave it out or cut it"
 _CUT = 'the statement does not end on this line: if the file is Turtle, read it with --format turtle (format="turtle")'
 _PLAINER = {  # the parser's own words, and ours
     "Triples must be followed by a dot": "the triple does not end with a dot: write ' .' after its object"
@@ -127,6 +129,8 @@ class _BadLines:
             except SyntaxError as error:
                 problem = _problem(error)
                 self.meet(error.lineno or 1, problem, fatal="UTF-8" in problem)
+            except MemoryError:
+                raise GraphFileError(_TOO_LONG, self._path) from None
 
     def meet(self, line: int, problem: str, *, fatal: bool = False) -> None:
         """A bad line; the parser cannot go on behind bytes that are not UTF-8."""
@@ -143,11 +147,13 @@ def _line_by_line(stream: Reader, parse: Parse, bad: _BadLines) -> Iterator[Any]
     leads past lines that are good, and it misses a full stop on the line behind.
     """
     lines, number = io.BufferedReader(stream), 0
-    while block := lines.read(_BYTES) + lines.readline():
+    while block := lines.read(_BYTES) + lines.readline(_LONGEST):
+        if len(block) >= _LONGEST:
+            bad.meet(number + block.count(b"\n") + 1, _TOO_LONG, fatal=True)
         try:
             yield from list(parse(block))  # all of them, or none
             number += block.count(b"\n")
-        except SyntaxError:
+        except (SyntaxError, MemoryError):
             for line in block.splitlines():
                 number += 1
                 yield from _statements(line, number, parse, bad)
@@ -162,6 +168,8 @@ def _statements(line: bytes, number: int, parse: Parse, bad: _BadLines) -> list[
     except SyntaxError as error:
         problem = _problem(error)
         bad.meet(number, _CUT if problem.startswith("Unexpected end") else problem)
+    except MemoryError:
+        bad.meet(number, _TOO_LONG)
     return []
 
 

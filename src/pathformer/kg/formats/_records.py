@@ -14,7 +14,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
+from pathformer.errors import GraphFileError
 from pathformer.files.source import open_bytes
+from pathformer.limits import limit, too_much
 
 __all__ = ["Record", "open_quote_hint", "records"]
 
@@ -34,12 +36,24 @@ def records(path: Path, encoding: str, delimiter: str, quote: str, width: int | 
     with open_bytes(path, encoding) as stream:
         text = io.TextIOWrapper(io.BufferedReader(stream), "utf-8", "surrogateescape", newline="")
         if quote:
-            yield from _read_quoted(_Lines(text), delimiter, quote, width)
+            yield from _read_quoted(_Lines(_lines(path, text, delimiter)), delimiter, quote, width)
             return
-        for number, line in enumerate(text, 1):
+        for number, line in enumerate(_lines(path, text, delimiter), 1):
             content = line.rstrip("\r\n")
             if content:
                 yield Record(number, number, content.split(delimiter), odd=False)
+
+
+def _lines(path: Path, text: io.TextIOWrapper, delimiter: str) -> Iterator[str]:
+    """The lines of a file; one that would take much memory is refused before it is read or cut."""
+    longest, most, number = limit("line"), limit("columns"), 0
+    while line := text.readline(longest + 1):
+        number += 1
+        if len(line) > longest:
+            raise GraphFileError(too_much("line", f"the line has more than {longest:,} signs"), path, number)
+        if len(line) > most and (columns := line.count(delimiter) + 1) > most:
+            raise GraphFileError(too_much("columns", f"the line has {columns:,} columns"), path, number)
+        yield line
 
 
 def open_quote_hint(quote: str) -> str:

@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow as pa
 
 from pathformer.errors import GraphFileError
-from pathformer.kg.formats._cells import names_of, problem_of
+from pathformer.kg.formats._cells import as_bytes, names_of, problem_of
 from pathformer.kg.formats._lines import choose_columns, well_known
 from pathformer.kg.formats._registry import ROLES, Batch, ReadOptions
 
@@ -44,7 +44,7 @@ def read_table(pieces: Iterable[Any], columns: tuple[str, ...], options: ReadOpt
         names, bad = names_of(cells)
         if len(bad) and note is None:
             first = int(bad[0])
-            error = _problem([column[first].as_py() for column in cells], where, done + first + 1)
+            error = _problem([as_bytes(column)[first].as_py() for column in cells], where, done + first + 1)
             if not options.skip_bad:
                 raise error
             note = str(error)

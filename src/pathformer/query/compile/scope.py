@@ -24,36 +24,39 @@ def write_scopes(query: Query) -> str:
     """Writes a query with every quantifier in its place: `?x : r(b, ?x) & !∃v. (r(a, ?v) & s(?v, ?x))`."""
     total = _count(query.formula)
     total[query.answer.name] = -1  # never quantified
-    own, text = _write(query.formula, total)
+    own, text, _ = _write(query.formula, total)
     return f"?{query.answer.name} : {_quantifiers(own)}{text}"
 
 
-def _write(formula: Formula, total: Counter[str]) -> tuple[list[str], str]:
-    """The variables quantified at this part, in order, and the part without them."""
+def _write(formula: Formula, total: Counter[str]) -> tuple[list[str], str, Counter[str]]:
+    """The variables quantified at this part, in order, the part without them, and how often each occurs in it.
+
+    Each part is counted once, so a long chain takes time in proportion to its length.
+    """
     if isinstance(formula, Atom):
-        return _own(formula, [], total), text_of(formula)
-    parts = (formula.part,) if isinstance(formula, Not) else formula.parts
-    own = _own(formula, [_count(part) for part in parts], total)
-    texts = [_operand(part, type(formula), total) for part in parts]
+        here = _count(formula)
+        return [name for name in here if here[name] == total[name]], text_of(formula), here
+    texts, here, within = [], Counter[str](), set[str]()
+    for part in (formula.part,) if isinstance(formula, Not) else formula.parts:
+        text, counts = _operand(part, type(formula), total)
+        texts.append(text)
+        here.update(counts)
+        within.update(name for name in counts if counts[name] == total[name])  # quantified there
+    own = [name for name in here if here[name] == total[name] and name not in within]
     match formula:
         case Not():
-            return own, f"!{texts[0]}"
+            return own, f"!{texts[0]}", here
         case And():
-            return own, " & ".join(texts)
+            return own, " & ".join(texts), here
         case Or():
-            return own, " | ".join(texts)
+            return own, " | ".join(texts), here
 
 
-def _operand(part: Formula, inside: type[Formula], total: Counter[str]) -> str:
-    own, text = _write(part, total)
+def _operand(part: Formula, inside: type[Formula], total: Counter[str]) -> tuple[str, Counter[str]]:
+    own, text, counts = _write(part, total)
     wrapped = (Or,) if inside is Or else (And, Or)
     needs_parentheses = isinstance(part, wrapped) or (own and (inside is Not or isinstance(part, And)))
-    return f"{_quantifiers(own)}{f'({text})' if needs_parentheses else text}"
-
-
-def _own(formula: Formula, parts: list[Counter[str]], total: Counter[str]) -> list[str]:
-    here = _count(formula)
-    return [name for name in here if here[name] == total[name] and all(part[name] < total[name] for part in parts)]
+    return f"{_quantifiers(own)}{f'({text})' if needs_parentheses else text}", counts
 
 
 def _quantifiers(names: list[str]) -> str:

@@ -40,6 +40,7 @@ def parse_ids(text: str | tuple[Any, ...], vocabulary: Vocabulary) -> Query:
     """Reads a tuple and keeps its ids."""
     instance = _literal(text) if isinstance(text, str) else text
     _check_nesting(instance)
+    _check_numbers(instance)
     if _holds_name(instance):
         raise _wrong(instance, "tuples take ids, not names")
     _check(instance, vocabulary)
@@ -114,6 +115,19 @@ def _inner(node: Any, vocabulary: Vocabulary) -> tuple[Any, ...]:
         case (_, _, *_) if all(isinstance(branch, tuple) for branch in node):
             return tuple(node)
     raise _wrong(node, "expected (start, (operators)), or two or more branches")
+
+
+_LONGEST = 1 << 64  # an id is far below; a number of thousands of digits cannot even be printed
+
+
+def _check_numbers(instance: Any) -> None:
+    """Refuses numbers that are no ids of any graph, before they are printed or looked up."""
+    if isinstance(instance, tuple | list):
+        for part in instance:
+            _check_numbers(part)
+    elif _is_id(instance) and abs(instance) >= _LONGEST:
+        problem = f"a number of about {int(instance).bit_length() * 3 // 10:,} digits is no id"
+        raise QuerySyntaxError(f"{problem}: expected nested tuples of ids such as {_EXAMPLE}", "")
 
 
 def _check_id(kind: str, number: int, count: int) -> None:

@@ -12,7 +12,8 @@ the same queries and are left out with a notice. Pickles are read by an unpickle
 from __future__ import annotations
 
 import pickle
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -92,18 +93,14 @@ def write(sets: QuerySets[Queries], path: Path, *, kg: KnowledgeGraph | None = N
     with new_folder(path, MARKER, kind="queries", force=force) as folder:
         (folder / MARKER).touch()
         for split, queries_of in sets.splits.items():
-            queries: dict[Any, set[Any]] = {}
-            easy: dict[Any, set[int]] = {}
-            hard: dict[Any, set[int]] = {}
-            for drawn in queries_of.values():
-                instances = [drawn.structure.instance(row) for row in drawn.ids.tolist()]
-                queries[drawn.structure.shape] = set(instances)
-                easy.update(zip(instances, _sets(drawn.easy), strict=True))
-                hard.update(zip(instances, _sets(drawn.hard), strict=True))
-            _dump(queries, folder / f"{split}-queries.pkl")
-            _dump(easy, folder / ("train-answers.pkl" if split == "train" else f"{split}-easy-answers.pkl"))
+            asked = [part for part in queries_of.values() if len(part)]
+            shapes = {part.structure.shape: set(_instances(part)) for part in queries_of.values()}
+            _dump(shapes, folder / f"{split}-queries.pkl")
+            easy = "train-answers.pkl" if split == "train" else f"{split}-easy-answers.pkl"
+            _dump(_Streamed(chain.from_iterable(_answered(part, part.easy) for part in asked)), folder / easy)
             if split != "train":
-                _dump(hard, folder / f"{split}-hard-answers.pkl")
+                hard = chain.from_iterable(_answered(part, part.hard) for part in asked)
+                _dump(_Streamed(hard), folder / f"{split}-hard-answers.pkl")
         if kg is not None:
             _write_graph(kg, folder)
 
@@ -124,13 +121,29 @@ def _write_graph(kg: KnowledgeGraph, folder: Path) -> None:
         np.savetxt(folder / f"{split}.txt", both, fmt="%d", delimiter="\t")
 
 
-def _sets(answers: Ragged) -> list[set[int]]:
-    return [set(answers[row].tolist()) for row in range(len(answers))]
+class _Streamed:
+    """Pairs that a pickle holds as one dict, made and written one by one: together they may fill the memory."""
+
+    def __init__(self, pairs: Iterator[tuple[Any, set[int]]]) -> None:
+        self._pairs = pairs
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return dict, (), None, None, self._pairs
+
+
+def _instances(queries: Queries) -> Iterator[Any]:
+    return (queries.structure.instance(row) for row in queries.ids.tolist())
+
+
+def _answered(queries: Queries, answers: Ragged) -> Iterator[tuple[Any, set[int]]]:
+    return ((instance, set(answers[row].tolist())) for row, instance in enumerate(_instances(queries)))
 
 
 def _dump(value: Any, file: Path) -> None:
     with file.open("wb") as stream:
-        pickle.dump(value, stream, protocol=4)
+        pickler = pickle.Pickler(stream, protocol=4)
+        pickler.fast = True  # remembers nothing that it has written: nothing stands twice in it
+        pickler.dump(value)
 
 
 def _mapping(file: Path) -> Mapping[Any, Any]:
