@@ -1,0 +1,59 @@
+"""Nothing that we saved lies: a seeded tenth of the harness here, the whole of it marked `slow`.
+
+The counts of a full run stand on the page `docs/reference/when.md`.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from damage.rows import COMMANDS, READS_ONLY, ROWS
+
+from pathformer import plugins
+from pathformer.files.manifest import KINDS
+
+HARNESS = Path(__file__).with_name("harness.py")
+
+
+def harness(*arguments: object) -> dict[str, Any]:
+    """What the harness reports, from a process of its own: its children must not inherit the test's threads."""
+    done = subprocess.run(
+        [sys.executable, str(HARNESS), *map(str, arguments)], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr[-3000:]
+    report: dict[str, Any] = json.loads(done.stdout)
+    return report
+
+
+def total(report: dict[str, Any], outcome: str) -> int:
+    return sum(counts.get(outcome, 0) for counts in report["counts"].values())
+
+
+def test_every_kind_of_save_and_every_command_has_a_row() -> None:
+    assert {row.kind for row in ROWS.values()} == set(KINDS)
+    assert set(COMMANDS) | READS_ONLY == set(plugins.names("commands")) - {"serve", "mcp"}
+    assert not set(COMMANDS) & READS_ONLY
+
+
+def test_a_seeded_tenth() -> None:
+    report = harness(
+        "--seed", 1, "--rows", "graph,engine,index,queries,queries for others", "--damages", 150, "--kills", 6,
+        "--signals", 6, "--opens", 40, "--full-disk",
+    )  # fmt: skip
+    assert report["wrong"] == []
+    assert total(report, "our exception") > 100
+
+
+@pytest.mark.slow
+def test_everything() -> None:
+    report = harness(
+        "--seed", 2026, "--damages", 1800, "--large", 200, "--kills", 100, "--signals", 30, "--opens", 3000,
+        "--full-disk",
+    )  # fmt: skip
+    assert report["wrong"] == []
+    assert report["large"]["wrong"] == []
