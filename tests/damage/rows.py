@@ -21,7 +21,7 @@ import pathformer as pf
 
 __all__ = ["COMMANDS", "READS_ONLY", "ROWS", "Command", "Row"]
 
-QUESTIONS = ("?x : r1(e3, ?y) & r2(?y, ?x)", "?x : r0(e1, ?x) & !r2(e5, ?x)", "?x : r3(?x, e7) | r1(e2, ?x)")
+QUESTIONS = ("?x : r1(e3, ?y) & r2(?y, ?x)", "?x : r0(e1, ?x) & !r2(e5, ?x)", "?x : r2(e4, ?x)", "?x : r3(?x, e7)")
 
 
 @dataclass(frozen=True)
@@ -162,6 +162,7 @@ def _ask_fit(folder: Path) -> Any:
 
 
 def _fit_again(target: Path, seed: int, *, stop: bool) -> Any:
+    from pathformer.fitting.evidence import learn_sources
     from pathformer.fitting.heldout import draw_questions, load_or_draw
     from pathformer.fitting.learn import learn, new_model, time_for_training
     from pathformer.fitting.workspace import open_workspace
@@ -175,7 +176,9 @@ def _fit_again(target: Path, seed: int, *, stop: bool) -> Any:
     with open_workspace(target, kg, settings) as folder:
         questions = load_or_draw(folder, kg, lambda: draw_questions(kg, settings))
         timed = time_for_training(settings, TimeBudget(), folder)
-        result = learn(folder, new_model(kg, settings, choose_device("cpu")), kg, questions, timed, toy.quiet())
+        device, quiet = choose_device("cpu"), toy.quiet()
+        start = learn_sources(folder, kg, questions, timed, device, quiet).start
+        result = learn(folder, new_model(kg, settings, device), kg, questions, timed, quiet, start=start)
         rows = {f"{s} {n}": q.ids.tolist() for s, part in questions.splits.items() for n, q in part.items()}
         told = [rows, _digest_of(result.best or result.last), _digest_of(result.last)]
         if stop:

@@ -157,9 +157,7 @@ def test_a_folder_that_is_no_engine_is_refused(folder: Path, tmp_path: Path) -> 
     with pytest.raises(EngineError, match=r"is a run of `pathformer train`, .* `pathformer release \S+ DIR`"):
         pf.load(tmp_path)
     (folder / "calibration.json").unlink()
-    with pytest.raises(
-        DamagedError, match=r"calibration\.json is missing: `pathformer check \S+ --repair`"
-    ):
+    with pytest.raises(DamagedError, match=r"calibration\.json is missing: `pathformer check \S+ --repair`"):
         pf.load(folder)
 
 

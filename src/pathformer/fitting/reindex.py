@@ -29,7 +29,7 @@ def reindex(engine: Engine, backend: str, settings: Sequence[str] = ()) -> Engin
     """Returns the engine over an index of `backend`, tuned by questions of its own graph; settings: `key=value`."""
     options = asdict(config.read(find(backend).config_type, overrides=settings))
     index = build_for(engine.encoder, backend, points=sample_query_points(engine.kg, engine.encoder), **options)
-    return Engine(engine.kg, engine.encoder, index, engine.calibration, engine.about, engine.files)
+    return Engine(engine.kg, engine.encoder, index, engine.calibration, engine.about, engine.files, links=engine.links)
 
 
 def sample_query_points(

@@ -58,11 +58,9 @@ def _asked_for(folder: Path, fault: Fault) -> tuple[str, list[str]]:
 
 def _calibrated(engine: Engine) -> Engine:
     kg = engine.kg
-    if not {"valid", "test"} <= kg.splits.keys():
-        raise InputError(
-            f"the graph {kg.name!r} has no held-out part to measure probabilities on: fit the engine again"
-        )
+    if not {"valid", "test"} <= kg.splits.keys() or engine.finders.points is None:
+        raise InputError(f"the engine of {kg.name!r} has nothing to measure probabilities with: fit it again")
     usual = settings_for(entities=kg.vocabulary.entity_count, triples=kg.triple_count)
     questions = draw_questions(kg, replace(usual, trained_per_structure=1))
     calibration = measure(engine, questions, lambda word: None).calibration
-    return Engine(kg, engine.encoder, engine.index, calibration, engine.about, engine.files)
+    return Engine(kg, engine.encoder, engine.index, calibration, engine.about, engine.files, links=engine.links)

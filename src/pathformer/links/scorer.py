@@ -123,5 +123,8 @@ class LinkScorer:
             calibration = LinkCalibration.from_json(table["calibration"])
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise EngineError(f"{file} cannot be read ({error}): the engine is damaged, fit it again") from error
-        sources = [find(name).open(folder / name, graph, encoder) for name in mixing.sources]
+        try:
+            sources = [find(name).open(folder / name, graph, encoder) for name in mixing.sources]
+        except (OSError, ValueError) as error:
+            raise EngineError(f"{folder}: {error}: the engine is damaged, fit it again") from error
         return cls(graph, sources, mixing, calibration)

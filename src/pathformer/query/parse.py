@@ -24,14 +24,14 @@ _DEFAULT = "formula"
 
 def parse(text: str, syntax: str | None = None, naming: Naming | None = None) -> Query:
     """Read a query; without `syntax` the text shows which one it is."""
-    check_text(text)
+    _check_text(text)
     query: Query = _module(syntax or detect(text)).parse(text, naming)
     return query
 
 
 def request(text: str, syntax: str | None = None, naming: Naming | None = None) -> Request:
     """Read a query with what its text says about asking, such as SPARQL's LIMIT."""
-    check_text(text)
+    _check_text(text)
     found: Request = _module(syntax or detect(text)).request(text, naming)
     return found
 
@@ -42,7 +42,7 @@ def write(query: Query, syntax: str = _DEFAULT, naming: Naming | None = None) ->
     return text
 
 
-def check_text(text: str) -> None:
+def _check_text(text: str) -> None:
     """Refuses a text that is no question whatever it says: too long, or with half a sign in it."""
     if not isinstance(text, str):
         raise QuerySyntaxError(f"a question is text, not a value of the type {type(text).__name__}", "")

@@ -11,6 +11,7 @@ from typing import ClassVar, Self
 import numpy as np
 import numpy.typing as npt
 
+from pathformer.files.arrays import map_array
 from pathformer.kg.graph import Graph
 from pathformer.links.evidence._base import Evidence, Ids, Scores
 from pathformer.plan.encoder import Encoder
@@ -54,7 +55,7 @@ class Embedding(Evidence):
     @classmethod
     def open(cls, folder: Path, graph: Graph, encoder: Encoder | None) -> Self:
         """Maps the tables."""
-        return cls(*(np.load(folder / f"{name}.npy", mmap_mode="r") for name in ("entities", "relations")))
+        return cls(*(map_array(folder / f"{name}.npy") for name in ("entities", "relations")))
 
 
 EVIDENCE = Embedding

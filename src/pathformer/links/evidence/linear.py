@@ -27,6 +27,7 @@ from typing import ClassVar, Self
 import numpy as np
 import numpy.typing as npt
 
+from pathformer.files.arrays import map_array
 from pathformer.kg.graph import Graph
 from pathformer.kg.vocabulary import Vocabulary
 from pathformer.links.evidence._base import Evidence, Fact, Ids, Piece, Scores, spell_fact
@@ -105,8 +106,8 @@ class Linear(Evidence):
         """Opens what `save` wrote; G is mapped, not read."""
         inverse = None
         if (folder / "codes.npy").is_file():
-            inverse = Rounded(np.load(folder / "codes.npy", mmap_mode="r"), np.load(folder / "steps.npy"))
-        return cls(graph, inverse, float(np.load(folder / "ridge.npy")[0]))
+            inverse = Rounded(map_array(folder / "codes.npy"), map_array(folder / "steps.npy"))
+        return cls(graph, inverse, float(map_array(folder / "ridge.npy")[0]))
 
     def _parts(self, entity: int, relation: int, other: int) -> list[Piece]:
         """Returns the part of each fact of `entity` in the score of its link to `other`, from this side."""
