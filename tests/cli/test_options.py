@@ -64,7 +64,8 @@ def test_what_no_option_of_theirs_mends_an_import_does(
 @pytest.mark.parametrize("command", READERS)
 def test_what_no_option_mends_is_told_as_it_is(command: str, queries: Path, tmp_path: Path) -> None:
     (tmp_path / "none.tsv").write_text("")
-    assert str(invoke(*READERS[command](tmp_path / "none.tsv", tmp_path))) == f"{tmp_path}/none.tsv: the file is empty"
+    told = str(invoke(*READERS[command](tmp_path / "none.tsv", tmp_path)))
+    assert told == f"{tmp_path}/none.tsv: the file is empty: expected a head, a relation and a tail on each line"
 
 
 def test_commands_that_have_the_option_advise_it_alone(tmp_path: Path) -> None:

@@ -20,9 +20,7 @@ from pathformer.kg.formats._registry import ReadOptions
 from pathformer.kg.knowledge import KnowledgeGraph
 
 Named = tuple[str, str, str]
-SIGNS = "a delimiter and a quote sign are two different ASCII characters and no line ends"
 OPEN = '. The line has an odd number of quote signs ": is one left open?'
-WAY_ON = " --skip-bad (skip_bad=True) leaves such lines out"
 
 
 def read(tmp_path: Path, content: str | bytes, name: str = "x.tsv", **options: Any) -> KnowledgeGraph:

@@ -22,10 +22,6 @@ _:x :knows _:x .
 """
 
 
-FACT = "<http://e/a> <http://e/r> <http://e/b> .\n"
-CUT = "the line ends within a statement, and a statement is one line in this format"
-
-
 def read(tmp_path: Path, content: str | bytes, name: str = "x.ttl", **options: Any) -> KnowledgeGraph:
     (tmp_path / name).write_bytes(content.encode() if isinstance(content, str) else content)
     return KnowledgeGraph.read(tmp_path / name, **options)

@@ -128,35 +128,17 @@ def test_scope(text, expected):
     ("error", "text"),
     [
         (ScopeError, "?x : r(a, ?v) & !s(?v, ?x)"),
-        (ScopeError, "?x : r(a, ?v) & t(?v, ?x) & !(s(?v, ?w) & s(?w, ?x))"),
-        (ScopeError, "?x : r(b, ?x) & !(r(a, ?v) & s(?v, ?x)) & !(p(c, ?v) & q(?v, ?x))"),
         (ScopeError, "?x : r(a, ?v) & s(?v, ?x) & !(p(b, ?x) | q(?v, ?x))"),
         (UnsafeQueryError, "?x : !r(a, ?x)"),
-        (UnsafeQueryError, "?x : r(a, ?x) | !s(b, ?x)"),
-        (UnsafeQueryError, "?x : r(a, ?x) | t(c, ?x) & s(b, ?x) | !s(b, ?x) & !t(c, ?x)"),
-        (UnsafeQueryError, "?x : !(r(a, ?v) & s(?v, ?x))"),
-        (UnsafeQueryError, "?x : (r(a, ?x) | !s(b, ?x)) & !t(c, ?x)"),
         (UnsafeQueryError, "?y : !(r(a, ?y) & !s(b, ?y))"),
         (CyclicQueryError, "?x : r(a, ?v) & s(?v, ?x) & t(?x, ?v)"),
-        (CyclicQueryError, "?x : r(a, ?v) & s(?v, ?x) & s(?x, ?v)"),
-        (CyclicQueryError, "?x : r(?x, ?v) & s(?v, ?w) & t(?w, ?x) & p(a, ?v)"),
         (CyclicQueryError, "?x : r(a, ?x) & r(?x, ?x)"),
-        (CyclicQueryError, "?x : p(a, ?x) & !(r(?x, ?v) & s(?v, ?x) & t(b, ?v))"),
-        (CyclicQueryError, "?x : r(a, ?v) & s(?v, ?x) & (t(?v, ?x) | p(b, ?x))"),
-        (FreeVariableError, "?x : r(a, ?x) & s(?x, ?v)"),
-        (FreeVariableError, "?x : r(a, ?x) & !s(?v, ?x)"),
         (FreeVariableError, "?x : r(?v, ?x)"),
-        (FreeVariableError, "?x : r(a, ?x) & s(b, c)"),
-        (FreeVariableError, "?x : r(a, ?x) & s(b, ?w)"),
-        (FreeVariableError, "?x : r(a, ?x) & s(b, ?w) & s(?w, ?u)"),
-        (FreeVariableError, "?x : r(a, ?x) & !s(b, ?w)"),
-        (FreeVariableError, "?x : r(a, ?x) & (s(b, ?w) | t(b, ?w))"),
         (FreeVariableError, "?x : r(a, ?x) & (s(b, ?x) | t(c, ?w))"),
-        (FreeVariableError, "?x : r(a, ?y)"),
     ],
 )
 def test_what_cannot_be_asked_is_refused_by_kind(error, text):
-    """In words that stand in `golden/messages/unaskable.txt`."""
+    """These and more stand with their words in `golden/messages/unaskable.txt`."""
     with pytest.raises(error):
         tree_of(text)
 

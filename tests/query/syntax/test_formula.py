@@ -14,7 +14,7 @@ from pathformer.query.print import BARE
 from pathformer.query.syntax import formula
 from pathformer.query.syntax.formula import parse, write
 
-X, V = Variable("x"), Variable("v")
+X = Variable("x")
 A, B, C = (Atom("r", Constant(name), X) for name in "abc")
 
 

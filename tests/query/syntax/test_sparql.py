@@ -121,83 +121,21 @@ def test_not_exists_and_minus_mean_the_same_where_they_share_a_variable():
     assert ask_the_same(parse("SELECT ?x { :a :r ?x MINUS { :b :s ?y } }"), parse_any("?x : r(a, ?x)"))
 
 
-SCOPE = [
-    ":e0 :r0 ?x FILTER NOT EXISTS { :e1 :r1 ?y }",
-    ":e0 :r0 ?v . ?v :r1 ?x { FILTER NOT EXISTS { :e1 :r1 ?v } }",
-    "{ :e0 :r0 ?v . ?v :r1 ?x } UNION { :e1 :r1 ?x } FILTER NOT EXISTS { :e2 :r2 ?v . ?v :r0 ?x }",
-    "{ :e0 :r0 ?v . ?v :r1 ?x } UNION { :e1 :r1 ?x } MINUS { :e2 :r2 ?v . ?v :r0 ?x }",
-    ":e0 :r0 ?x MINUS { :e1 :r0 ?u { ?u :r1 ?x } UNION { ?u :r1 :e2 } }",
-]
-WRONG = [
-    ":O'Brien :in ?x",
-    ":a&b :in ?x",
-    ":a(b) :in ?x",
-    "Town :in ?x",
-    "?x :in Town",
-    "?x in :b . ?x near :b",
-    ":a near ?x",
-    "?x :in :b . :a near ?x ; :in :b",
-    ":New York :in/:of ?x",
-    ":b :in ?x ; :lies in ?x",
-    "?x :in :b FILTR NOT EXISTS { ?x :in :c }",
-    "?x :in 3 . :b :in ?x ! :c",
-    "?x :in :Town. ?x :in :b UNION",
-    "?x a :Town :b",
-    "?x :in :b FILTER(BOUND(?x) && STRLEN(?x) > 3",
-    '?x :in "Town"@en-GB . :b',
-    r'?x :in "the \"old\" town" . :b',
-    '?x :in """the old\n"town" """ . :b',
-    '?x :in "Town"@en . Town :in ?x',
-]
-REFUSED = [
-    "ASK { :a :r ?x }",
-    "CONSTRUCT { :a :r ?x } WHERE { :a :r ?x }",
-    "DESCRIBE ?x { :a :r ?x }",
-    "INSERT DATA { :a :r :b }",
-    "SELECT * { :a :r ?x }",
-    "SELECT ?x ?y { :a :r ?x }",
-    "SELECT (COUNT(?x) AS ?n) { :a :r ?x }",
-    "SELECT REDUCED ?x { :a :r ?x }",
-    "SELECT ?x FROM <urn:g> { :a :r ?x }",
-    "SELECT ?x { :a :r ?x } GROUP BY ?x",
-    "SELECT ?x { :a :r ?x } HAVING (COUNT(?x) > 1)",
-    "SELECT ?x { :a :r ?x } ORDER BY ?x",
-    "SELECT ?x { :a :r ?x } OFFSET 3",
-    "SELECT ?x { :a :r ?x } VALUES ?x { :b }",
-    "SELECT ?x { :a :r ?x VALUES ?x { :b } }",
-    "SELECT ?x { :a :r ?x OPTIONAL { :b :s ?x } }",
-    "SELECT ?x { :a :r ?x BIND (1 AS ?y) }",
-    "SELECT ?x { GRAPH :g { :a :r ?x } }",
-    "SELECT ?x { SERVICE <urn:s> { :a :r ?x } }",
-    "SELECT ?x { { SELECT ?x { :a :r ?x } } }",
-    "SELECT ?x { :a :r ?x FILTER EXISTS { :b :s ?x } }",
-    "SELECT ?x { :a :r ?x FILTER (?x = :b) }",
-    "SELECT ?x { :a :r ?x FILTER (!BOUND(?x)) }",
-    "SELECT ?x { :a :r ?x FILTER (?x = :b || ?x = :c) }",
-    "SELECT ?x { :a :r ?x FILTER REGEX(?x, 'b') }",
-    "SELECT ?x { :a :r* ?x }",
-    "SELECT ?x { :a :r+ ?x }",
-    "SELECT ?x { :a :r? ?x }",
-    "SELECT ?x { :a !:r ?x }",
-    "SELECT ?x { :a ?p ?x }",
-    "SELECT ?x { ?x :r 5 }",
-    "SELECT ?x { ?x :r 'b'@en }",
-    "SELECT ?x { { :a :r ?x } UNION { } }",
-    "SELECT ?x { :a :r ?x FILTER NOT EXISTS { } }",
-    "SELECT ?x { :a :r ?x FILTER NOT EXISTS { :b :s ?x MINUS { :c :t ?x } } }",
-]
-
-
 @pytest.mark.parametrize(
     ("error", "text"),
     [
-        *((ScopeError, f"SELECT ?x WHERE {{ {pattern} }}") for pattern in SCOPE),
-        *((QuerySyntaxError, f"SELECT ?x {{ {pattern} }}") for pattern in WRONG),
-        *((UnsupportedQueryError, text) for text in REFUSED),
+        (ScopeError, "SELECT ?x { :e0 :r0 ?x FILTER NOT EXISTS { :e1 :r1 ?y } }"),
+        (ScopeError, "SELECT ?x { :e0 :r0 ?x MINUS { :e1 :r0 ?u { ?u :r1 ?x } UNION { ?u :r1 :e2 } } }"),
+        (QuerySyntaxError, "SELECT ?x { :O'Brien :in ?x }"),
+        (QuerySyntaxError, "SELECT ?x { ?x :in :b FILTR NOT EXISTS { ?x :in :c } }"),
+        (QuerySyntaxError, 'SELECT ?x { ?x :in """the old\n"town" """ . :b }'),
+        (UnsupportedQueryError, "ASK { :a :r ?x }"),
+        (UnsupportedQueryError, "SELECT ?x { :a :r ?x OPTIONAL { :b :s ?x } }"),
+        (UnsupportedQueryError, "SELECT ?x { :a :r ?x FILTER NOT EXISTS { :b :s ?x MINUS { :c :t ?x } } }"),
     ],
 )
 def test_what_cannot_be_asked_is_refused_by_kind(error, text):
-    """In words that stand in `golden/messages/sparql.txt`."""
+    """These and more stand with their words in `golden/messages/sparql.txt`."""
     with pytest.raises(error):
         parse(text)
 
