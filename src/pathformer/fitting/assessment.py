@@ -57,6 +57,7 @@ def assess(
     measured = measure(bare, questions, advance, seconds)
     structures = learned_structures(questions["train"], old)
     report = replace(_report(bare, settings, result, measured), links=None if links is None else links.scores)
+    ways = measured.ways
     notes = notes_on(
         kg,
         questions,
@@ -65,11 +66,17 @@ def assess(
         grown=old is not None,
         lacking=structures["lacking"],
     )
+    if ways is not None:
+        notes = (*notes, ways.sentence())
     for note in notes:
         stages.say(note)
     about = {**_about(report, settings), **structures}
-    serving = None if links is None else links.serving
-    engine = Engine(kg, encoder, bare.index, measured.calibration, about, links=serving)
+    finders = replace(
+        bare.finders,
+        links=None if links is None else links.serving,
+        search=ways is not None and ways.is_search_better,
+    )
+    engine = Engine.of(replace(bare.parts, finders=finders, calibration=measured.calibration, about=about))
     return engine, replace(report, notes=notes)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -14,6 +14,7 @@ from pathformer.engine.engine import Engine
 from pathformer.evaluation.evaluate import ModelRanker, Ranker, ScoreRanker, evaluate, reference_filter
 from pathformer.evaluation.metrics import reciprocal_ranks
 from pathformer.evaluation.report import Report
+from pathformer.evaluation.search_ranker import SearchRanker
 from pathformer.fitting.assumed import AssumedShare, assumed_share
 from pathformer.fitting.held_out_predictions import (
     find_predictions,
@@ -29,8 +30,10 @@ from pathformer.models._encoder import model_of
 from pathformer.query.tree import Tree
 from pathformer.querysets.queries import Queries
 from pathformer.querysets.query_sets import QuerySets
+from pathformer.search.presets import PRESETS
+from pathformer.text import percent
 
-__all__ = ["ENOUGH", "MEASURES", "Measured", "held_out_triples", "measure"]
+__all__ = ["ENOUGH", "MEASURES", "Measured", "Ways", "held_out_triples", "measure"]
 
 MEASURES = 5  # parts of `measure` that are shown as progress
 ENOUGH = 20  # fewest held-out triples that probabilities are measured on
@@ -54,6 +57,29 @@ class Measured:
     reliability: Reliability | None = None  # of the probabilities, on questions with a missing answer
     everyday: Reliability | None = None  # on questions drawn whether or not an answer is missing
     reasons: AssumedShare | None = None  # how often the links that reasons assume are true
+    ways: Ways | None = None  # how the two ways to answer longer questions compare, where there are two
+
+
+@dataclass(frozen=True, slots=True)
+class Ways:
+    """Two ways to answer questions of several hops: mean MRR over structures on the held-out part `valid`."""
+
+    search: float
+    points: float
+
+    @property
+    def is_search_better(self) -> bool:
+        """Whether search answers."""
+        return self.search >= self.points
+
+    def sentence(self) -> str:
+        """Returns a sentence for people, in percent."""
+        better, other = ("search over the links", "points") if self.is_search_better else ("points", "search")
+        high, low = sorted((self.search, self.points), reverse=True)
+        return (
+            f"Questions of several hops are answered by {better}: MRR {percent(high)} on held-out questions, "
+            f"{percent(low)} by {other}."
+        )
 
 
 def measure(
@@ -67,9 +93,22 @@ def measure(
     if not questions["test"] or not questions["valid"]:
         return Measured()
     asked = questions if seconds is None else _in_time(engine, questions, seconds)
-    figures = _figures(engine, asked)
+    ways = _compare_ways(engine, asked["valid"])
+    if ways is not None:
+        finders = replace(engine.finders, search=ways.is_search_better)
+        engine = Engine.of(replace(engine.parts, finders=finders))
+    figures = replace(_figures(engine, asked), ways=ways)
     advance("figures")
     return figures if held_out_triples(engine.kg) < ENOUGH else _with_probabilities(figures, engine, asked, advance)
+
+
+def _compare_ways(engine: Engine, valid: Mapping[str, Queries]) -> Ways | None:
+    """Compares search and points on longer questions; None where there is one way only."""
+    longer = {name: asked for name, asked in valid.items() if name != "1p"}
+    if engine.links is None or not longer:
+        return None
+    search = SearchRanker(PRESETS["search"], engine.links.rows, engine.kg.graph("train"))
+    return Ways(evaluate(search, longer).mrr, evaluate(ModelRanker(model_of(engine.encoder)), longer).mrr)
 
 
 def held_out_triples(kg: KnowledgeGraph) -> int:
@@ -94,7 +133,10 @@ def _in_time(engine: Engine, questions: QuerySets[Queries], seconds: float) -> Q
 
 def _figures(engine: Engine, asked: QuerySets[Queries]) -> Measured:
     kg, model = engine.kg, model_of(engine.encoder)
-    scores = evaluate(ModelRanker(model), asked["test"])
+    ranker: Ranker = ModelRanker(model)
+    if engine.links is not None and engine.finders.search:
+        ranker = SearchRanker(PRESETS["search"], engine.links.rows, kg.graph("valid"))
+    scores = evaluate(ranker, asked["test"])
     if engine.links is not None and "1p" in asked["test"]:  # single links are answered from the evidence
         own = evaluate(ScoreRanker(LinkRows(engine.links)), {"1p": asked["test"]["1p"]})
         scores = replace(scores, scores={**scores.scores, **own.scores})
