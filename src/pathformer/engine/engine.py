@@ -98,8 +98,9 @@ class Engine:
     @classmethod
     def of(cls, parts: Parts) -> Engine:
         """Makes an engine from its parts."""
-        found = parts.finders
-        return cls(parts.kg, found.encoder, found.index, parts.calibration, parts.about, parts.files, links=found.links)
+        engine = cls(parts.kg, calibration=parts.calibration, about=parts.about, files=parts.files)
+        engine.finders = parts.finders
+        return engine
 
     @overload
     def ask(

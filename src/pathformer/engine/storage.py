@@ -134,7 +134,7 @@ def _open(saved: Saved, device: str, without: frozenset[str]) -> Parts:
     links = LinkScorer.open(folder / LINKS, kg.graph(), encoder) if saved.has(f"{LINKS}/{LINKS_FILE}") else None
     return Parts(
         kg=kg,
-        finders=Finders(encoder, index, links),
+        finders=Finders(encoder, index, links, search=bool(header.get("search", False))),
         calibration=Calibration.none() if _CALIBRATION in without else _open_calibration(folder / _CALIBRATION),
         about=header["trained"],
         files={name: (folder / name).read_bytes() for name in EXTRAS if saved.has(name)},
@@ -165,6 +165,7 @@ def _header_files(parts: Parts) -> dict[str, bytes]:
         "model": {} if encoder is None else dict(encoder.settings),
         **_facts(parts),
         **({} if encoder is None or encoder.form == FULL else {"form": encoder.form}),
+        "search": parts.finders.search,
         "trained": dict(parts.about),
     }
     return {**parts.files, HEADER: (json.dumps(header, indent=2, ensure_ascii=False) + "\n").encode()}

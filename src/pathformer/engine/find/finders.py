@@ -24,7 +24,7 @@ class Finders:
     index: Index | None = None
     links: LinkScorer | None = None
     search: bool = True  # whether longer questions are searched over the links, where there are any
-    _tables: dict[Graph, LinkTable] = field(default_factory=dict)
+    _tables: dict[Graph, LinkTable] = field(default_factory=dict, init=False)
 
     def __post_init__(self) -> None:
         if (self.encoder is None) != (self.index is None):
