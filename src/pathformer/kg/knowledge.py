@@ -15,6 +15,7 @@ import numpy.typing as npt
 from pathformer.errors import InputError
 from pathformer.kg.graph import Graph
 from pathformer.kg.names import Labelled, labels_of
+from pathformer.kg.restatements import Restatement, find_restatements
 from pathformer.kg.splits import SPLITS, Report
 from pathformer.kg.vocabulary import Vocabulary
 from pathformer.text import counted
@@ -45,6 +46,7 @@ class KnowledgeGraph:
         self.splits: Mapping[str, Triples] = MappingProxyType({s: splits[s] for s in SPLITS if s in splits})
         self._saved_graphs = dict(graphs or {})
         self._graphs: dict[str, Graph] = {}
+        self._restatements: tuple[Restatement, ...] | None = None
         self._fingerprint = fingerprint
 
     @classmethod
@@ -195,6 +197,13 @@ class KnowledgeGraph:
         graph = KnowledgeGraph(self.name, vocabulary, self.splits, report=report)
         graph._saved_graphs, graph._graphs, graph._fingerprint = self._saved_graphs, self._graphs, self._fingerprint
         return graph
+
+    def restatements(self) -> tuple[Restatement, ...]:
+        """The relations that restate another, by the triples of all splits; those with the most facts first."""
+        if self._restatements is None:
+            sizes = self.vocabulary.entity_count, self.vocabulary.relation_count
+            self._restatements = find_restatements(np.concatenate(list(self.splits.values())), *sizes)
+        return self._restatements
 
     @property
     def triple_count(self) -> int:
