@@ -56,6 +56,19 @@ def test_a_graph_that_cannot_spare_as_many_says_so(tmp_path: Path) -> None:
     assert "  valid            0    0.0 %  (fewer than you asked for" in output
 
 
+def test_what_states_the_same_is_moved_together_and_named(tmp_path: Path) -> None:
+    facts = [(f"a{n % 20}", f"b{n // 20}") for n in range(0, 1200, 3) if n // 20 % 3]
+    triples = [triple for a, b in facts for triple in ((a, "won", b), (b, "won_by", a))]
+    output = run("split", KnowledgeGraph.from_triples(triples, name="twice").save(tmp_path / "twice"))
+    assert output.endswith(
+        "  valid           52   10.0 %\n"
+        "  test            52   10.0 %\n"
+        "  1 relation repeats other facts (`won_by` states the inverse of `won` in 100 % of its facts):\n"
+        "  104 triples left train together with those that state the same\n"
+        f"saved to {tmp_path / 'twice'}\n"
+    )
+
+
 @pytest.mark.parametrize(
     ("option", "value", "message"),
     [

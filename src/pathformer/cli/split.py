@@ -25,7 +25,8 @@ def command(
     """Divide the triples of a saved graph into train, valid and test.
 
     Triples are drawn at random, but train keeps every entity and every relation; if the graph cannot spare as many
-    triples as you ask for, fewer are taken, and the summary says so.
+    triples as you ask for, fewer are taken, and the summary says so. Triples that state the same, as those of a
+    relation and its inverse, go to the same part.
 
     Examples:
 
@@ -34,8 +35,11 @@ def command(
         $ pathformer split films --valid 0.05 --test 0.05 --seed 7 --out films-split
     """
     from pathformer.errors import InputError
+    from pathformer.kg.holdout import count_restated
     from pathformer.kg.knowledge import KnowledgeGraph
+    from pathformer.kg.restatements import describe
     from pathformer.kg.storage import check_free
+    from pathformer.text import counted, visible
 
     if out is not None:
         check_free(out, force=force)
@@ -48,6 +52,10 @@ def command(
     for split, wanted in (("train", None), ("valid", valid), ("test", test)):
         if split in divided.splits:
             typer.echo(_line(split, len(divided.splits[split]), divided.triple_count, wanted))
+    if restatements := divided.restatements():
+        together, _ = count_restated(divided)
+        typer.echo(f"  {visible(describe(restatements, divided.vocabulary))}:")
+        typer.echo(f"  {counted(together, 'triple')} left train together with those that state the same")
     typer.echo(f"saved to {out or folder}")
 
 

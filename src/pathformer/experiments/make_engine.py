@@ -28,6 +28,7 @@ from pathformer.fitting.settings import settings_for
 from pathformer.index._base import build_for
 from pathformer.kg.datasets import load
 from pathformer.kg.graph import Graph
+from pathformer.kg.holdout import spell_out
 from pathformer.models._encoder import TorchEncoder
 from pathformer.models.pair import Pair
 from pathformer.querysets.queries import Queries
@@ -105,7 +106,7 @@ def _checkpoint(path: Path) -> Path:
 
 def _probabilities(engine: Engine, structures: Sequence[str], asked: int) -> tuple[Calibration, float | None]:
     """Fits probabilities on `valid` and measures their error on `test`."""
-    kg, names = engine.kg, engine.kg.vocabulary
+    kg, names = spell_out(engine.kg), engine.kg.vocabulary
     if not asked or not {"valid", "test"} <= kg.splits.keys():
         return Calibration.none(), None
     scale = settings_for(entities=names.entity_count, triples=kg.triple_count)

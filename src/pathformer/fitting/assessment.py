@@ -18,6 +18,7 @@ from pathformer.fitting.links import LearnedLinks
 from pathformer.fitting.measuring import Measured, measure
 from pathformer.fitting.notes import notes_on
 from pathformer.fitting.report import FitReport
+from pathformer.fitting.restated import restated_relations
 from pathformer.fitting.settings import FitSettings
 from pathformer.fitting.stages import Stages
 from pathformer.index._base import build_for
@@ -107,6 +108,7 @@ def _report(engine: Engine, settings: FitSettings, result: Result, measured: Mea
         calibration=measured.reliability,
         everyday=measured.everyday,
         reasons=measured.reasons,
+        restatements=restated_relations(kg),
     )
 
 

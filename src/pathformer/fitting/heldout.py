@@ -7,6 +7,9 @@
 The engine's model is the one that was trained on `train`, not one trained again on everything. The held-out parts are
 small, the engine knows their triples all the same, by traversal, and weights that had seen them could not be judged.
 
+A held-out triple goes with all that state the same. Held-out questions are drawn on the graph by what it states
+(`kg/holdout.spell_out`): what train states by another relation is known there. The model learns `train` as it is.
+
 A fit keeps its questions in its folder: how many were drawn in time depends on the clock, so drawing them again would
 not give the same ones. Only ids are kept; answers follow from the graph.
 """
@@ -25,6 +28,7 @@ from pathformer.files.arrays import read_npz
 from pathformer.files.atomic import new_file
 from pathformer.files.saved import check_file
 from pathformer.fitting.settings import ALL_DRAWN, TRAIN_QUERIES_DRAWN, FitSettings
+from pathformer.kg.holdout import spell_out
 from pathformer.kg.knowledge import KnowledgeGraph
 from pathformer.kg.ragged import common, difference, select, union
 from pathformer.query.structures import EFOL_TRAINED, STRUCTURES
@@ -85,6 +89,7 @@ def draw_questions(
     draws = _Draws(seed, announce, budget.first(TRAIN_QUERIES_DRAWN), len(learned))
     count = settings.trained_per_structure
     train = draws.with_answers(GraphPair.of(kg.graph("train")), learned, count, "train", settings.limit)
+    kg = spell_out(kg)
     if not {"valid", "test"} <= kg.splits.keys() or not min(len(kg.splits["valid"]), len(kg.splits["test"])):
         held_out: dict[str, dict[str, Queries]] = {split: {} for split in _HELD_OUT}
         return QuerySets(splits={"train": train, **held_out}, graph=kg.name)
@@ -100,6 +105,7 @@ def draw_held_out(
     kg: KnowledgeGraph, split: str, count: int, seed: int = 0, names: tuple[str, ...] = tuple(STRUCTURES)
 ) -> dict[str, Queries]:
     """Draws the questions of a held-out part alone; none if the graph has no such part."""
+    kg = spell_out(kg)
     if not len(kg.splits.get(split, ())):
         return {}
     return _Draws(seed, lambda _: None).with_answers(graph_pair(kg, split), names, count, split, _MOST)
@@ -114,7 +120,7 @@ def refresh_answers(queries: Mapping[str, Queries], kg: KnowledgeGraph) -> dict[
     """
     if not queries:
         return {}  # a graph that could spare nothing has no part to ask about
-    graphs, found = graph_pair(kg, "test"), {}
+    graphs, found = graph_pair(spell_out(kg), "test"), {}
     for name, asked in queries.items():
         easy, missing = answer_rows(asked.structure, asked.ids, graphs)
         hard = common(asked.hard, missing)
@@ -209,12 +215,14 @@ def _rows(questions: QuerySets[Queries]) -> dict[str, npt.NDArray[np.int32]]:
 def _read(file: Path, kg: KnowledgeGraph) -> QuerySets[Queries]:
     check_file(file, "fit")
     parts: dict[str, dict[str, Queries]] = {"train": {}, **{split: {} for split in _HELD_OUT}}
+    spelled = spell_out(kg)
     try:
         with file.open("rb") as opened:
             stored = read_npz(opened)
         for key, rows in stored.items():
             part, name = key.split("/")
-            structure, graphs = STRUCTURES[name], graph_pair(kg, part.removeprefix(_EVERYDAY))
+            structure = STRUCTURES[name]
+            graphs = graph_pair(kg if part == "train" else spelled, part.removeprefix(_EVERYDAY))
             parts[part][name] = Queries(structure, rows, *answer_rows(structure, rows, graphs))
     except (ValueError, LookupError, OSError) as error:
         raise DamagedError(file, f"does not hold the questions that were drawn ({error})", _REMEDY) from error

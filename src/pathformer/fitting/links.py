@@ -17,6 +17,7 @@ import numpy.typing as npt
 from pathformer.fitting.held_out_predictions import graph_without
 from pathformer.fitting.link_scores import LinkScores
 from pathformer.kg.graph import Graph
+from pathformer.kg.holdout import spell_out
 from pathformer.kg.knowledge import KnowledgeGraph
 from pathformer.links.calibration import LinkCalibration, Predictions
 from pathformer.links.evidence._base import Evidence, Ids
@@ -88,9 +89,10 @@ def learn_links(
     if not {"valid", "test"} <= kg.splits.keys():
         alone = LinkScorer(train, sources, Mixing.even(names))
         return LearnedLinks(alone, _serve(alone, kg.graph(), relearned), None)
-    asked = held_out_links(kg, "valid", graph_without(kg, "valid"), _MOST, seed)
+    stating = spell_out(kg)
+    asked = held_out_links(stating, "valid", graph_without(stating, "valid"), _MOST, seed)
     judged = LinkScorer(train, sources, *learn_mixture(names, ask_links(sources, asked), seed))
-    tested = ask_links(sources, held_out_links(kg, "test", kg.graph("valid"), _MOST, seed))
+    tested = ask_links(sources, held_out_links(stating, "test", stating.graph("valid"), _MOST, seed))
     serving = _serve(judged, kg.graph(), relearned)
     return LearnedLinks(judged, serving, measure_links(judged, tested) if tested else None)
 
@@ -123,7 +125,7 @@ def held_out_links(kg: KnowledgeGraph, part: str, rest: Graph, most: int | None 
     both = np.concatenate([triples, np.stack([triples[:, 2], triples[:, 1] ^ 1, triples[:, 0]], axis=1)])
     keys, first = np.unique(both[:, 0] * kg.vocabulary.relation_count + both[:, 1], return_inverse=True)
     order = np.argsort(first, kind="stable")
-    tails = np.split(both[order, 2], np.cumsum(np.bincount(first))[:-1])
+    tails = np.split(both[order, 2], np.cumsum(np.bincount(first))[:-1])[: len(keys)]  # of no triples, one empty array
     ids = np.stack([keys // kg.vocabulary.relation_count, keys % kg.vocabulary.relation_count], axis=1)
     known = [rest.tails_of(int(h), int(r)).astype(np.int64) for h, r in ids]
     missing = [np.setdiff1d(own, there) for own, there in zip(tails, known, strict=True)]

@@ -24,6 +24,7 @@ from pathformer.fitting.held_out_predictions import (
 )
 from pathformer.fitting.links import LinkRows
 from pathformer.fitting.report import RelationScore
+from pathformer.kg.holdout import spell_out
 from pathformer.kg.knowledge import KnowledgeGraph
 from pathformer.links.frequency import Frequency
 from pathformer.models._encoder import model_of
@@ -99,7 +100,8 @@ def measure(
         engine = Engine.of(replace(engine.parts, finders=finders))
     figures = replace(_figures(engine, asked), ways=ways)
     advance("figures")
-    return figures if held_out_triples(engine.kg) < ENOUGH else _with_probabilities(figures, engine, asked, advance)
+    stating = Engine.of(replace(engine.parts, kg=spell_out(engine.kg)))
+    return figures if held_out_triples(stating.kg) < ENOUGH else _with_probabilities(figures, stating, asked, advance)
 
 
 def _compare_ways(engine: Engine, valid: Mapping[str, Queries]) -> Ways | None:

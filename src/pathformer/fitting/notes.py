@@ -8,7 +8,9 @@ import numpy as np
 
 from pathformer.fitting.measuring import ENOUGH, held_out_triples
 from pathformer.fitting.report import FitReport
+from pathformer.kg.holdout import count_restated, spell_out
 from pathformer.kg.knowledge import KnowledgeGraph
+from pathformer.kg.restatements import describe
 from pathformer.querysets.queries import Queries
 from pathformer.querysets.query_sets import QuerySets
 from pathformer.text import counted
@@ -38,6 +40,7 @@ def notes_on(
     return (
         *_on_time(report, grown),
         *_on_triples(kg),
+        *_on_restatements(kg),
         *_on_structures(lacking, grown),
         *_on_measures(kg, questions, fitted),
         *_on_figures(report),
@@ -68,6 +71,22 @@ def _on_triples(kg: KnowledgeGraph) -> Iterator[str]:
         yield f"{entities} in no triple to learn from. Predictions about them are arbitrary."
 
 
+def _on_restatements(kg: KnowledgeGraph) -> Iterator[str]:
+    if not (found := kg.restatements()):
+        return
+    together, earlier = count_restated(kg)
+    held_out = counted(together, "held-out triple was", "held-out triples were")
+    yield (
+        f"{describe(found, kg.vocabulary)}. {held_out} taken out together with those that state the same, "
+        "so that nothing gives them away."
+    )
+    if earlier:
+        yield (
+            f"{counted(earlier, 'triple')} of valid and test {'is' if earlier == 1 else 'are'} stated by an earlier "
+            "part too. They count as known and no figure is about them, because finding them is no prediction."
+        )
+
+
 def _on_structures(lacking: Sequence[str], grown: bool) -> Iterator[str]:
     if lacking:
         structures = "structure" if len(lacking) == 1 else "structures"
@@ -76,9 +95,12 @@ def _on_structures(lacking: Sequence[str], grown: bool) -> Iterator[str]:
 
 
 def _on_measures(kg: KnowledgeGraph, questions: QuerySets[Queries], fitted: bool) -> Iterator[str]:
-    if not questions["test"] or not questions["valid"]:
+    asked = spell_out(kg)
+    if held_out_triples(kg) and not held_out_triples(asked):
+        yield f"Every triple of valid or of test is stated by an earlier part too: nothing was measured. {_DEFAULTS}"
+    elif not questions["test"] or not questions["valid"]:
         yield f"No triple could be held out without losing an entity or relation: nothing was measured. {_DEFAULTS}"
-    elif (held_out := held_out_triples(kg)) < ENOUGH:
+    elif (held_out := held_out_triples(asked)) < ENOUGH:
         yield (
             f"Only {counted(held_out, 'triple')} could be held out, too few to measure by: "
             f"the figures are little more than luck. {_DEFAULTS}"

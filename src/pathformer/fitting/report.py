@@ -17,9 +17,12 @@ from pathformer.engine.history import FirstFit
 from pathformer.evaluation.report import Report, ruled_table
 from pathformer.fitting.assumed import AssumedShare
 from pathformer.fitting.link_scores import LinkScores
+from pathformer.fitting.restated import RestatedRelation
 from pathformer.text import counted, duration, markdown_table, percent
 
 __all__ = ["FitReport", "RelationScore"]
+
+_RESTATEMENTS = 40  # lines of the table of relations that restate another
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +53,7 @@ class FitReport:
     calibration: Reliability | None = None  # on questions with a missing answer
     everyday: Reliability | None = None  # on questions drawn whether or not an answer is missing
     reasons: AssumedShare | None = None  # how often the links that reasons assume are true
+    restatements: tuple[RestatedRelation, ...] = ()  # relations that another restates
     seconds: Mapping[str, float] = field(default_factory=dict)  # by stage
     notes: tuple[str, ...] = ()  # what could not be learned or measured
     first: FirstFit | None = None  # the first fit of an updated engine
@@ -72,9 +76,8 @@ class FitReport:
 
     def markdown(self) -> str:
         """Returns the report as Markdown, for people."""
-        return "\n".join(
-            [*self._head(), *self._figures(), *self._relations(), *self._probabilities(), *self._why(), *self._tail()]
-        )
+        parts = (self._head, self._figures, self._relations, self._restatements, self._probabilities, self._why)
+        return "\n".join(line for part in (*parts, self._tail) for line in part())
 
     def json(self) -> str:
         """Returns the report as JSON, for programs."""
@@ -101,6 +104,7 @@ class FitReport:
         table["reasons"] = table["reasons"] and AssumedShare(**table["reasons"])
         table["first"] = table["first"] and FirstFit(**table["first"])
         table["links"] = table["links"] and LinkScores.from_plain(table["links"])
+        table["restatements"] = tuple(RestatedRelation(**row) for row in table["restatements"])
         table["by_relation"] = tuple(RelationScore(**row) for row in table["by_relation"])
         return cls(**{**table, "notes": tuple(table["notes"])})
 
@@ -154,6 +158,29 @@ class FitReport:
             "## Relation by relation",
             "",
             *markdown_table(["relation", "triples", "held-out links", "MRR"], rows),
+            "",
+        ]
+
+    def _restatements(self) -> list[str]:
+        if not self.restatements:
+            return []
+        rows = [
+            [f"`{r.restated_by}`", r.states, f"{int(100 * r.share)} %", f"{r.facts:,}", f"{r.held_out:,}"]
+            for r in self.restatements[:_RESTATEMENTS]
+        ]
+        more = len(self.restatements) - len(rows)
+        return [
+            "## Relations that restate another",
+            "",
+            "A held-out triple was taken out together with those that state the same: the figures are about links that",
+            "no other relation gives away.",
+            "",
+            *markdown_table(
+                ["relation", "states", "share of its facts", "facts", "held out together"],
+                rows,
+                ["---", "---", "--:", "--:", "--:"],
+            ),
+            *(["", f"{more:,} more stand in `report.json`."] if more else []),
             "",
         ]
 

@@ -46,7 +46,7 @@ from pathformer.fitting.update_settings import has_hops, oversample_new_links, r
 from pathformer.fitting.workspace import open_workspace, reserve
 from pathformer.kg.arrow import array_of
 from pathformer.kg.grow import Grown, grow
-from pathformer.kg.holdout import check_seed
+from pathformer.kg.holdout import check_seed, spell_out
 from pathformer.kg.knowledge import KnowledgeGraph
 from pathformer.kg.vocabulary import Vocabulary
 from pathformer.links.frequency import Frequency
@@ -232,7 +232,7 @@ def _new_links(model: Model, grown: Grown) -> tuple[float | None, float | None]:
     """Returns the MRR on held-out links with a new anchor or answer, of the model and of the counting baseline."""
     if not grown.entities or "test" not in grown.kg.splits:
         return None, None
-    links = sample(STRUCTURES["1p"], graph_pair(grown.kg, "test"), None, stream="test")
+    links = sample(STRUCTURES["1p"], graph_pair(spell_out(grown.kg), "test"), None, stream="test")
     first = grown.kg.vocabulary.entity_count - grown.entities
     newest = links.hard.values[links.hard.ptr[1:] - 1]  # answers ascend, and each link has one that is missing
     chosen = np.flatnonzero((links.ids[:, 0] >= first) | (newest >= first))

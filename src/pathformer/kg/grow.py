@@ -10,10 +10,11 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from pathformer.kg.holdout import spared
+from pathformer.kg.holdout import cut, spared
 from pathformer.kg.keys import merged, pack, unpack
 from pathformer.kg.knowledge import KnowledgeGraph
 from pathformer.kg.names import Names
+from pathformer.kg.restatements import find_restatements, find_statements
 from pathformer.kg.vocabulary import Vocabulary
 
 __all__ = ["Grown", "grow"]
@@ -62,15 +63,21 @@ def grow(kg: KnowledgeGraph, more: KnowledgeGraph, *, held_out: float = 0.05, se
 
 
 def _divide(kg: KnowledgeGraph, new: Triples, held_out: float, seed: int, sizes: tuple[int, int]) -> dict[str, Triples]:
-    """Returns the parts of the larger graph: new triples go to train, some that it can spare to the held-out parts."""
+    """Returns the parts of the larger graph: new triples go to train, some that it can spare to the held-out parts.
+
+    What an old triple of train states too is not held out: the model has learned it.
+    """
     train = np.concatenate([kg.splits["train"], new])
+    everything = np.concatenate([*kg.splits.values(), new])
+    statements = find_statements(train, find_restatements(everything, *sizes), *sizes)
     each = int(held_out * len(new)) if {"valid", "test"} <= kg.splits.keys() else 0
     order = len(kg.splits["train"]) + np.random.default_rng(seed).permutation(len(new))
-    held = spared(train, order, 2 * each, *sizes)
+    held = spared(train, order, 2 * each, *sizes, statements)
+    first, second = cut(held, len(held) // 2, statements)
     stay = np.ones(len(train), np.bool_)
     stay[held] = False
     parts = {"train": train[stay]}
-    for split, places in (("valid", held[: len(held) // 2]), ("test", held[len(held) // 2 :])):
+    for split, places in (("valid", first), ("test", second)):
         if split in kg.splits:
             parts[split] = np.concatenate([kg.splits[split], train[places]])
     return {split: unpack(merged(pack(part, *sizes)), *sizes) for split, part in parts.items()}
