@@ -54,8 +54,8 @@ def test_every_damaged_file_is_named_with_what_to_do(folder: Path) -> None:
     assert "model.safetensors is not as it was saved" in refused("check", folder, "--repair")
 
 
-@pytest.mark.parametrize("part", ["index/blocks.npy", "index/manifest.json", "calibration.json"])
-def test_index_and_probabilities_are_made_again(part: str, folder: Path) -> None:
+@pytest.mark.parametrize("part", ["index/blocks.npy", "index/manifest.json"])
+def test_an_index_is_made_again(part: str, folder: Path) -> None:
     before = pf.load(folder).ask(QUESTION, known=False)
     damage(folder / part)
     with pytest.raises(DamagedError, match=r"--repair` makes it again"):
@@ -66,6 +66,19 @@ def test_index_and_probabilities_are_made_again(part: str, folder: Path) -> None
     after = pf.load(folder).ask(QUESTION, known=False)
     assert [answer.entity for answer in after] == [answer.entity for answer in before]
     assert pf.load(folder).calibration.fitted
+
+
+def test_probabilities_are_measured_again_where_facts_are_left_to_measure_on(folder: Path, tmp_path: Path) -> None:
+    engine = pf.load(folder)
+    damage(folder / "calibration.json")
+    with pytest.raises(DamagedError, match=r"calibration\.json .* the engine is damaged: fit it again"):
+        pf.load(folder)
+    assert "none are left to measure probabilities on" in refused("check", folder, "--repair")
+    bare = pf.Engine(engine.kg, engine.encoder, engine.index, engine.calibration).save(tmp_path / "bare")
+    damage(bare / "calibration.json")
+    code, told = check(bare, "--repair")
+    assert code == 0, told
+    assert pf.load(bare).calibration.fitted
 
 
 def test_a_folder_without_a_manifest_is_refused(tmp_path: Path) -> None:

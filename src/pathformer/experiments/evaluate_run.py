@@ -91,6 +91,8 @@ def find_checkpoint(path: Path) -> Path:
         raise CheckpointError(
             f"{path} is an engine, not a run of `pathformer train`: how well it answers stands in its report.md"
         )
+    for name in (PAIR, "best.safetensors"):
+        checkpoint.check(path / name)  # one that is gone would make another the best
     found = (path / name for name in (PAIR, "best.safetensors"))
     return next((file for file in found if file.is_file()), path / "last.safetensors")
 

@@ -185,7 +185,7 @@ def _tree(folder: Path, remedy: str, tell: Callable[[Fault], None], without: fro
     manifest = manifest.only(frozenset(manifest.files) - without - {f"{name}/{NAME}" for name in without})
     parts = {}
     for name in manifest.parts:
-        file, own = folder / name / NAME, _remedy_of(folder, name, manifest.kind, remedy)
+        file, own = folder / name / NAME, _remedy_of(folder, name, manifest, remedy)
         if problem := _problem(file, manifest.files[f"{name}/{NAME}"], whole=True):
             tell(Fault(file, problem, own))
         else:
@@ -193,9 +193,13 @@ def _tree(folder: Path, remedy: str, tell: Callable[[Fault], None], without: fro
     return Saved(folder, manifest, remedy, parts)
 
 
-def _remedy_of(folder: Path, name: str, kind: str, remedy: str) -> str:
-    """Says what to do about a file or a part: some of an engine's can be made of the rest."""
-    if kind == "engine" and name in REPAIRABLE:
+def _remedy_of(folder: Path, name: str, manifest: Manifest, remedy: str) -> str:
+    """Says what to do about a file or a part: some of an engine's can be made of the rest.
+
+    Probabilities can not where evidence for single links was learned from all facts: none are left to measure on.
+    """
+    learned_from_all = any(file.startswith("links/") for file in manifest.files)
+    if manifest.kind == "engine" and name in REPAIRABLE and not (name == "calibration.json" and learned_from_all):
         return f"`pathformer check {folder} --repair` makes it again from the rest"
     return remedy
 
@@ -212,7 +216,7 @@ def _faults(
         if name.endswith(f"/{NAME}"):
             continue  # read with the tree
         if problem := _problem(saved.folder / name, states, whole=whole(states[0])):
-            yield Fault(saved.folder / name, problem, _remedy_of(saved.folder, name, saved.manifest.kind, saved.remedy))
+            yield Fault(saved.folder / name, problem, _remedy_of(saved.folder, name, saved.manifest, saved.remedy))
         advance(name, states[0].size)
     for part in saved.parts.values():
         yield from _faults(part, whole, advance)

@@ -1,7 +1,8 @@
 """Makes the damaged parts of an engine again that follow from the rest: its index and its probabilities.
 
 The index is built as it was asked for, as far as that can still be read. Probabilities are measured as a fit does, on
-questions that are drawn from the held-out parts of the engine's graph. Weights and graph follow from nothing.
+questions that are drawn from the held-out parts of the engine's graph; not so where evidence for single links was
+learned from those parts, too. Weights and graph follow from nothing.
 """
 
 from __future__ import annotations
@@ -60,7 +61,12 @@ def _calibrated(engine: Engine) -> Engine:
     kg = engine.kg
     if not {"valid", "test"} <= kg.splits.keys() or engine.finders.points is None:
         raise InputError(f"the engine of {kg.name!r} has nothing to measure probabilities with: fit it again")
+    if engine.links is not None:
+        raise InputError(
+            f"the evidence for single links of {kg.name!r} was learned from all facts, so none are left to measure "
+            "probabilities on: fit the engine again"
+        )
     usual = settings_for(entities=kg.vocabulary.entity_count, triples=kg.triple_count)
     questions = draw_questions(kg, replace(usual, trained_per_structure=1))
     calibration = measure(engine, questions, lambda word: None).calibration
-    return Engine(kg, engine.encoder, engine.index, calibration, engine.about, engine.files, links=engine.links)
+    return Engine(kg, engine.encoder, engine.index, calibration, engine.about, engine.files)

@@ -57,9 +57,8 @@ def read_facts(path: Path) -> dict[str, Any]:
 
 
 def check(path: Path) -> None:
-    """Checks a checkpoint, if it is there, against the manifest of its folder, if there is one."""
-    if path.is_file():
-        check_file(path, "run")
+    """Checks a checkpoint against the manifest of its folder, if there is one: it must be there if that knows it."""
+    check_file(path, "run")
 
 
 def load_model(path: Path, device: torch.device | str = "cpu") -> tuple[Model, dict[str, Any]]:

@@ -104,10 +104,11 @@ class _Run:
 
     def resume(self) -> None:
         """Loads the last checkpoint, if there is one."""
+        for name in (LAST, "best.safetensors"):
+            checkpoint.check(self.folder / name)  # before hours of training, not after them
         ranked = True
         if self.last.is_file():
             saved = checkpoint.read(self.last, self.step.device)
-            checkpoint.check(self.folder / "best.safetensors")  # before hours of training, not after them
             facts = saved.facts
             self.task.model.load_state_dict(saved.part("model"))
             self.step.load(saved.part("optimizer"), facts["step"])
