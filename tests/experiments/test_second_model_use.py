@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import gc
 import json
 import shutil
-import weakref
 from pathlib import Path
-from typing import Any
 
 import pytest
 import torch
@@ -16,12 +13,10 @@ from support.second_model_toy import save_runs, train
 from pathformer.errors import CheckpointError, ConfigError, InputError
 from pathformer.experiments.make_engine import make_engine
 from pathformer.experiments.records import make_record, seconds_before_all
-from pathformer.experiments.run import new_model, start_anew
+from pathformer.experiments.run import start_anew
 from pathformer.experiments.second_model import FOLDER, PAIR, figures_file, kinds, note_pair
 from pathformer.experiments.settings import read_run
 from pathformer.kg.knowledge import KnowledgeGraph
-from pathformer.models._base import Model
-from pathformer.models.pair import Pair
 from pathformer.training import checkpoint
 from pathformer.training.logs import LOG, read_log
 
@@ -110,13 +105,6 @@ def test_without_validation_queries_the_last_weights_are_joined(folder: Path, tm
     assert make_engine(out, asked=0).encoder.name == "pair"
 
 
-def test_best_weights_are_said_to_be_such_where_there_are_any(folder: Path, tmp_path: Path) -> None:
-    out = tmp_path / "run"
-    none = ("training.validations=0", "second_model_settings=['training.validations=0']")
-    assert set(train(folder, out, *none).reports) == {"last"}
-    assert figures_file(out / PAIR, "json") == out / "test-last.json"
-
-
 @pytest.mark.parametrize("looked", ["first", "second"])
 def test_where_one_alone_was_validated_its_best_stand_beside_the_last_of_the_other(
     folder: Path, tmp_path: Path, looked: str
@@ -143,14 +131,6 @@ def test_the_last_weights_of_both_are_ranked_and_the_best(folder: Path, run: Pat
     assert [report.about["weights"] for report in reports.values()] == ["last, step 6", "best, step 3"]
     kept = {kind: json.loads((run / f"test-{kind}.json").read_text())["scores"] for kind in reports}
     assert kept["last"] == known != kept["best"]
-
-
-def test_neither_met_a_negation_and_any_space_will_do(folder: Path, tmp_path: Path) -> None:
-    settings = ("trained=epfo", "second_model_settings=['model.space=point']")
-    assert train(folder, tmp_path / "run", *settings, test=False).result.finished
-    pair, _ = checkpoint.load_model(tmp_path / "run" / PAIR)
-    assert isinstance(pair, Pair)
-    assert pair.config.denies
 
 
 def test_a_run_cannot_start_from_both(folder: Path, run: Path, tmp_path: Path) -> None:
@@ -189,39 +169,6 @@ def test_weights_of_both_can_go_alone_and_by_another_name(run: Path, tmp_path: P
     engine = make_engine(file, asked=0)
     assert engine.about["seconds"] == sum(parts)
     assert engine.encoder.name == "pair"
-
-
-def test_the_outcome_names_the_weights_of_both(folder: Path, run: Path) -> None:
-    outcome = train(folder, run)
-    assert outcome.result.best == run / PAIR
-    assert outcome.result.best_mrr == checkpoint.read_facts(run / PAIR)["valid_mrr"]
-
-
-def test_the_first_leaves_its_memory_to_the_second(
-    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    made: list[weakref.ref[Model]] = []
-    before: list[int] = []
-
-    def counted(*known: Any) -> Model:
-        gc.collect()
-        before.append(sum(one() is not None for one in made))
-        model = new_model(*known)
-        made.append(weakref.ref(model))
-        return model
-
-    monkeypatch.setattr("pathformer.experiments.run.new_model", counted)
-    train(folder, tmp_path / "run", test=False)
-    assert before == [0, 0]
-
-
-def test_logs_that_are_gone_cost_nothing_but_themselves(folder: Path, run: Path) -> None:
-    for place in (run, run / FOLDER):
-        (place / LOG).unlink()
-    assert train(folder, run).result.finished
-    [line] = read_log(run / LOG)
-    seconds = [checkpoint.read_facts(place / "last.safetensors")["seconds"] for place in (run, run / FOLDER)]
-    assert (line["step"], line["seconds"], line[FOLDER]) == (6, sum(seconds), seconds[1])
 
 
 # --- its records --------------------------------------------------------------------------------------------
