@@ -96,12 +96,12 @@ def _warn_of_header(graph: KnowledgeGraph, layout: FileFormat, *, numbered: bool
     if not (train == _FIRST).all(axis=1).any():
         return
     first = _words(graph, _FIRST)
-    told = f"{', '.join(map(_shown, first))}. If it is a header, {layout.headed}"
+    sentence = f"{', '.join(map(_shown, first))}. If it is a header, {layout.headed}"
     alone = (train[:, ::2] <= 1).sum() == 2 and (train[:, 1] >> 1 == 0).sum() == 1
     if _is_header(first):
-        yield from (f"  the first triple looks like a header: {told}",) if numbered else ()
+        yield from (f"  the first triple looks like a header: {sentence}",) if numbered else ()
     elif alone and graph.triple_count >= _SEVERAL and not any("://" in name for name in first):
-        yield f"  the first triple shares no name with the others: {told}"
+        yield f"  the first triple shares no name with the others: {sentence}"
 
 
 def _warn_of_later_headers(graph: KnowledgeGraph, *, first: bool) -> Iterator[str]:
@@ -116,7 +116,7 @@ def _warn_of_later_headers(graph: KnowledgeGraph, *, first: bool) -> Iterator[st
     train, relations = graph.splits["train"], graph.vocabulary.relations
     if len(relations) > _COMPARED:
         return
-    called_so = [place for place, name in enumerate(relations) if is_relation(name)]
+    called_so = [position for position, name in enumerate(relations) if is_relation(name)]
     alone = np.bincount(train[:, 1] >> 1, minlength=len(relations))[called_so] == 1  # such lines are merged
     for triple in train[np.isin(train[:, 1] >> 1, np.array(called_so, int)[alone])].tolist():
         if _is_header(words := _words(graph, triple)) and (first or tuple(triple) != _FIRST):

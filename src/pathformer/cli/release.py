@@ -81,8 +81,8 @@ def command(
         small.save(out, force=force)
     if engine.encoder.form != FULL:
         before = engine.encoder.form
-        told = f"{source} is already a release in {before}: its card says what that cost, if it was measured."
-        console.print(told, markup=False, soft_wrap=True)
+        sentence = f"{source} is already a release in {before}: its card says what that cost, if it was measured."
+        console.print(sentence, markup=False, soft_wrap=True)
     elif measure and cost is None:
         console.print("This graph has no held-out facts, so the loss cannot be measured.", soft_wrap=True)
     console.print(_sizes(source, out))

@@ -56,8 +56,8 @@ def command(
     result = outcome.result
     if not result.finished:
         raise typer.Exit(130)
-    told = f"{counted(result.step, 'step')} in {duration(result.seconds)}; weights in {folder}"
-    console.print(told, highlight=False, markup=False)
+    summary = f"{counted(result.step, 'step')} in {duration(result.seconds)}; weights in {folder}"
+    console.print(summary, highlight=False, markup=False)
     shown = dict(outcome.reports)
     if "best" in shown and shown["best"].scores == shown["last"].scores:
         del shown["last"]  # the last weights are the best ones

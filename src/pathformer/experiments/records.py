@@ -221,7 +221,7 @@ def make_record(
     rates = [line["queries_per_second"] for line in log if "queries_per_second" in line]
     waits = [line["seconds_waited"] for line in (*log, *read_log(folder / FOLDER / LOG)) if "seconds_waited" in line]
     facts = _facts(folder / PAIR) or _facts(folder / "last.safetensors")
-    told = facts or {}
+    known = facts or {}
     return Record(
         run=Path(file).stem,
         variant=variant,
@@ -240,9 +240,9 @@ def make_record(
         memory_gb=max((line["memory_gb"] for line in log if "memory_gb" in line), default=None),
         changes=changes_of(file, stored),
         settings=stored,
-        machine=device_facts(device) if device is not None else told.get("machine", {}),
-        commit=commit or (commit_here() if device is not None else told.get("commit", "unknown")),
-        date=datetime.now(UTC).strftime("%Y-%m-%dT%H:%MZ"),  # of two of one day the later can be told
+        machine=device_facts(device) if device is not None else known.get("machine", {}),
+        commit=commit or (commit_here() if device is not None else known.get("commit", "unknown")),
+        date=datetime.now(UTC).strftime("%Y-%m-%dT%H:%MZ"),  # of two of one day the later is shown
         note=note,
     )
 

@@ -174,8 +174,8 @@ class RowIndex(Index):
         measure = Measure(Measure.of(header["measure"]).kind, header["scale"], header["offset"])
         index = cls._open(arrays, measure, from_mapping(cls.config_type, header["config"]))
         if (index.rows, index._width) != (header["rows"], header["width"]):
-            found, told = f"{index.rows:,} rows of {index._width:,}", f"{header['rows']:,} of {header['width']:,}"
-            raise InputError(f"{path} is not a whole index: {found} where {told} were saved")
+            found, expected = f"{index.rows:,} rows of {index._width:,}", f"{header['rows']:,} of {header['width']:,}"
+            raise InputError(f"{path} is not a whole index: {found} where {expected} were saved")
         index.about, index._tuned_at = header["about"], header["tuned_at"]
         index._tuned_by = np.array(arrays["tuned_by"]) if "tuned_by" in set(arrays) else None
         index.given = from_mapping(cls.config_type, header["given"])

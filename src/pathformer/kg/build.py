@@ -52,8 +52,8 @@ def batches_of(triples: Iterable[tuple[str, str, str]], where: str) -> Iterator[
         raise InputError(f"{where} is a {type(triples).__name__}, expected tuples (head, relation, tail){hint}")
     rows, start = iter(triples), 0
     while some := list(islice(rows, _ROWS)):
-        for place, triple in enumerate(some, start):
-            _check(triple, f"{where} triple {place}")
+        for position, triple in enumerate(some, start):
+            _check(triple, f"{where} triple {position}")
         yield Batch(*(strings(column) for column in zip(*some, strict=True)))
         start += len(some)
 

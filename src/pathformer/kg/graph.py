@@ -86,8 +86,8 @@ class Graph:
     def has(self, head: int, relation: int, tail: int) -> bool:
         """Whether the edge is there."""
         tails = self.tails_of(head, relation)
-        place = int(np.searchsorted(tails, tail))
-        return place < len(tails) and bool(tails[place] == tail)
+        position = int(np.searchsorted(tails, tail))
+        return position < len(tails) and bool(tails[position] == tail)
 
     def heads_of(self, pairs: npt.NDArray[np.integer] | None = None) -> npt.NDArray[np.int32]:
         """The heads of these (head, relation) pairs; of all P of them, in order, if none are named."""

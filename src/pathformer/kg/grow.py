@@ -77,30 +77,30 @@ def _divide(kg: KnowledgeGraph, new: Triples, held_out: float, seed: int, sizes:
     stay = np.ones(len(train), np.bool_)
     stay[held] = False
     parts = {"train": train[stay]}
-    for split, places in (("valid", first), ("test", second)):
+    for split, positions in (("valid", first), ("test", second)):
         if split in kg.splits:
-            parts[split] = np.concatenate([kg.splits[split], train[places]])
+            parts[split] = np.concatenate([kg.splits[split], train[positions]])
     return {split: unpack(merged(pack(part, *sizes)), *sizes) for split, part in parts.items()}
 
 
 def _join(old: Names, more: Names) -> tuple[Names, npt.NDArray[np.int32]]:
     """Returns the old names with the new ones after them, and the position of each name of `more` among them."""
-    places = np.empty(len(more), np.int32)
+    positions = np.empty(len(more), np.int32)
     added: list[str] = []
-    for place, name in enumerate(more):
+    for position, name in enumerate(more):
         known = old.find(name)
-        places[place] = known[0] if known else len(old) + len(added)
+        positions[position] = known[0] if known else len(old) + len(added)
         if not known:
             added.append(name)
-    return (Names.of([*old, *added]) if added else old), places
+    return (Names.of([*old, *added]) if added else old), positions
 
 
 def _labels(
-    old: Names | None, more: Names | None, places: npt.NDArray[np.int32], before: int, count: int
+    old: Names | None, more: Names | None, positions: npt.NDArray[np.int32], before: int, count: int
 ) -> Names | None:
     if old is None and more is None:
         return None
     labels = [*(old if old is not None else [""] * before), *[""] * (count - before)]
-    for place, label in zip(places.tolist(), more if more is not None else [], strict=False):
-        labels[place] = labels[place] or label
+    for position, label in zip(positions.tolist(), more if more is not None else [], strict=False):
+        labels[position] = labels[position] or label
     return Names.of(labels)

@@ -80,8 +80,8 @@ class Interner:
         rows = [column for batch in batches for column in batch]
         encoded = pa.chunked_array([self._names, *rows]).dictionary_encode()
         chunks = encoded.chunks[-len(rows) :]  # Arrow drops an empty list
-        for place, chunk in enumerate(chunks):
-            self._done[place % self._columns].append(numbers_of(chunk.indices))
+        for position, chunk in enumerate(chunks):
+            self._done[position % self._columns].append(numbers_of(chunk.indices))
         self._names = chunks[0].dictionary
 
 
@@ -92,8 +92,8 @@ def by_first_appearance(columns: list[Ids], count: int) -> Ids:
     """
     width = len(columns)
     first = np.full(count, np.iinfo(np.int64).max)
-    for place, column in enumerate(columns):
+    for position, column in enumerate(columns):
         seen = np.full(count, np.iinfo(np.int64).max)
-        seen[column[::-1]] = np.arange(len(column) - 1, -1, -1) * width + place  # the last to write is the first row
+        seen[column[::-1]] = np.arange(len(column) - 1, -1, -1) * width + position  # the last to write is the first row
         np.minimum(first, seen, out=first)
     return np.argsort(first, kind="stable").astype(np.int32)

@@ -42,11 +42,11 @@ class Labels:
 
 def labels_for(names: Names, given: Labels) -> Names | None:
     """The label of every name, empty where none is given; None when no name has one."""
-    places = pc.index_in(array_of(names), value_set=given.names)
-    if places.null_count == len(names):
+    positions = pc.index_in(array_of(names), value_set=given.names)
+    if positions.null_count == len(names):
         return None
     none = strings("" for _ in range(len(names)))
-    return names_of_array(pc.coalesce(given.labels.take(places), none))
+    return names_of_array(pc.coalesce(given.labels.take(positions), none))
 
 
 def add_labels(
@@ -161,5 +161,5 @@ def _pick(path: Path, names: Names, columns: tuple[str | int, ...] | None, table
             line,
         )
     sample = [cells for _, _, cells in table[1:200] if len(cells) == len(first)]
-    others = [place for place in range(len(first)) if place != labelled]
-    return max(others, key=lambda place: sum(bool(names.find(cells[place])) for cells in sample)), labelled, True
+    others = [position for position in range(len(first)) if position != labelled]
+    return max(others, key=lambda position: sum(bool(names.find(cells[position])) for cells in sample)), labelled, True

@@ -33,15 +33,15 @@ class Lookup:
     def __init__(self, kind: str, names: Names, labels: Names | None) -> None:
         self.kind, self.names, self.labels = kind, names, labels
 
-    def label(self, place: int) -> str:
+    def label(self, position: int) -> str:
         """The label, or the name where there is none."""
-        return (self.labels[place] if self.labels is not None else "") or self.names[place]
+        return (self.labels[position] if self.labels is not None else "") or self.names[position]
 
-    def distinct(self, place: int) -> str:
+    def distinct(self, position: int) -> str:
         """The label if a look-up of it finds this one alone, else the name: two never look alike."""
-        name, label = self.names[place], self.label(place)
+        name, label = self.names[position], self.label(position)
         try:
-            return label if label == name or self.named(label) == place else name
+            return label if label == name or self.named(label) == position else name
         except AmbiguousNameError:
             return name
 
@@ -63,20 +63,20 @@ class Lookup:
 
     def ending(self, name: str) -> int | None:
         """Returns the position of the name that has a prefix and ends in this."""
-        found = [place for place in self._ending_in(fold(name)) if _PREFIXED.fullmatch(self.names[place])]
+        found = [position for position in self._ending_in(fold(name)) if _PREFIXED.fullmatch(self.names[position])]
         return self._only(name, found) if found else None
 
     def _only(self, name: str, found: list[int]) -> int:
         if len(found) > 1:
-            raise AmbiguousNameError(self.kind, name, [self.names[place] for place in found])
+            raise AmbiguousNameError(self.kind, name, [self.names[position] for position in found])
         return found[0]
 
     def unknown(self, name: str, spelled: Callable[[int], str] | None = None) -> UnknownNameError:
         """Returns the error for an unknown name, with the closest names, labels and ends of IRIs.
 
-        Where none is close and there are few in all, as of relations, all are told; spelled: how each is.
+        Where none is close and there are few in all, as of relations, all are named; spelled: how each is.
         """
-        if local := [self.names[place] for place in islice(self._ending_in(fold(name)), _TOLD)]:
+        if local := [self.names[position] for position in islice(self._ending_in(fold(name)), _TOLD)]:
             return UnknownNameError(self.kind, name, local)
         candidates = _candidates(name, self.names, self._folded_names)
         if self.labels is not None:
@@ -116,12 +116,12 @@ def _ending(text: str, names: Names) -> list[int]:
         wanted = text.encode()
     except UnicodeEncodeError:  # half of a surrogate pair, which no name holds
         return []
-    places = np.flatnonzero(np.diff(offsets) >= len(wanted))
+    positions = np.flatnonzero(np.diff(offsets) >= len(wanted))
     for back, byte in enumerate(reversed(wanted), 1):
-        places = places[data[offsets[places + 1] - back] == byte]
-        if not len(places):
+        positions = positions[data[offsets[positions + 1] - back] == byte]
+        if not len(positions):
             break
-    return places.tolist()
+    return positions.tolist()
 
 
 def _candidates(name: str, names: Names, folded: Names) -> Iterator[str]:
@@ -130,7 +130,7 @@ def _candidates(name: str, names: Names, folded: Names) -> Iterator[str]:
         return
     text = fold(name)
     for piece in filter(None, dict.fromkeys((text[:_PIECE], text[-_PIECE:]))):
-        yield from (names[place] for place in islice(_holding(piece, folded), _SHARED))
+        yield from (names[position] for position in islice(_holding(piece, folded), _SHARED))
 
 
 def _holding(piece: str, names: Names) -> Iterator[int]:
@@ -138,7 +138,9 @@ def _holding(piece: str, names: Names) -> Iterator[int]:
     offsets, data = names.buffers
     start, last = int(offsets[0]), -1
     for match in re.finditer(re.escape(piece.encode(errors="replace")), data[start : offsets[-1]].data):
-        place = int(np.searchsorted(offsets, start + match.start(), "right")) - 1
-        if place != last and start + match.end() <= offsets[place + 1]:  # not half of one name and half of the next
-            last = place
-            yield place
+        position = int(np.searchsorted(offsets, start + match.start(), "right")) - 1
+        if (
+            position != last and start + match.end() <= offsets[position + 1]
+        ):  # not half of one name and half of the next
+            last = position
+            yield position

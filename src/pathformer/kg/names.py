@@ -58,11 +58,11 @@ class Names:
     def __len__(self) -> int:
         return self._count
 
-    def __getitem__(self, place: int) -> str:
-        if not 0 <= place < self._count:
-            raise IndexError(f"no name {place}: there are {self._count}")
+    def __getitem__(self, position: int) -> str:
+        if not 0 <= position < self._count:
+            raise IndexError(f"no name {position}: there are {self._count}")
         offsets, data = self.buffers
-        return data[offsets[place] : offsets[place + 1]].tobytes().decode()
+        return data[offsets[position] : offsets[position + 1]].tobytes().decode()
 
     def __iter__(self) -> Iterator[str]:
         offsets, data = self.buffers
@@ -94,7 +94,7 @@ class Names:
             return []
         hashes, ids = self.index
         first, last = np.searchsorted(hashes, wanted, "left"), np.searchsorted(hashes, wanted, "right")
-        return sorted(place for place in ids[first:last].tolist() if self[place] == name)
+        return sorted(position for position in ids[first:last].tolist() if self[position] == name)
 
 
 Labelled = Names | Mapping[str, str | None] | Sequence[str | None]  # of some names, by name or in order

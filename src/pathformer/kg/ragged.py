@@ -55,8 +55,8 @@ class Ragged:
         counts = self.counts[rows]
         ptr = np.zeros(len(rows) + 1, np.int64)
         np.cumsum(counts, out=ptr[1:])
-        places = np.arange(ptr[-1]) + np.repeat(self.ptr[:-1][rows] - ptr[:-1], counts)
-        return Ragged(ptr, self.values[places])
+        positions = np.arange(ptr[-1]) + np.repeat(self.ptr[:-1][rows] - ptr[:-1], counts)
+        return Ragged(ptr, self.values[positions])
 
 
 def select(rows: Ragged, kept: npt.NDArray[np.bool_]) -> Ragged:

@@ -88,9 +88,9 @@ def _batches(
     """The triples of files, one after the other; a file of RDF literals alone may stand beside others."""
     total = 0
     literals_only: GraphFileError | None = None
-    for place, path in enumerate(files, number):
+    for position, path in enumerate(files, number):
         rows = literals = 0
-        for batch in _read_file(path, file_format(path, format), replace(options, file=place)):
+        for batch in _read_file(path, file_format(path, format), replace(options, file=position)):
             rows += len(batch.heads)
             literals += batch.literals
             yield batch

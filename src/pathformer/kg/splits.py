@@ -67,5 +67,5 @@ def assemble(parts: Mapping[str, Triples], entities: int, relations: int) -> tup
 
 
 def _is_in(keys: npt.NDArray[np.int64], earlier: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
-    places = np.minimum(np.searchsorted(earlier, keys), len(earlier) - 1)
-    return np.equal(earlier[places], keys)
+    positions = np.minimum(np.searchsorted(earlier, keys), len(earlier) - 1)
+    return np.equal(earlier[positions], keys)

@@ -90,10 +90,10 @@ class _Builder:
         for block in layout.blocks:
             queries, width = decompose(block.structure, layout.union), len(block.structure.columns)
             rows = base + np.arange(block.count)[:, None] * width
-            for place, query in enumerate(queries):
+            for position, query in enumerate(queries):
                 tokens = _tokens(query)
                 columns = np.array([column for _, column, _ in tokens])
-                runs.append(_Run(tokens, rows + columns, first + np.arange(block.count) * len(queries) + place))
+                runs.append(_Run(tokens, rows + columns, first + np.arange(block.count) * len(queries) + position))
             base, first = base + block.count * width, first + block.count * len(queries)
         self.runs = sorted(runs, key=lambda run: -len(run.tokens))
 
@@ -137,9 +137,9 @@ class _Builder:
             found.append((starts + run.targets, run.points))
             offset += len(run.points) * len(run.tokens)
         found.sort(key=lambda pair: -pair[0].shape[1])
-        widest = max((places.shape[1] for places, _ in found), default=0)
+        widest = max((positions.shape[1] for positions, _ in found), default=0)
         columns = [
-            np.concatenate([places[:, column] for places, _ in found if column < places.shape[1]])
+            np.concatenate([positions[:, column] for positions, _ in found if column < positions.shape[1]])
             for column in range(widest)
         ]
         points = np.concatenate([np.empty(0, np.int64), *(points for _, points in found)])

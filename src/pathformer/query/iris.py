@@ -65,7 +65,7 @@ def name_of(iri: str, namespace: str) -> str:
 def local_of(name: str) -> str:
     """A name as the local part of a prefixed name: letters and digits of any script stay, other signs are encoded."""
     last = len(name) - 1
-    return "".join(_spell(sign, 0 < place < last) for place, sign in enumerate(name))
+    return "".join(_spell(sign, 0 < position < last) for position, sign in enumerate(name))
 
 
 def _spell(sign: str, inside: bool) -> str:

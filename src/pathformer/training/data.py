@@ -121,15 +121,18 @@ class Drawer:
 
         union: how the model takes unions.
         """
-        places = {structure.name: place for place, structure in enumerate(data.structures)}
-        missing = [name for name in composition if name not in places]
+        positions = {structure.name: position for position, structure in enumerate(data.structures)}
+        missing = [name for name in composition if name not in positions]
         if missing:
-            raise ValueError(f"no training queries of {', '.join(missing)}; there are: {', '.join(places)}")
+            raise ValueError(f"no training queries of {', '.join(missing)}; there are: {', '.join(positions)}")
         self.data, self.negatives, self.filtered = data, negatives, filtered
         self._window = torch.arange(targets, device=data.ids.device) if targets else None  # (K,)
-        chosen = [places[name] for name in composition]
+        chosen = [positions[name] for name in composition]
         self.layout: Layout = build_layout(
-            [Block(data.structures[place], size) for place, size in zip(chosen, composition.values(), strict=True)],
+            [
+                Block(data.structures[position], size)
+                for position, size in zip(chosen, composition.values(), strict=True)
+            ],
             union,
         )
         self._index(chosen)
@@ -145,14 +148,14 @@ class Drawer:
         def spread(values: Sequence[int]) -> Tensor:
             return torch.from_numpy(np.repeat(np.asarray(values, np.int64), sizes)).to(device)
 
-        self._counts = spread([data.counts[place] for place in chosen])  # (B,)
-        self._first_query = spread([int(first_query[place]) for place in chosen])  # (B,)
-        self._first_id = spread([int(first_id[place]) for place in chosen])  # (B,)
-        self._widths = spread([widths[place] for place in chosen])  # (B,)
+        self._counts = spread([data.counts[position] for position in chosen])  # (B,)
+        self._first_query = spread([int(first_query[position]) for position in chosen])  # (B,)
+        self._first_id = spread([int(first_id[position]) for position in chosen])  # (B,)
+        self._widths = spread([widths[position] for position in chosen])  # (B,)
         first_removed, negated = _removed_rows(data.structures, data.counts)
-        self._first_removed = spread([int(first_removed[place]) for place in chosen])  # (B,)
-        self._negated = spread([int(negated[place]) for place in chosen])  # (B,) 0 or 1
-        per_query = np.repeat([widths[place] for place in chosen], sizes)
+        self._first_removed = spread([int(first_removed[position]) for position in chosen])  # (B,)
+        self._negated = spread([int(negated[position]) for position in chosen])  # (B,) 0 or 1
+        per_query = np.repeat([widths[position] for position in chosen], sizes)
         owner = np.repeat(np.arange(len(per_query)), per_query)
         begin = np.concatenate([np.zeros(1, np.int64), np.cumsum(per_query)])
         self._owner = torch.from_numpy(owner).to(device)  # (I,)
@@ -187,8 +190,8 @@ class Drawer:
     def _targets(self, queries: Tensor, counts: Tensor, chance: Tensor) -> tuple[Tensor, Tensor]:
         """Returns all answers of each query, or K neighbouring ones from a random position on, cyclically."""
         assert self._window is not None
-        place = (self._window + (chance % counts)[:, None]) % counts[:, None]  # (B, K)
-        found = self.data.answers[self.data.bounds.index_select(0, queries)[:, None] + place].long()
+        position = (self._window + (chance % counts)[:, None]) % counts[:, None]  # (B, K)
+        found = self.data.answers[self.data.bounds.index_select(0, queries)[:, None] + position].long()
         shares = (self._window < counts[:, None]) / counts.clamp(max=len(self._window))[:, None]
         return found, shares.float()
 
@@ -225,9 +228,9 @@ def _list_removed(queries: Sequence[Queries], most: int) -> npt.NDArray[np.int32
             if part.removed is None:
                 raise ValueError(f"training queries of {part.structure} do not say what their negations take away")
             counts, column = part.removed.counts[:, None], np.arange(most)
-            place = part.removed.ptr[:-1, None] + np.where(counts > most, column * counts // most, column)
+            position = part.removed.ptr[:-1, None] + np.where(counts > most, column * counts // most, column)
             values = np.append(part.removed.values, np.int32(-1))  # what lies behind the last is never asked for
-            tables.append(np.where(column < counts, values[np.minimum(place, len(values) - 1)], np.int32(-1)))
+            tables.append(np.where(column < counts, values[np.minimum(position, len(values) - 1)], np.int32(-1)))
     return np.concatenate(tables)
 
 

@@ -26,7 +26,7 @@ QUERY_SETS = {  # what `experiments.queries` calls them -> how they relate to th
 }
 
 _LOOKING = ("valid_queries", "training.validations", "training.save_minutes", "queries")
-_BUDGET = ("start_minutes",)  # told with the budget, in seconds
+_BUDGET = ("start_minutes",)  # shown with the budget, in seconds
 
 
 def budget_notes(rows: Rows, options: TableOptions, *, named: bool = False) -> list[str]:
@@ -59,13 +59,13 @@ def settings_notes(rows: Rows) -> list[str]:
         for model, record in members.items():
             own = tuple(setting_words(key, record.changes[key]) for key in changed_settings(record) if key not in same)
             groups.setdefault(own, []).append(model)
-        told = [f"{', '.join(own)} ({_names_of(models)})" for own, models in groups.items() if own]
-        if len(members) == 1 and told:
-            told = [", ".join(own) for own in groups]
+        changes = [f"{', '.join(own)} ({_names_of(models)})" for own, models in groups.items() if own]
+        if len(members) == 1 and changes:
+            changes = [", ".join(own) for own in groups]
         if same:
-            told.insert(0, f"{', '.join(setting_words(*item) for item in same.items())} in all rows")
-        if told:
-            found.append(f"Settings changed, {dataset}: {'; '.join(told)}.")
+            changes.insert(0, f"{', '.join(setting_words(*item) for item in same.items())} in all rows")
+        if changes:
+            found.append(f"Settings changed, {dataset}: {'; '.join(changes)}.")
     return found
 
 
@@ -118,12 +118,12 @@ def _say_device(members: Mapping[str, Record]) -> str:
     device = _device(next(iter(members.values())))
     if most == 1:
         return f"each alone on {device}"
-    told = "; ".join(
+    others = "; ".join(
         f"{_names_of(model for model, record in members.items() if record.runs_on_device == beside)}: up to {beside}, "
         f"and so {'less' if beside > most else 'more'} of it"
         for beside in sorted(sharing.keys() - {most})
     )
-    return f"on one {device} that up to {most} runs shared{f' ({told})' if told else ''}"
+    return f"on one {device} that up to {most} runs shared{f' ({others})' if others else ''}"
 
 
 def _say_ranking(record: Record, options: TableOptions) -> str:

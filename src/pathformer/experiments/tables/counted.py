@@ -50,8 +50,8 @@ def _of_dataset(numbers: Sequence[int], name: str, queries: Path | None, data: P
         views += [counts(drawn)] if 10 in numbers else []
         views += [answers(drawn)] if 11 in numbers else []
         origin = f"the queries in {queries}" if queries else "queries drawn now by the protocol, seed 0"
-        told = f"Counted on {origin}."
-        views = [view if view.number == 9 else replace(view, notes=(told, *view.notes)) for view in views]
+        note = f"Counted on {origin}."
+        views = [view if view.number == 9 else replace(view, notes=(note, *view.notes)) for view in views]
     return views
 
 

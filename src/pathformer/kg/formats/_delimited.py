@@ -51,13 +51,13 @@ class _StumbledError(Exception):
 def _fast(path: Path, options: ReadOptions, shape: Layout) -> Iterator[Batch]:
     if not shape.simple:
         raise _StumbledError("a header of several lines")
-    told = taken = 0
-    with open_native(path, options.encoding) as (stream, place, packed):
+    reported = taken = 0
+    with open_native(path, options.encoding) as (stream, position, packed):
         try:
             for table in csv.open_csv(stream, *_arrow_options(shape)):
                 taken += table.nbytes
                 if packed:
-                    check_unpacked(path, taken, place())
+                    check_unpacked(path, taken, position())
                 if shape.quote and any(map(holds_line_end, table.columns)):
                     raise _StumbledError("a cell of several lines: some that a quote left open has swallowed?")
                 columns, bad = names_of([table.column(_key(number)) for number in shape.chosen])
@@ -66,8 +66,8 @@ def _fast(path: Path, options: ReadOptions, shape: Layout) -> Iterator[Batch]:
                     raise _StumbledError("a cell is no name")
                 yield Batch(*names)
                 if options.advance is not None:
-                    told, before = place(), told
-                    options.advance(told - before)
+                    reported, before = position(), reported
+                    options.advance(reported - before)
         except (pa.ArrowInvalid, OSError) as error:
             raise _StumbledError(str(error)) from error
 
@@ -91,7 +91,7 @@ def _slow(path: Path, options: ReadOptions, shape: Layout, done: int) -> Iterato
 
 
 def _batch(rows: list[tuple[str, str, str]]) -> Batch:
-    return Batch(*(strings(row[place] for row in rows) for place in range(3)))
+    return Batch(*(strings(row[position] for row in rows) for position in range(3)))
 
 
 def _arrow_options(shape: Layout) -> tuple[Any, Any, Any]:

@@ -96,12 +96,12 @@ def choose_columns(
     """The positions of the columns for head, relation and tail, given by name or by number counted from 1."""
     if len(wanted) != len(roles):
         raise GraphFileError(f"{len(wanted)} columns were chosen, expected {len(roles)}: {', '.join(roles)}", path)
-    places = tuple(_place(names, column, path, line) for column in wanted)
-    twice = next((place for place in places if places.count(place) > 1), None)
+    positions = tuple(_place(names, column, path, line) for column in wanted)
+    twice = next((position for position in positions if positions.count(position) > 1), None)
     if twice is not None:
-        shared = " and ".join(role for role, place in zip(roles, places, strict=True) if place == twice)
+        shared = " and ".join(role for role, position in zip(roles, positions, strict=True) if position == twice)
         raise GraphFileError(f"column {twice + 1} is chosen as {shared}: each needs a column of its own", path)
-    return places
+    return positions
 
 
 def rows(path: Path, encoding: str, delimiter: str, quote: str) -> Iterator[tuple[int, int, list[str]]]:
@@ -152,8 +152,8 @@ def _letters(options: ReadOptions) -> str:
 def _problem(cells: list[str], shape: Layout, odd: bool, options: ReadOptions, begun: bool) -> str | None:
     if len(cells) != len(shape.names):
         return _wrong_width(cells, len(shape.names), shape.delimiter, shape.quote if odd else "", options, begun)
-    for role, place in zip(ROLES, shape.chosen, strict=True):
-        problem = problem_of(cells[place])
+    for role, position in zip(ROLES, shape.chosen, strict=True):
+        problem = problem_of(cells[position])
         if problem is not None:
             return or_leave_out(f"the {role} {problem}", options.skip_bad)
     return None
@@ -187,16 +187,16 @@ def _other_delimiter(line: str) -> str:
     if not signs:
         return ""
     cells = line.split(signs[0])
-    told = f"With {signs[0]!r} there are {len(cells)}: set it with --delimiter (delimiter=...)"
+    advice = f"With {signs[0]!r} there are {len(cells)}: set it with --delimiter (delimiter=...)"
     alone = len(cells) == 3 or well_known(cells) is not None
-    return told if alone else f"{told}, and choose three columns with --columns (columns=...)"
+    return advice if alone else f"{advice}, and choose three columns with --columns (columns=...)"
 
 
 def well_known(cells: Sequence[str]) -> tuple[int, ...] | None:
     """The positions of head, relation and tail in a header of well-known words; None for any other row."""
     words = list(map(_word, cells))
-    places = [[place for place, word in enumerate(words) if word in role] for role in _WELL_KNOWN]
-    return tuple(found[0] for found in places) if all(len(found) == 1 for found in places) else None
+    positions = [[position for position, word in enumerate(words) if word in role] for role in _WELL_KNOWN]
+    return tuple(found[0] for found in positions) if all(len(found) == 1 for found in positions) else None
 
 
 def is_relation(cell: str) -> bool:

@@ -33,7 +33,7 @@ class ReadOptions:
     literals: bool = False  # keep RDF literals as entities
     skip_bad: bool = False  # leave bad lines out and count them
     file: int = 1  # which file of a reading this is: blank nodes of different files are different
-    advance: Callable[[int], None] | None = None  # told how many bytes were taken
+    advance: Callable[[int], None] | None = None  # called with how many bytes were taken
 
 
 @dataclass(frozen=True, slots=True)

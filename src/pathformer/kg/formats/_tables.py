@@ -21,18 +21,18 @@ _ROWS = 1 << 16  # rows at once: bounds the memory
 def chosen_columns(schema: Any, options: ReadOptions, where: Path) -> tuple[str, ...]:
     """The names of the columns that are head, relation and tail: as asked, by well-known names, or the only three."""
     if options.columns is not None:
-        places = choose_columns(schema.names, options.columns, where)
+        positions = choose_columns(schema.names, options.columns, where)
     else:
         known = well_known(schema.names)
         if known is None and len(schema.names) != 3:
             names = ", ".join(map(repr, schema.names))
             way = "choose head, relation and tail by name or number with --columns (columns=...)"
             raise GraphFileError(f"the columns are {names}: {way}", where)
-        places = known or (0, 1, 2)
-    for place in places:
-        _check_type(schema.field(place), where)
-        _check_alone(schema.names[place], schema.names, where)
-    return tuple(schema.names[place] for place in places)
+        positions = known or (0, 1, 2)
+    for position in positions:
+        _check_type(schema.field(position), where)
+        _check_alone(schema.names[position], schema.names, where)
+    return tuple(schema.names[position] for position in positions)
 
 
 def read_table(pieces: Iterable[Any], columns: tuple[str, ...], options: ReadOptions, where: Path) -> Iterator[Batch]:

@@ -65,10 +65,10 @@ def read_id_map(path: Path) -> list[str]:
     if set(mapping) != set(range(len(mapping))):
         raise GraphFileError(f"the ids of {len(mapping):,} names are not 0 to {len(mapping) - 1:,}", path)
     seen: dict[str, int] = {}
-    for place in range(len(mapping)):
-        if seen.setdefault(mapping[place], place) != place:
-            name = mapping[place]
-            raise GraphFileError(f"the name {name!r} stands twice, as {seen[name]} and {place}", path)
+    for position in range(len(mapping)):
+        if seen.setdefault(mapping[position], position) != position:
+            name = mapping[position]
+            raise GraphFileError(f"the name {name!r} stands twice, as {seen[name]} and {position}", path)
     return list(seen)
 
 
@@ -84,11 +84,13 @@ def _base_names(path: Path) -> list[str]:
     if len(names) % 2:
         raise GraphFileError(f"{len(names)} relations: expected each with its inverse, an even number", path)
     found = []
-    for place in range(0, len(names), 2):
-        base = base_name(names[place], names[place + 1])
+    for position in range(0, len(names), 2):
+        base = base_name(names[position], names[position + 1])
         if base is None:
-            pair = f"{names[place]!r} and {names[place + 1]!r}"
-            raise GraphFileError(f"relations {place} and {place + 1}, {pair}, are not a relation and its inverse", path)
+            pair = f"{names[position]!r} and {names[position + 1]!r}"
+            raise GraphFileError(
+                f"relations {position} and {position + 1}, {pair}, are not a relation and its inverse", path
+            )
         found.append(base)
     return found
 

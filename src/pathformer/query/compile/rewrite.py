@@ -43,12 +43,12 @@ class Rewriter:
         _guard(made * prod(len(part.parts) for part in wide))
         if not wide:
             return [flat]
-        place = flat.index(wide[0])
+        position = flat.index(wide[0])
         made *= len(wide[0].parts)
         return [
             alternative
             for option in wide[0].parts
-            for alternative in self.alternatives([*flat[:place], option, *flat[place + 1 :]], outside, made)
+            for alternative in self.alternatives([*flat[:position], option, *flat[position + 1 :]], outside, made)
         ]
 
     def _deny(self, parts: Sequence[Formula], outside: frozenset[str]) -> list[Formula]:

@@ -99,9 +99,9 @@ class _Compiler:
                 f"each part under 'not' must mention it"
             )
         joined = _Conjunction(root, self.spell)
-        for place, (part, shared) in enumerate(shared_variables(parts, frozenset({root}))):
+        for position, (part, shared) in enumerate(shared_variables(parts, frozenset({root}))):
             if isinstance(part, Atom):
-                self._add_atom(joined, place, part)
+                self._add_atom(joined, position, part)
             elif not shared:
                 raise FreeVariableError(
                     f"{self.spell(part)} shares no variable with the rest, so it does not restrict ?{root}: "
@@ -109,17 +109,17 @@ class _Compiler:
                 )
             else:
                 (variable,) = shared
-                joined.hang(place, variable, part, self.compile(part, variable))
+                joined.hang(position, variable, part, self.compile(part, variable))
         return joined.tree()
 
-    def _add_atom(self, joined: _Conjunction, place: int, atom: Atom) -> None:
+    def _add_atom(self, joined: _Conjunction, position: int, atom: Atom) -> None:
         match atom:
             case Atom(_, Variable(first), Variable(second)):
-                joined.connect(place, atom, first, second)
+                joined.connect(position, atom, first, second)
             case Atom(int(relation), Constant(int(entity)), Variable(name)):
-                joined.hang(place, name, atom, Projection(relation, Anchor(entity), name_as_written(name)))
+                joined.hang(position, name, atom, Projection(relation, Anchor(entity), name_as_written(name)))
             case Atom(int(relation), Variable(name), Constant(int(entity))):
-                joined.hang(place, name, atom, Projection(relation ^ 1, Anchor(entity), name_as_written(name)))
+                joined.hang(position, name, atom, Projection(relation ^ 1, Anchor(entity), name_as_written(name)))
             case Atom(_, Constant(), Constant()):
                 raise FreeVariableError(
                     f"{self.spell(atom)} has no variable, so it does not restrict the answer: leave it out"
@@ -133,7 +133,7 @@ def _once(tree: Tree) -> Tree:
     return unite(tuple(dict.fromkeys(tree.branches))) if isinstance(tree, Union) else tree
 
 
-Place = int  # a part's number in the conjunction: branches keep the order in which they were written
+Position = int  # a part's number in the conjunction: branches keep the order in which they were written
 
 
 @dataclass(slots=True)
@@ -142,25 +142,25 @@ class _Conjunction:
 
     root: str
     spell: Callable[[Formula], str]
-    hanging: dict[str, list[tuple[Place, Tree]]] = field(default_factory=lambda: defaultdict(list))
-    edges: dict[str, list[tuple[Place, Atom, str]]] = field(default_factory=lambda: defaultdict(list))
-    parts: dict[Place, tuple[Formula, str]] = field(default_factory=dict)
+    hanging: dict[str, list[tuple[Position, Tree]]] = field(default_factory=lambda: defaultdict(list))
+    edges: dict[str, list[tuple[Position, Atom, str]]] = field(default_factory=lambda: defaultdict(list))
+    parts: dict[Position, tuple[Formula, str]] = field(default_factory=dict)
     leader: dict[str, str] = field(default_factory=dict)  # union-find over the variables that edges connect
 
-    def hang(self, place: Place, variable: str, part: Formula, tree: Tree) -> None:
+    def hang(self, position: Position, variable: str, part: Formula, tree: Tree) -> None:
         """Add a part that restricts one variable."""
-        self.parts[place] = (part, variable)
-        self.hanging[variable].append((place, tree))
+        self.parts[position] = (part, variable)
+        self.hanging[variable].append((position, tree))
 
-    def connect(self, place: Place, atom: Atom, first: str, second: str) -> None:
+    def connect(self, position: Position, atom: Atom, first: str, second: str) -> None:
         """Add an atom between two variables; refuse it where they are connected already."""
         one, other = self._leader(first), self._leader(second)
         if one == other:
             raise CyclicQueryError(self._cycle(atom, first, second))
         self.leader[one] = other
-        self.parts[place] = (atom, first)
-        self.edges[first].append((place, atom, second))
-        self.edges[second].append((place, atom, first))
+        self.parts[position] = (atom, first)
+        self.edges[first].append((position, atom, second))
+        self.edges[second].append((position, atom, first))
 
     def tree(self) -> Tree:
         """The set of the root's values."""
@@ -168,9 +168,9 @@ class _Conjunction:
         sets: dict[str, Tree] = {}
         for variable in reversed(order):  # leaves first, without recursion: a chain may be long
             branches = list(self.hanging[variable])
-            for place, atom, other in self.edges[variable]:
+            for position, atom, other in self.edges[variable]:
                 if other in sets:
-                    branches.append((place, _project(atom, sets[other], variable)))
+                    branches.append((position, _project(atom, sets[other], variable)))
             if not branches:
                 raise FreeVariableError(self._free(variable, came_by[variable]))
             branches.sort(key=lambda branch: branch[0])

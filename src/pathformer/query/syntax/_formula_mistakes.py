@@ -41,19 +41,19 @@ def sentence(text: str, error: UnexpectedInput, parser: Lark) -> tuple[str, str,
     token: Token | None = getattr(error, "token", None)
     if token is not None and token.type == "$END":
         return _at_end(list(parser.lex(text))), text, len(text.rstrip())
-    place = cast(int, error.pos_in_stream)
-    before = list(parser.lex(text[:place]))
+    position = cast(int, error.pos_in_stream)
+    before = list(parser.lex(text[:position]))
     if token is None:
-        return _bad_sign(text, place), text, place
+        return _bad_sign(text, position), text, position
     if not before and token.type == "LPAR" and "?" not in text:
-        return _TUPLE, text, place
+        return _TUPLE, text, position
     if word := _word_of_another_case(before, token):
         return f"write {word.casefold()!r} or {word.upper()!r}, found {str(word)!r}", text, cast(int, word.start_pos)
-    return _say_unexpected(before, token), text, place
+    return _say_unexpected(before, token), text, position
 
 
-def _bad_sign(text: str, place: int) -> str:
-    sign = text[place]
+def _bad_sign(text: str, position: int) -> str:
+    sign = text[position]
     if sign in "\"'":
         return (
             f"the quote {sign} is not closed on its line, or the name contains an escape other than "

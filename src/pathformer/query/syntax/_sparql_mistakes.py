@@ -45,7 +45,7 @@ _TERMS = {"name", "variable", "iri", "string", "number"}
 Token = re.Match[str]
 
 
-def mistake(text: str, namespace: str, seen: str, place: int) -> QuerySyntaxError:
+def mistake(text: str, namespace: str, seen: str, position: int) -> QuerySyntaxError:
     """The error for a text that does not parse; seen, place: what the parser says of it."""
     if found := _BLANK.search(text):
         name = name_of(found[1], namespace)
@@ -53,7 +53,7 @@ def mistake(text: str, namespace: str, seen: str, place: int) -> QuerySyntaxErro
         return QuerySyntaxError(f"an IRI cannot contain a space: write {right}", text, found.start())
     tokens = [token for token in _TOKEN.finditer(text) if token.lastgroup != "skip"]
     problems = chain(_problems(text, tokens), _braces(tokens))
-    problem, where = next(problems, (f"this is not valid SPARQL: the error is near {seen}", place))
+    problem, where = next(problems, (f"this is not valid SPARQL: the error is near {seen}", position))
     return QuerySyntaxError(problem, text, where)
 
 

@@ -97,11 +97,11 @@ def _count_rows(distances, thresholds, bounds, first, last, closer, tied):
     """Compares every entry with every threshold: vectorised, faster than a search in sorted thresholds."""
     for row in range(first, last):
         entries = distances[row]
-        for place in range(bounds[row], bounds[row + 1]):
-            threshold = thresholds[place]
+        for position in range(bounds[row], bounds[row + 1]):
+            threshold = thresholds[position]
             below, equal = np.int32(0), np.int32(0)
             for n in range(len(entries)):
                 below += np.int32(entries[n] < threshold)
                 equal += np.int32(entries[n] == threshold)
-            closer[place] = below
-            tied[place] = equal
+            closer[position] = below
+            tied[position] = equal

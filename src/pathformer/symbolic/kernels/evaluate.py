@@ -104,12 +104,12 @@ def answer_rows(answer, rows, begin, edges, space, easy, hard, easy_ends, hard_e
         if rest:
             count = _spell_out(space, count, entities)
         easy_from, hard_from = easy_end, hard_end
-        for place in range(count):
-            if space.bits[place] & SMALL:
-                easy[easy_end] = space.ids[place]
+        for position in range(count):
+            if space.bits[position] & SMALL:
+                easy[easy_end] = space.ids[position]
                 easy_end += 1
-            elif space.bits[place] & LARGE:
-                hard[hard_end] = space.ids[place]
+            elif space.bits[position] & LARGE:
+                hard[hard_end] = space.ids[position]
                 hard_end += 1
         easy[easy_from:easy_end].sort()
         hard[hard_from:hard_end].sort()
@@ -121,8 +121,8 @@ def answer_rows(answer, rows, begin, edges, space, easy, hard, easy_ends, hard_e
 def _spell_out(space, count, entities):
     """Turns a complement into a plain set over all entities; returns its size."""
     membership = np.full(entities, BOTH, np.uint8)
-    for place in range(count):
-        membership[space.ids[place]] = space.bits[place]
+    for position in range(count):
+        membership[space.ids[position]] = space.bits[position]
     for entity in range(entities):
         space.ids[entity], space.bits[entity] = entity, membership[entity]
     return entities

@@ -118,11 +118,11 @@ def _fork(shape: Shape, column: int) -> list[tuple[int, int]]:
     join = UNITE if shape[-1] == ("u",) else INTERSECT
     first, *others = sorted(_branches(shape, column), key=lambda placed: _order(placed[0]))
     code = _answer(*first)
-    for branch, place in others:
+    for branch, position in others:
         if join == INTERSECT and branch in _LINKS and not _complements(code)[-1]:
-            code.append((_LINKS[branch], place))
+            code.append((_LINKS[branch], position))
         else:
-            code += [*_answer(branch, place), (join, 0)]
+            code += [*_answer(branch, position), (join, 0)]
     return code
 
 
@@ -140,11 +140,11 @@ def _walk(shape: Shape, column: int) -> Iterator[tuple[int, int]]:
         yield LEAVE, 0
         return
     start, operators = shape
-    place = column + _width(shape)
+    position = column + _width(shape)
     for operator in reversed(operators):
         if operator == "r":
-            place -= 1
-            yield STEP, place
+            position -= 1
+            yield STEP, position
     if start == "e":
         yield ANCHOR, column
     else:

@@ -40,9 +40,9 @@ def _spread(tails, edge_bits, begin, end, membership, ids, bits, seen, first, la
         if gained == 0:
             continue
         tail = tails[edge]
-        place = seen[tail]
-        if first <= place < last and ids[place] == tail:
-            bits[place] |= gained
+        position = seen[tail]
+        if first <= position < last and ids[position] == tail:
+            bits[position] |= gained
             continue
         ids[last], bits[last], seen[tail] = tail, gained, last
         last += 1
@@ -54,8 +54,8 @@ def _spread(tails, edge_bits, begin, end, membership, ids, bits, seen, first, la
 @compiled
 def _register(where, ids, first, last):
     """Makes `where` describe the segment first:last."""
-    for place in range(first, last):
-        where[ids[place]] = place
+    for position in range(first, last):
+        where[ids[position]] = position
 
 
 @compiled
@@ -100,11 +100,11 @@ def _project_by_search(edges, space, first, last, relation, most):
     tails, edge_bits = edges.tails, edges.bits
     ids, bits, seen = space.ids, space.bits, space.seen
     out = last
-    for place in range(first, last):
-        pair = find_pair(head_ptr, pair_relation, ids[place], relation)
+    for position in range(first, last):
+        pair = find_pair(head_ptr, pair_relation, ids[position], relation)
         if pair >= 0:
             begin, end = pair_ptr[pair], pair_ptr[pair + 1]
-            out = _spread(tails, edge_bits, begin, end, bits[place], ids, bits, seen, last, out, most)
+            out = _spread(tails, edge_bits, begin, end, bits[position], ids, bits, seen, last, out, most)
             if out - last > most:
                 break
     return out
@@ -123,8 +123,8 @@ def _project_by_scan(edges, space, first, last, rest, relation, most):
     out = last
     for index in range(edges.relation_ptr[relation], edges.relation_ptr[relation + 1]):
         head = relation_head[index]
-        place = where[head]
-        membership = bits[place] if first <= place < last and ids[place] == head else rest
+        position = where[head]
+        membership = bits[position] if first <= position < last and ids[position] == head else rest
         if membership:
             begin, end = pair_ptr[relation_pair[index]], pair_ptr[relation_pair[index] + 1]
             out = _spread(tails, edge_bits, begin, end, membership, ids, bits, seen, last, out, most)
@@ -142,20 +142,20 @@ def exclude(edges, space, first, last, head, relation):
     ids, bits, where, tails, edge_bits = space.ids, space.bits, space.where, edges.tails, edges.bits
     begin, end = edges.pair_ptr[pair], edges.pair_ptr[pair + 1]
     if _SCAN * (last - first) < end - begin:  # few entities: search each among the tails, which ascend
-        for place in range(first, last):
-            edge = begin + np.searchsorted(tails[begin:end], ids[place])
-            if edge < end and tails[edge] == ids[place]:
-                bits[place] &= BOTH ^ edge_bits[edge]
+        for position in range(first, last):
+            edge = begin + np.searchsorted(tails[begin:end], ids[position])
+            if edge < end and tails[edge] == ids[position]:
+                bits[position] &= BOTH ^ edge_bits[edge]
     else:
         _register(where, ids, first, last)
         for edge in range(begin, end):
-            place = where[tails[edge]]
-            if first <= place < last and ids[place] == tails[edge]:
-                bits[place] &= BOTH ^ edge_bits[edge]
+            position = where[tails[edge]]
+            if first <= position < last and ids[position] == tails[edge]:
+                bits[position] &= BOTH ^ edge_bits[edge]
     out = first
-    for place in range(first, last):
-        if bits[place]:
-            ids[out], bits[out] = ids[place], bits[place]
+    for position in range(first, last):
+        if bits[position]:
+            ids[out], bits[out] = ids[position], bits[position]
             out += 1
     return out
 
@@ -170,19 +170,19 @@ def narrow(edges, space, first, last, head, relation):
     begin, end = edges.pair_ptr[pair], edges.pair_ptr[pair + 1]
     out = first
     if _SCAN * (last - first) < end - begin:  # few entities: search each among the tails, which ascend
-        for place in range(first, last):
-            edge = begin + np.searchsorted(tails[begin:end], ids[place])
-            both = bits[place] & edge_bits[edge] if edge < end and tails[edge] == ids[place] else np.uint8(0)
+        for position in range(first, last):
+            edge = begin + np.searchsorted(tails[begin:end], ids[position])
+            both = bits[position] & edge_bits[edge] if edge < end and tails[edge] == ids[position] else np.uint8(0)
             if both:
-                ids[out], bits[out] = ids[place], both
+                ids[out], bits[out] = ids[position], both
                 out += 1
         return out
     _register(where, ids, first, last)
     out = last
     for edge in range(begin, end):
-        place = where[tails[edge]]
-        if first <= place < last and ids[place] == tails[edge] and bits[place] & edge_bits[edge]:
-            ids[out], bits[out] = tails[edge], bits[place] & edge_bits[edge]
+        position = where[tails[edge]]
+        if first <= position < last and ids[position] == tails[edge] and bits[position] & edge_bits[edge]:
+            ids[out], bits[out] = tails[edge], bits[position] & edge_bits[edge]
             out += 1
     return _move(space, last, out, first)
 
@@ -194,12 +194,12 @@ def intersect(space, first, middle, last, rest_one, rest_two):
     if rest_one and rest_two:  # two complements: merge the lists of what they exclude
         _register(where, ids, first, middle)
         out = middle
-        for place in range(middle, last):
-            found = where[ids[place]]
-            if first <= found < middle and ids[found] == ids[place]:
-                bits[found] &= bits[place]
+        for position in range(middle, last):
+            found = where[ids[position]]
+            if first <= found < middle and ids[found] == ids[position]:
+                bits[found] &= bits[position]
             else:
-                ids[out], bits[out] = ids[place], bits[place]
+                ids[out], bits[out] = ids[position], bits[position]
                 out += 1
         return out
     # Go through the list of a plain set and look up the other; entities that the other does not list have its rest.
@@ -210,10 +210,10 @@ def intersect(space, first, middle, last, rest_one, rest_two):
         _register(where, ids, middle, last)
         low, high, walk_from, walk_to, rest = middle, last, first, middle, rest_two
     out = walk_from  # never ahead of the walk, and never on the registered segment
-    for place in range(walk_from, walk_to):
-        entity = ids[place]
+    for position in range(walk_from, walk_to):
+        entity = ids[position]
         found = where[entity]
-        both = bits[place] & (bits[found] if low <= found < high and ids[found] == entity else rest)
+        both = bits[position] & (bits[found] if low <= found < high and ids[found] == entity else rest)
         if both:
             ids[out], bits[out] = entity, both
             out += 1
@@ -223,5 +223,5 @@ def intersect(space, first, middle, last, rest_one, rest_two):
 @compiled
 def flip(space, first, last):
     """Complements the listed memberships."""
-    for place in range(first, last):
-        space.bits[place] ^= BOTH
+    for position in range(first, last):
+        space.bits[position] ^= BOTH

@@ -125,8 +125,8 @@ def _judge(answer, capped, row, edges, space, pair_of_graphs, negated, limit):
     if count < 0:
         return OVER_LIMIT
     small_only = large_only = large = 0
-    for place in range(count):
-        membership = space.bits[place]
+    for position in range(count):
+        membership = space.bits[position]
         large += (membership & LARGE) != 0
         large_only += membership == LARGE
         small_only += membership == SMALL

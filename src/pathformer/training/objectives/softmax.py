@@ -116,12 +116,12 @@ def _cubes(batch: Batch, drawn: Drawn, entities: Reading, operators: Reading) ->
 
 def _single(layout: Layout) -> list[tuple[int, int, int]]:
     """Returns the blocks of single links: first query, number of queries, position of their first id."""
-    found, query, place = [], 0, 0
+    found, query, position = [], 0, 0
     for block in layout.blocks:
         if block.structure == STRUCTURES["1p"]:
-            found.append((query, block.count, place))
+            found.append((query, block.count, position))
         query += block.count
-        place += block.count * len(block.structure.columns)
+        position += block.count * len(block.structure.columns)
     return found
 
 
