@@ -50,7 +50,8 @@ def hashed() -> Engine:
         training=training,
         links=links,
     )
-    return fit(kg, index="lsh", settings=scale, progress=False)
+    engine = fit(kg, index="lsh", settings=scale, progress=False)
+    return Engine.of(replace(engine.parts, finders=replace(engine.finders, links=None)))  # points answer everything
 
 
 @pytest.fixture(scope="module")

@@ -26,6 +26,7 @@ from pathformer.links.scorer import LinkScorer
 from pathformer.querysets.queries import Queries
 
 __all__ = [
+    "ENOUGH",
     "HeldOut",
     "LearnedLinks",
     "LinkRows",
@@ -37,6 +38,7 @@ __all__ = [
     "measure_links",
 ]
 
+ENOUGH = 20  # fewest held-out triples that anything is measured on
 _MOST = 4000  # held-out questions that the mixture is learned from
 _LISTED, _DRAWN = 100, 200  # candidates of a question: of each source the best, and others at random
 _TOP = 10  # predictions of a question that probabilities are fitted and measured on
@@ -86,7 +88,7 @@ def learn_links(
     relearned: sources that were learned once more, on all facts, to answer with; the others are computed anew.
     """
     train, names = kg.graph("train"), [source.name for source in sources]
-    if not {"valid", "test"} <= kg.splits.keys():
+    if min(len(kg.splits.get(part, ())) for part in ("valid", "test")) < ENOUGH:
         alone = LinkScorer(train, sources, Mixing.even(names))
         return LearnedLinks(alone, _serve(alone, kg.graph(), relearned), None)
     stating = spell_out(kg)

@@ -22,7 +22,7 @@ from pathformer.fitting.held_out_predictions import (
     graph_without,
     measure_reliability,
 )
-from pathformer.fitting.links import LinkRows
+from pathformer.fitting.links import ENOUGH, LinkRows
 from pathformer.fitting.report import RelationScore
 from pathformer.kg.holdout import spell_out
 from pathformer.kg.knowledge import KnowledgeGraph
@@ -37,7 +37,6 @@ from pathformer.text import percent
 __all__ = ["ENOUGH", "MEASURES", "Measured", "Ways", "held_out_triples", "measure"]
 
 MEASURES = 5  # parts of `measure` that are shown as progress
-ENOUGH = 20  # fewest held-out triples that probabilities are measured on
 
 _EXPLAINED = ("2p", "3p", "ip", "pi", "up", "inp", "pin", "pni")  # structures with a variable to bind
 _REASONS = 12  # answers of a structure that are explained

@@ -6,7 +6,7 @@ D points, f numbers of each.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -29,7 +29,7 @@ def reindex(engine: Engine, backend: str, settings: Sequence[str] = ()) -> Engin
     """Returns the engine over an index of `backend`, tuned by questions of its own graph; settings: `key=value`."""
     options = asdict(config.read(find(backend).config_type, overrides=settings))
     index = build_for(engine.encoder, backend, points=sample_query_points(engine.kg, engine.encoder), **options)
-    return Engine(engine.kg, engine.encoder, index, engine.calibration, engine.about, engine.files, links=engine.links)
+    return Engine.of(replace(engine.parts, finders=replace(engine.finders, index=index)))
 
 
 def sample_query_points(

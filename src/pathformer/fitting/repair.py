@@ -69,4 +69,4 @@ def _calibrated(engine: Engine) -> Engine:
     usual = settings_for(entities=kg.vocabulary.entity_count, triples=kg.triple_count)
     questions = draw_questions(kg, replace(usual, trained_per_structure=1))
     calibration = measure(engine, questions, lambda word: None).calibration
-    return Engine(kg, engine.encoder, engine.index, calibration, engine.about, engine.files)
+    return Engine.of(replace(engine.parts, kg=kg, calibration=calibration))

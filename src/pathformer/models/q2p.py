@@ -31,7 +31,7 @@ from pathformer.models._link_by_link import LinkModel
 from pathformer.nn.combine import by_arity
 from pathformer.spaces.particles import Particles
 
-__all__ = ["METHOD", "Q2P", "Config", "Rounds", "SharedAttention"]
+__all__ = ["METHOD", "Q2P", "Config", "GatedHop", "Rounds", "SharedAttention"]
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -115,10 +115,12 @@ def test_json_has_the_fields_that_are_promised(answers: Answers) -> None:
                 "text": 'stars("Otto e mezzo", "Mastroianni <1>")',
                 "stated": False,
                 "rank": 3,
+                "probability": None,
             }
         ],
         "absent": [],
         "contrary": [],
+        "evidence": [],
     }
     assert "\n" not in answers.to_json(indent=None)
 

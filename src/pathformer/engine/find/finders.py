@@ -13,7 +13,8 @@ from pathformer.plan.encoder import Encoder
 
 __all__ = ["Finders"]
 
-_THRESHOLD = 1e-3  # links that are less likely are not followed
+_WHOLE = 5_000  # most entities of a graph whose rows are kept whole
+_THRESHOLD = 1e-3  # in larger graphs links that are less likely are not followed
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -41,5 +42,6 @@ class Finders:
             return None
         if facts not in self._tables:
             self._tables.clear()  # one graph is asked at a time
-            self._tables[facts] = LinkTable(facts, self.links.rows, threshold=_THRESHOLD)
+            threshold = 0.0 if facts.entities <= _WHOLE else _THRESHOLD
+            self._tables[facts] = LinkTable(facts, self.links.rows, threshold=threshold)
         return self._tables[facts]

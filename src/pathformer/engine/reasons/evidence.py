@@ -13,7 +13,7 @@ from pathformer.links.evidence._base import Fact, spell_fact
 from pathformer.links.scorer import LinkScorer
 from pathformer.query.tree import Anchor, Negation, Projection, Tree, node_at
 
-__all__ = ["give_evidence"]
+__all__ = ["give_assignment", "give_evidence"]
 
 _MOST = 3  # pieces that are shown
 
