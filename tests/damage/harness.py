@@ -257,9 +257,12 @@ def _run_and_stop(arguments: list[str], number: int, after: float) -> tuple[str,
     with tempfile.TemporaryFile("w+") as told:
         pid = os.fork()
         if not pid:
-            os.dup2(told.fileno(), 2)
-            os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
-            _as_program(arguments)
+            try:
+                os.dup2(told.fileno(), 2)
+                os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+                _as_program(arguments)
+            finally:
+                os._exit(1)  # a signal that came before the program began must not clear up the trials
         time.sleep(after)
         os.kill(pid, number)
         os.waitpid(pid, 0)
