@@ -16,7 +16,7 @@ from pathformer.errors import GraphFileError
 if TYPE_CHECKING:
     from pathformer.kg.knowledge import KnowledgeGraph
 
-__all__ = ["Data", "Device", "ReadOptions", "is_known_graph", "load_graph", "takes_read_options"]
+__all__ = ["ENGINE", "Data", "Device", "ReadOptions", "is_known_graph", "load_graph", "takes_read_options"]
 
 Data = Annotated[
     Path | None, typer.Option(help="The folder that holds datasets; otherwise $PATHFORMER_DATA.", show_default=False)
@@ -24,7 +24,7 @@ Data = Annotated[
 Device = Annotated[str, typer.Option(help="cuda, cuda:1, cpu, or auto.")]
 ReadOptions = dict[str, Any]  # what was given of the options below, as `KnowledgeGraph.read` takes it
 
-_ENGINE = "engine.json"  # `engine.storage.HEADER`; importing it here would load more than help needs
+ENGINE = "engine.json"  # `engine.storage.HEADER`; importing it here would load more than help needs
 _SIGNS = {"tab": "\t", "\\t": "\t", "space": " ", "comma": ",", "semicolon": ";", "pipe": "|"}
 
 
@@ -132,7 +132,7 @@ def load_graph(graph: str | Path, data: Path | None) -> KnowledgeGraph:
     """
     from pathformer.kg.datasets import load
 
-    engine = not is_known_graph(str(graph)) and (Path(graph) / _ENGINE).is_file()
+    engine = not is_known_graph(str(graph)) and (Path(graph) / ENGINE).is_file()
     try:
         return load(Path(graph) / "graph" if engine else graph, data)
     except GraphFileError as error:

@@ -19,7 +19,7 @@ the same distance gets 1.0 from "optimistic" and about ln(n) / n from "expected"
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -27,7 +27,7 @@ import numpy.typing as npt
 
 from pathformer.evaluation.ranks import Ranks
 
-__all__ = ["HITS", "TIES", "Scores", "Ties", "average", "hits", "reciprocal_ranks", "score"]
+__all__ = ["HITS", "TIES", "Scores", "Ties", "average", "hits", "reciprocal_ranks", "score", "score_answers"]
 
 Ties = Literal["expected", "optimistic", "mean", "pessimistic"]
 TIES: tuple[Ties, ...] = ("expected", "optimistic", "mean", "pessimistic")
@@ -61,6 +61,12 @@ def score(ranks: Ranks, ties: Ties = "expected") -> Scores:
         queries=queries,
         answers=len(ranks.closer),
     )
+
+
+def score_answers(ranks: Ranks, ties: Ties = "expected") -> Scores:
+    """Returns the mean over answers, in which a query counts as often as it has answers: the custom of single links."""
+    alone = Ranks(np.arange(len(ranks.closer) + 1), ranks.closer, ranks.tied)
+    return replace(score(alone, ties), queries=int((np.diff(ranks.ptr) > 0).sum()))
 
 
 def average(scores: Iterable[Scores]) -> Scores:

@@ -34,6 +34,7 @@ __all__ = [
     "part",
     "rank_block",
     "rank_blocks",
+    "take_queries",
 ]
 
 Filters = Sequence[Ragged]  # for each query, in any number of lists, the entities left out of its ranking
@@ -68,6 +69,12 @@ def rank_blocks(
         answers = slice(targets.ptr[first], targets.ptr[last])
         ranks.closer[answers], ranks.tied[answers] = found.closer, found.tied
     return ranks
+
+
+def take_queries(ranks: Ranks, rows: npt.NDArray[np.integer]) -> Ranks:
+    """Returns the ranks of some queries, in the order given."""
+    closer, tied = (Ragged(ranks.ptr, values).take(rows) for values in (ranks.closer, ranks.tied))
+    return Ranks(closer.ptr, closer.values, tied.values)
 
 
 def even_blocks(count: int, size: int) -> Iterator[tuple[int, int]]:

@@ -20,7 +20,7 @@ from pathformer.evaluation.metrics import HITS, Scores, average
 from pathformer.query.structures import EPFO, NEGATION_STRUCTURES
 from pathformer.text import markdown_table, percent
 
-__all__ = ["Report", "ruled_table"]
+__all__ = ["Report", "plain_scores", "ruled_table"]
 
 _GROUPS = {"avg": EPFO, "avg negation": NEGATION_STRUCTURES}
 
@@ -78,8 +78,8 @@ class Report:
             {
                 "about": dict(self.about),
                 "paper": dict(self.paper),
-                "averages": {name: _plain(scores) for name, scores in self.averages.items()},
-                "scores": {name: _plain(scores) for name, scores in self.scores.items()},
+                "averages": {name: plain_scores(scores) for name, scores in self.averages.items()},
+                "scores": {name: plain_scores(scores) for name, scores in self.scores.items()},
             },
             indent=2,
         )
@@ -118,7 +118,7 @@ def _beside(mrr: float, paper: float | None) -> list[str]:
     return [f"{paper:.1f}", "" if isnan(mrr) else f"{100 * mrr - paper:+.1f}"]
 
 
-def _plain(scores: Scores) -> dict[str, float | None]:
+def plain_scores(scores: Scores) -> dict[str, float | None]:
     """Returns scores as plain values; nan becomes None, because JSON has no nan."""
     figures = {"mrr": scores.mrr, **{f"hits@{k}": value for k, value in scores.hits.items()}}
     plain = {name: None if isnan(value) else value for name, value in figures.items()}

@@ -14,24 +14,20 @@ import numpy.typing as npt
 from pathformer.engine.calibrate.calibration import Calibration
 from pathformer.engine.calibrate.reliability import Reliability, reliability
 from pathformer.engine.find.candidates import Candidates
-from pathformer.engine.find.find import find
 from pathformer.engine.find.finders import Finders
+from pathformer.evaluation.predictions import TOP, find_each
 from pathformer.kg.graph import Graph
 from pathformer.kg.knowledge import KnowledgeGraph
 from pathformer.kg.schema import RelationSchema
 from pathformer.querysets.queries import Queries
 
 __all__ = [
-    "TOP",
     "HeldOutPredictions",
     "find_predictions",
     "fit_calibration",
     "graph_without",
     "measure_reliability",
 ]
-
-TOP = 10  # best predictions of a query that probabilities are fitted and measured on
-_AT_ONCE = 256  # trees that are searched at once
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,13 +55,9 @@ def find_predictions(
     candidates: list[Candidates] = []
     right: list[npt.NDArray[np.bool_]] = []
     for asked in queries.values():
-        for first in range(0, len(asked), _AT_ONCE):
-            rows = range(first, min(first + _AT_ONCE, len(asked)))
-            trees = [asked.structure.tree(asked.ids[row].tolist()) for row in rows]
-            for row, near in zip(rows, find(trees, schema, finders, top), strict=True):
-                one = near.first_plausible(top)
-                candidates.append(one)
-                right.append(np.isin(one.entities[one.predicted], asked.hard[row]))
+        for row, one in find_each(asked, schema, finders, top):
+            candidates.append(one)
+            right.append(np.isin(one.entities[one.predicted], asked.hard[row]))
     return HeldOutPredictions(tuple(candidates), tuple(right))
 
 

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Self
 
+from pathformer.evaluation.link_ranks import MIXED
+from pathformer.evaluation.metrics import Scores
 from pathformer.text import counted, percent
 
 __all__ = ["LinkScores"]
@@ -26,6 +28,13 @@ class LinkScores:
     mrr: float
     hits: Mapping[int, float]
     by_source: Mapping[str, float]  # MRR of each source alone
+
+    @classmethod
+    def of(cls, scores: Mapping[str, Scores]) -> Self:
+        """Makes them of the figures of all evidence and of each source."""
+        mixed = scores[MIXED]
+        alone = {name: one.mrr for name, one in scores.items() if name != MIXED}
+        return cls(mixed.answers, mixed.mrr, mixed.hits, alone)
 
     def sentence(self) -> str:
         """Returns the figures in a sentence for people, in percent."""

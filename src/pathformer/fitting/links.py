@@ -12,8 +12,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from pathformer.evaluation.link_ranks import link_questions, rank_evidence
+from pathformer.evaluation.metrics import score_answers
 from pathformer.fitting.held_out_predictions import graph_without
 from pathformer.fitting.link_scores import LinkScores
 from pathformer.kg.graph import Graph
@@ -27,9 +28,7 @@ from pathformer.querysets.queries import Queries
 
 __all__ = [
     "ENOUGH",
-    "HeldOut",
     "LearnedLinks",
-    "LinkRows",
     "Scored",
     "ask_links",
     "held_out_links",
@@ -43,22 +42,6 @@ _MOST = 4000  # held-out questions that the mixture is learned from
 _LISTED, _DRAWN = 100, 200  # candidates of a question: of each source the best, and others at random
 _TOP = 10  # predictions of a question that probabilities are fitted and measured on
 _TOGETHER = 64  # heads that are scored at once
-
-
-@dataclass(frozen=True, eq=False, slots=True)
-class HeldOut:
-    """The held-out questions (head, relation, ?) of one part of a graph, both directions."""
-
-    ids: npt.NDArray[np.int64]  # (Q, 2) head, directed relation
-    missing: tuple[Ids, ...]  # of each, the tails that the part adds
-    known: tuple[Ids, ...]  # of each, the tails that the rest of the graph states
-
-    def __len__(self) -> int:
-        return len(self.ids)
-
-    def take(self, chosen: npt.NDArray[np.integer]) -> HeldOut:
-        """Returns some of the questions."""
-        return HeldOut(self.ids[chosen], tuple(self.missing[i] for i in chosen), tuple(self.known[i] for i in chosen))
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -94,9 +77,9 @@ def learn_links(
     stating = spell_out(kg)
     asked = held_out_links(stating, "valid", graph_without(stating, "valid"), _MOST, seed)
     judged = LinkScorer(train, sources, *learn_mixture(names, ask_links(sources, asked), seed))
-    tested = ask_links(sources, held_out_links(stating, "test", stating.graph("valid"), _MOST, seed))
+    tested = held_out_links(stating, "test", stating.graph("valid"), _MOST, seed)
     serving = _serve(judged, kg.graph(), relearned)
-    return LearnedLinks(judged, serving, measure_links(judged, tested) if tested else None)
+    return LearnedLinks(judged, serving, measure_links(judged, tested) if len(tested) else None)
 
 
 def _serve(judged: LinkScorer, graph: Graph, relearned: Sequence[Evidence]) -> LinkScorer:
@@ -106,47 +89,26 @@ def _serve(judged: LinkScorer, graph: Graph, relearned: Sequence[Evidence]) -> L
     return LinkScorer(graph, sources, judged.mixing, judged.calibration)
 
 
-class LinkRows:
-    """The scores of single links, for `evaluation.ScoreRanker`."""
-
-    def __init__(self, links: LinkScorer) -> None:
-        self.links, self.entities = links, links.graph.entities
-
-    def scores(self, queries: Queries) -> npt.NDArray[np.float32]:
-        """Returns the score of every entity for every query of a head and a relation, (Q, N)."""
-        rows = np.empty((len(queries), self.entities), np.float32)
-        for relation in np.unique(queries.ids[:, 1]):
-            chosen = queries.ids[:, 1] == relation
-            rows[chosen] = self.links.shares(queries.ids[chosen, 0].astype(np.int64), int(relation))
-        return rows
-
-
-def held_out_links(kg: KnowledgeGraph, part: str, rest: Graph, most: int | None = None, seed: int = 0) -> HeldOut:
+def held_out_links(kg: KnowledgeGraph, part: str, rest: Graph, most: int | None = None, seed: int = 0) -> Queries:
     """Returns the questions whose answers a part of the graph adds to `rest`, at most so many of them."""
-    triples = kg.splits[part].astype(np.int64)
-    both = np.concatenate([triples, np.stack([triples[:, 2], triples[:, 1] ^ 1, triples[:, 0]], axis=1)])
-    keys, first = np.unique(both[:, 0] * kg.vocabulary.relation_count + both[:, 1], return_inverse=True)
-    order = np.argsort(first, kind="stable")
-    tails = np.split(both[order, 2], np.cumsum(np.bincount(first))[:-1])[: len(keys)]  # of no triples, one empty array
-    ids = np.stack([keys // kg.vocabulary.relation_count, keys % kg.vocabulary.relation_count], axis=1)
-    known = [rest.tails_of(int(h), int(r)).astype(np.int64) for h, r in ids]
-    missing = [np.setdiff1d(own, there) for own, there in zip(tails, known, strict=True)]
-    chosen = np.flatnonzero([len(own) > 0 for own in missing])
-    if most is not None and len(chosen) > most:
-        chosen = np.sort(np.random.default_rng(seed).permutation(chosen)[:most])
-    return HeldOut(ids, tuple(missing), tuple(known)).take(chosen)
+    asked = link_questions(kg.splits[part], rest)
+    if most is None or len(asked) <= most:
+        return asked
+    return asked.take(np.sort(np.random.default_rng(seed).permutation(len(asked))[:most]))
 
 
-def ask_links(sources: Sequence[Evidence], questions: HeldOut) -> list[Scored]:
+def ask_links(sources: Sequence[Evidence], asked: Queries) -> list[Scored]:
     """Asks every source about held-out questions; known tails are no candidates."""
-    found: list[Scored | None] = [None] * len(questions)
-    for relation in np.unique(questions.ids[:, 1]):
-        rows = np.flatnonzero(questions.ids[:, 1] == relation)
+    found: list[Scored | None] = [None] * len(asked)
+    relations, heads = asked.ids[:, 1], asked.ids[:, 0].astype(np.int64)
+    for relation in np.unique(relations).tolist():
+        rows = np.flatnonzero(relations == relation)
         for first in range(0, len(rows), _TOGETHER):
             some = rows[first : first + _TOGETHER]
-            given = features(sources, questions.ids[some, 0], int(relation), [questions.known[row] for row in some])
-            for row, one in zip(some, given, strict=True):
-                found[row] = Scored(int(relation), one, questions.missing[row], len(questions.known[row]))
+            known = [asked.easy[row].astype(np.int64) for row in some]
+            given = features(sources, heads[some], relation, known)
+            for row, one, easy in zip(some, given, known, strict=True):
+                found[row] = Scored(relation, one, asked.hard[row].astype(np.int64), len(easy))
     return [one for one in found if one is not None]
 
 
@@ -197,28 +159,6 @@ def _choices(scored: Sequence[Scored], draw: np.random.Generator) -> list[Questi
     return choices
 
 
-def measure_links(scorer: LinkScorer, scored: Sequence[Scored]) -> LinkScores:
+def measure_links(scorer: LinkScorer, asked: Queries) -> LinkScores:
     """Ranks the missing links of questions among all entities but the other answers."""
-    names = (*scorer.mixing.sources,)
-    ranks: list[npt.NDArray[np.float64]] = []
-    for one in scored:
-        rows = [scorer.mixing.scores(one.given, one.relation), *one.given.values.T[1::2]]
-        ranks.append(np.stack([_reciprocal_ranks(row, one.missing) for row in rows]))
-    joined = np.concatenate(ranks, axis=1)
-    mixed = joined[0]
-    return LinkScores(
-        links=joined.shape[1],
-        mrr=float(mixed.mean()),
-        hits={k: float((mixed >= 1 / k - 1e-9).mean()) for k in (1, 3, 10)},
-        by_source=dict(zip(names, map(float, joined[1:].mean(axis=1)), strict=True)),
-    )
-
-
-def _reciprocal_ranks(row: npt.NDArray[np.floating], missing: Ids) -> npt.NDArray[np.float64]:
-    """Returns the expected reciprocal rank of each missing tail, with ties in random order, (n,)."""
-    others = np.delete(row, missing)
-    found = []
-    for tail in missing:
-        better, equal = int((others > row[tail]).sum()), int((others == row[tail]).sum())
-        found.append(float(np.mean(1.0 / (better + 1 + np.arange(equal + 1)))))
-    return np.array(found)
+    return LinkScores.of({name: score_answers(ranks) for name, ranks in rank_evidence(scorer, asked).items()})

@@ -12,6 +12,7 @@ from pathformer.engine.calibrate.calibration import Calibration
 from pathformer.engine.calibrate.reliability import Reliability
 from pathformer.engine.engine import Engine
 from pathformer.evaluation.evaluate import ModelRanker, Ranker, ScoreRanker, evaluate, reference_filter
+from pathformer.evaluation.link_ranks import LinkRanker
 from pathformer.evaluation.metrics import reciprocal_ranks
 from pathformer.evaluation.report import Report
 from pathformer.evaluation.search_ranker import SearchRanker
@@ -22,7 +23,7 @@ from pathformer.fitting.held_out_predictions import (
     graph_without,
     measure_reliability,
 )
-from pathformer.fitting.links import ENOUGH, LinkRows
+from pathformer.fitting.links import ENOUGH
 from pathformer.fitting.report import RelationScore
 from pathformer.kg.holdout import spell_out
 from pathformer.kg.knowledge import KnowledgeGraph
@@ -139,14 +140,12 @@ def _figures(engine: Engine, asked: QuerySets[Queries]) -> Measured:
         ranker = SearchRanker(PRESETS["search"], engine.links.rows, kg.graph("valid"))
     scores = evaluate(ranker, asked["test"])
     if engine.links is not None and "1p" in asked["test"]:  # single links are answered from the evidence
-        own = evaluate(ScoreRanker(LinkRows(engine.links)), {"1p": asked["test"]["1p"]})
+        own = evaluate(LinkRanker(engine.links), {"1p": asked["test"]["1p"]})
         scores = replace(scores, scores={**scores.scores, **own.scores})
     return Measured(
         scores=scores,
         frequency=evaluate(ScoreRanker(Frequency(kg.graph("train"))), asked["test"]),
-        by_relation=_by_relation(
-            kg, ModelRanker(model) if engine.links is None else ScoreRanker(LinkRows(engine.links)), asked
-        ),
+        by_relation=_by_relation(kg, ModelRanker(model) if engine.links is None else LinkRanker(engine.links), asked),
     )
 
 
