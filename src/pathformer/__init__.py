@@ -17,9 +17,10 @@ _HOMES: dict[str, str] = {
     "KnowledgeGraph": "pathformer.kg.knowledge",
     "fit": "pathformer.fitting.fit",
     "load": "pathformer.engine.engine",
+    "update": "pathformer.fitting.update",
 }
 
-__all__ = ["Answer", "Answers", "Engine", "KnowledgeGraph", "__version__", "fit", "load"]
+__all__ = ["Answer", "Answers", "Engine", "KnowledgeGraph", "__version__", "fit", "load", "update"]
 
 
 def __getattr__(name: str) -> Any:

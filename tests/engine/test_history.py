@@ -16,13 +16,13 @@ from pathformer.fitting.notes import notes_on
 from pathformer.fitting.release import compress
 from pathformer.fitting.report import FitReport
 from pathformer.fitting.settings import settings_for
-from pathformer.fitting.update import update_engine
+from pathformer.fitting.update import update as update_engine
 from pathformer.kg.knowledge import KnowledgeGraph
 from pathformer.query.structures import EFOL_TRAINED
 from pathformer.querysets.query_sets import QuerySets
 
 STARS = [(f"s{i % 5}", "r", f"t{i % 7}") for i in range(35)]
-PASSED = {"triples": 5, "steps": 300, "seconds": 16.0, "date": "2026-11-16"}
+PASSED = {"triples": 5, "removed": 0, "trained": True, "steps": 300, "seconds": 16.0, "date": "2026-11-16"}
 
 
 def header(**more: Any) -> dict[str, Any]:
@@ -118,7 +118,9 @@ def test_report_and_card_of_an_updated_engine_tell_both(folder: Path, tmp_path: 
 
 
 def test_what_could_not_be_trained_stays_told(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pathformer.fitting.update.has_hops", lambda old: True)  # which learns single links alone
+    monkeypatch.setattr(
+        "pathformer.fitting.update_training.has_hops", lambda old: True
+    )  # which learns single links alone
     more = KnowledgeGraph.from_triples([("s0", "r", "new")])
     engine = update_engine(folder, more, minutes=1e-7, out=tmp_path / "new", progress=False)
     assert engine.about["lacking"] == ["3p"]

@@ -22,7 +22,7 @@ from pathformer.experiments.make_engine import make_engine
 from pathformer.experiments.second_model import PAIR
 from pathformer.fitting.reindex import reindex
 from pathformer.fitting.release import compress
-from pathformer.fitting.update import update_engine
+from pathformer.fitting.update import update as update_engine
 from pathformer.kg.knowledge import KnowledgeGraph
 from pathformer.models._forms import FORMS
 from pathformer.models.pair import Pair

@@ -11,7 +11,7 @@ import pytest
 from pathformer.fitting.fit import fit
 from pathformer.fitting.report import FitReport
 from pathformer.fitting.settings import settings_for
-from pathformer.fitting.update import update_engine
+from pathformer.fitting.update import update as update_engine
 from pathformer.kg.datasets import load
 from pathformer.kg.knowledge import KnowledgeGraph
 

@@ -25,7 +25,8 @@ from pathformer.fitting.reindex import reindex
 from pathformer.fitting.release import compress
 from pathformer.fitting.report import FitReport
 from pathformer.fitting.settings import settings_for
-from pathformer.fitting.update import update_engine, warn_about_unknown_names
+from pathformer.fitting.unknown_names import warn_about_unknown_names
+from pathformer.fitting.update import update as update_engine
 from pathformer.fitting.update_settings import row_rates, settings_for_update
 from pathformer.fitting.workspace import open_workspace
 from pathformer.kg.graph import Graph
@@ -472,7 +473,7 @@ def test_the_advice_is_a_line_of_its_own(
     folder: Path, worse: bool, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     figures = iter((0.5, 0.4 if worse else 0.5))
-    monkeypatch.setattr("pathformer.fitting.update._mrr", lambda model, held: next(figures))
+    monkeypatch.setattr("pathformer.fitting.update_training._mrr", lambda model, held: next(figures))
     update_engine(folder, KnowledgeGraph.from_triples(NEW), minutes=1e-7)
     lines = capsys.readouterr().err.splitlines()
     assert any("Learned 5 new triples with 2 new entities" in line for line in lines)

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 __all__ = ["command", "print_result"]
 
+_LABELS = ("names", "names_columns", "relation_names")  # options of reading that say nothing of what is taken away
+
 
 @takes_read_options
 def command(
@@ -38,6 +40,17 @@ def command(
             help="An engine that is to learn these triples in addition, without starting over.", show_default=False
         ),
     ] = None,
+    remove: Annotated[
+        list[str] | None,
+        typer.Option(help="With --update: a file of triples to take away; may be repeated.", show_default=False),
+    ] = None,
+    no_train: Annotated[
+        bool,
+        typer.Option(
+            "--no-train",
+            help="With --update: change known answers, proofs and evidence in seconds; the next update trains.",
+        ),
+    ] = False,
     minutes: Annotated[
         float | None,
         typer.Option(
@@ -70,34 +83,58 @@ def command(
         $ pathformer fit world --out world --minutes 1
 
         $ pathformer fit --update films new.tsv
+
+        $ pathformer fit --update films --remove wrong.tsv --no-train
     """
-    named = _triples(triples, out, update)
+    named = triples or []
+    waits = update is not None and not no_train and _has_untrained(update)
+    if not (named or remove or waits):
+        raise _no_triples(out, update)
+    if update is None and (remove or no_train):
+        raise typer.BadParameter("--remove and --no-train change an engine: name it with --update ENGINE")
+    if no_train and minutes is not None:
+        raise typer.BadParameter("--no-train takes seconds, whatever the graph: leave out --minutes")
     _check_target(out, update, index=index, force=force)
     _check_options(minutes, index, device, seed)
     if out is not None:
         _check_output(out, force=force)
     if update is not None:
         _check_engine(update)
+    more = _read_told(named, data, read) if named else None
+    if update is None:
+        from pathformer.fitting.fit import fit
+
+        assert more is not None
+        engine = fit(more, minutes, out=out, index=index, device=device, seed=seed, force=force, fresh=fresh)
+        print_result(engine, out)
+        return
+    from pathformer.fitting.update import update as change
+
+    unlabelled = {option: value for option, value in read.items() if option not in _LABELS}
+    less = _read_told(remove, data, unlabelled) if remove else None
+    engine = change(update, more, minutes, remove=less, train=not no_train, device=device, seed=seed, fresh=fresh)
+    print_result(engine, update, figures=not no_train)
+
+
+def _read_told(named: list[str], data: Path | None, read: Mapping[str, Any]) -> KnowledgeGraph:
+    """Reads a graph, and prints what was read."""
     graph = _read(named, data, read)
     paths = [Path(name) for name in named if not is_known_graph(name)]
     typer.echo(summarise(graph, paths, read))
-    if update is not None:
-        from pathformer.fitting.update import update_engine
-
-        engine = update_engine(update, graph, minutes, device=device, seed=seed, fresh=fresh)
-    else:
-        from pathformer.fitting.fit import fit
-
-        engine = fit(graph, minutes, out=out, index=index, device=device, seed=seed, force=force, fresh=fresh)
-    print_result(engine, update or out)
+    return graph
 
 
-def _triples(triples: list[str] | None, out: Path | None, update: Path | None) -> list[str]:
-    """Returns the names of the triples; fails if there are none."""
-    if triples:
-        return triples
+def _has_untrained(engine: Path) -> bool:
+    """Whether an engine holds changes that no training has learned."""
+    from pathformer.engine.storage import UNTRAINED
+
+    return (engine / UNTRAINED).is_file()
+
+
+def _no_triples(out: Path | None, update: Path | None) -> InputError:
+    """Returns the error of a command without triples."""
     example = f"--update {update} new.tsv" if update is not None else f"films.tsv --out {out or 'films'}"
-    raise InputError(
+    return InputError(
         f"there are no triples to learn: name a file, a folder or a dataset, as in `pathformer fit {example}`"
     )
 
@@ -169,7 +206,7 @@ def _refuse_known(triples: list[str], given: Mapping[str, Any]) -> None:
             )
 
 
-def print_result(engine: Engine, folder: Path | None) -> None:
+def print_result(engine: Engine, folder: Path | None, *, figures: bool = True) -> None:
     """Prints the figures of the report, and questions to ask next."""
     from rich.console import Console
 
@@ -178,14 +215,13 @@ def print_result(engine: Engine, folder: Path | None) -> None:
     from pathformer.text import visible
 
     console = Console(highlight=False)
-    report = FitReport.from_json(engine.files["report.json"].decode())
-    if report.scores is not None:
+    report = FitReport.from_json(engine.files["report.json"].decode()) if figures else None
+    if report is not None and report.scores is not None:
         console.print(report.table())
-    if report.links is not None:
+    if report is not None and report.links is not None:
         console.print(report.links.sentence(), markup=False, soft_wrap=True)
-    console.print(
-        f"The engine is in {folder}, with its report ({folder}/report.md). Ask it:", markup=False, soft_wrap=True
-    )
+    told = f", with its report ({folder}/report.md)" if "report.md" in engine.files else ""
+    console.print(f"The engine is in {folder}{told}. Ask it:", markup=False, soft_wrap=True)
     for formula in example_questions(engine.kg):
         asked = visible(f"  pathformer ask {shlex.quote(str(folder))} {shlex.quote(formula)}")
         console.print(asked, markup=False, soft_wrap=True)

@@ -46,7 +46,9 @@ def last_update(about: Mapping[str, Any]) -> str:
     if not updates:
         return ""
     last = updates[-1]
-    facts = (counted(last["triples"], "new triple"), counted(last["steps"], "step"), duration(last["seconds"]))
+    removed = f"{counted(last['removed'], 'triple')} taken away" if last["removed"] else ""
+    steps = counted(last["steps"], "step") if last["trained"] else "not trained"
+    facts = filter(None, (counted(last["triples"], "new triple"), removed, steps, duration(last["seconds"])))
     return f"{_times(len(updates))}, the last on {last['date']}: {', '.join(facts)}"
 
 

@@ -9,6 +9,7 @@ model.safetensors     the encoder's weights (its own business: `plan.encoder`)
 index/                the nearest entities
 calibration.json      how distances become probabilities
 report.json report.md calibration.svg     what fitting wrote about itself, kept as it is; of a run its test figures
+untrained.npy         the facts that were added or taken away since the last training, if there are any
 MODEL_CARD.md release.json LICENSES.md    of a release: what it is, what its form costs, whose words go with the data
 ```
 
@@ -48,6 +49,7 @@ __all__ = [
     "HEADER",
     "NOTICES",
     "RELEASE",
+    "UNTRAINED",
     "Parts",
     "is_engine",
     "open_parts",
@@ -57,7 +59,8 @@ __all__ = [
 ]
 
 CARD, RELEASE, NOTICES = "MODEL_CARD.md", "release.json", "LICENSES.md"
-EXTRAS = ("report.json", "report.md", "calibration.svg", CARD, RELEASE, NOTICES)
+UNTRAINED = "untrained.npy"
+EXTRAS = ("report.json", "report.md", "calibration.svg", UNTRAINED, CARD, RELEASE, NOTICES)
 
 _DAMAGED = "the engine is damaged: fit it again, or take a copy of it"
 HEADER, _FORMAT, _VERSION = "engine.json", "pathformer engine", 3

@@ -21,7 +21,7 @@ from pathformer.symbolic.graph_pair import GraphPair
 from pathformer.training.display import Display
 from pathformer.training.settings import Result
 
-__all__ = ["Sources", "learn_sources"]
+__all__ = ["Sources", "all_links", "learn_sources"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,12 +52,12 @@ def learn_sources(
     result, embedding = learn_link_predictor(folder / "links", kg, known, valid, first, device, shown)
     if len(kg.splits) == 1:
         return Sources([embedding, *made], start=result)
-    whole, shown = _all_links(kg), display.for_part("all links")
+    whole, shown = all_links(kg), display.for_part("all links")
     _, final = learn_link_predictor(folder / "all-links", kg, whole, {}, again, device, shown, result)
     return Sources([embedding, *made], relearned=(final,), start=result)
 
 
-def _all_links(kg: KnowledgeGraph) -> Queries:
+def all_links(kg: KnowledgeGraph) -> Queries:
     """Returns every (head, relation) of the whole graph with its tails."""
     rules = Rules(forward=True, link_limit=None)
     return sample(STRUCTURES["1p"], GraphPair.of(kg.graph()), None, stream="train", rules=rules)

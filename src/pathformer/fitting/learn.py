@@ -31,7 +31,7 @@ from pathformer.training.display import Display
 from pathformer.training.redraw import TrainingQueries
 from pathformer.training.settings import Result
 
-__all__ = ["learn", "learn_link_predictor", "new_model", "time_for_training", "training_queries"]
+__all__ = ["LINK_METHOD", "learn", "learn_link_predictor", "new_model", "time_for_training", "training_queries"]
 
 LINK_METHOD = "complex"
 _TIME_FILE = "training-time.json"

@@ -20,7 +20,7 @@ from pathformer.query.structures import STRUCTURES, Structure
 from pathformer.querysets.sampler import draw_rows, list_links
 from pathformer.symbolic.graph_pair import GraphPair
 
-__all__ = ["reindex", "sample_query_points", "takes"]
+__all__ = ["reindex", "sample_query_points", "takes", "with_index_like"]
 
 _STRUCTURES = ("1p", "2p", "3p", "2i", "pi", "2in")
 
@@ -30,6 +30,15 @@ def reindex(engine: Engine, backend: str, settings: Sequence[str] = ()) -> Engin
     options = asdict(config.read(find(backend).config_type, overrides=settings))
     index = build_for(engine.encoder, backend, points=sample_query_points(engine.kg, engine.encoder), **options)
     return Engine.of(replace(engine.parts, finders=replace(engine.finders, index=index)))
+
+
+def with_index_like(old: Engine, updated: Engine) -> Engine:
+    """Gives an updated engine an index like the old one: the options that were asked for, and what was removed."""
+    given = old.index.given
+    if old.index.name != "exact" or given != type(given)():
+        updated = reindex(updated, old.index.name, [f"{option}={value}" for option, value in asdict(given).items()])
+    updated.index.remove(old.index.removed)
+    return updated
 
 
 def sample_query_points(

@@ -16,18 +16,19 @@ import torch
 from torch import Tensor
 
 from pathformer.engine.engine import Engine
-from pathformer.fitting.settings import FitSettings, memory_of, settings_for
+from pathformer.fitting.settings import FitSettings, LinkSettings, memory_of, settings_for
 from pathformer.kg.grow import Grown
+from pathformer.links.evidence.embedding import Embedding
+from pathformer.links.scorer import LinkScorer
 from pathformer.models._base import Model
 from pathformer.models._encoder import model_of
 from pathformer.nn.table import Table
 from pathformer.querysets.queries import Queries
-from pathformer.querysets.query_sets import QuerySets
 from pathformer.spaces._base import Space
 from pathformer.spaces.hermitian import Hermitian
 from pathformer.spaces.sphere import Sphere
 
-__all__ = ["has_hops", "oversample_new_links", "row_rates", "settings_for_update"]
+__all__ = ["embedding_of", "has_hops", "oversample_new_links", "row_rates", "settings_for_update"]
 
 _SHARE = 0.15  # of the first fit's time
 _RATE = 0.1  # of its learning rate, where everything is trained
@@ -35,6 +36,7 @@ _ROWS: Mapping[type[Space], float] = {Hermitian: 3e-2, Sphere: 1e-1}  # that of 
 _NAMED = 0.05  # of it, for rows of old entities that new triples name
 _N3, _RELATION = 0.01, 0.5  # weights of the link predictor's own terms, for the same
 _AVERAGED = 0.98  # decay of the weights' average: fifty steps, where a fit's thousand would hold half-learned rows
+_LINKS = 0.4  # of the time for training, for the embedding among the evidence
 _DRAWN = 5_000  # training queries of a structure
 _ASKED = 40  # held-out queries of a structure
 
@@ -62,11 +64,31 @@ def settings_for_update(
         usual,
         method=old.encoder.name,
         model=dict(old.encoder.settings),
-        links=None,
+        links=_link_settings(old, usual),
         trained_per_structure=min(usual.trained_per_structure, _DRAWN),
         held_out_per_structure=min(usual.held_out_per_structure, _ASKED),
         training=replace(training, validations=1, warmup=0.2, update=update),
     )
+
+
+def _link_settings(old: Engine, usual: FitSettings) -> LinkSettings | None:
+    """Returns how the embedding among the evidence learns changed rows; None without one."""
+    embedding = embedding_of(old.links)
+    if embedding is None or usual.links is None:
+        return None
+    links = usual.links
+    update = replace(links.training.update, rate=_ROWS[Hermitian], ema=_AVERAGED)
+    return replace(
+        links,
+        share=_LINKS,
+        model={**links.model, "rank": embedding.entities.shape[1] // 2},
+        training=replace(links.training, validations=1, warmup=0.2, update=update),
+    )
+
+
+def embedding_of(links: LinkScorer | None) -> Embedding | None:
+    """Returns the embedding among the sources of evidence, if there is one."""
+    return next((source for source in (links.sources if links else ()) if isinstance(source, Embedding)), None)
 
 
 def has_hops(old: Engine) -> bool:
@@ -82,7 +104,8 @@ def row_rates(model: Model, grown: Grown) -> dict[str, Tensor] | None:
     if type(model.space) not in _ROWS:
         return None
     entities, relations = np.zeros(model.entity_count, np.float32), np.zeros(model.relation_count, np.float32)
-    entities[grown.triples[:, [0, 2]]] = _NAMED
+    changed = np.concatenate([grown.triples, grown.removed, grown.removed_before])
+    entities[changed[:, [0, 2]]] = _NAMED
     entities[model.entity_count - grown.entities :] = 1.0
     relations[model.relation_count - 2 * grown.relations :] = 1.0
     rates = {}
@@ -94,13 +117,12 @@ def row_rates(model: Model, grown: Grown) -> dict[str, Tensor] | None:
     return rates
 
 
-def oversample_new_links(questions: QuerySets[Queries], grown: Grown) -> QuerySets[Queries]:
+def oversample_new_links(links: Queries, grown: Grown) -> Queries:
     """Repeats new links so often that they make up a third of all links that are drawn."""
-    links = questions["train"]["1p"]
     relations = grown.kg.vocabulary.relation_count
     new = np.concatenate([grown.triples[:, :2], np.stack([grown.triples[:, 2], grown.triples[:, 1] ^ 1], axis=1)])
     keys = links.ids[:, 0].astype(np.int64) * relations + links.ids[:, 1]
     places = np.flatnonzero(np.isin(keys, new[:, 0].astype(np.int64) * relations + new[:, 1]))
     times = len(links) // (2 * len(places)) if len(places) else 0
     more = np.concatenate([np.arange(len(links)), np.tile(places, times)])
-    return questions.with_split("train", {**questions["train"], "1p": links.take(more)})
+    return links.take(more)

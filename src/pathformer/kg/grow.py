@@ -5,7 +5,7 @@ Every id means what it meant before, so that weights and indices made for the sm
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
@@ -22,14 +22,20 @@ __all__ = ["Grown", "grow"]
 Triples = npt.NDArray[np.int32]
 
 
+def _none() -> Triples:
+    return np.zeros((0, 3), np.int32)
+
+
 @dataclass(frozen=True, eq=False, slots=True)
 class Grown:
-    """The larger graph and its new parts."""
+    """The larger graph and its new parts, and what was taken away before it grew."""
 
     kg: KnowledgeGraph
-    triples: Triples  # (n, 3) that the smaller graph had in none of its parts
-    entities: int  # how many are new: the last ones
-    relations: int  # likewise, base relations
+    triples: Triples = field(default_factory=_none)  # (n, 3) that the smaller graph had in none of its parts
+    entities: int = 0  # how many are new: the last ones
+    relations: int = 0  # likewise, base relations
+    removed: Triples = field(default_factory=_none)  # (n, 3) that were taken away
+    removed_before: Triples = field(default_factory=_none)  # likewise, earlier, which no training has learned yet
 
 
 def grow(kg: KnowledgeGraph, more: KnowledgeGraph, *, held_out: float = 0.05, seed: int = 0) -> Grown:

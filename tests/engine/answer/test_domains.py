@@ -18,7 +18,7 @@ from pathformer.fitting.fit import fit
 from pathformer.fitting.new_entities import grow_model
 from pathformer.fitting.release import compress
 from pathformer.fitting.settings import FitSettings, settings_for
-from pathformer.fitting.update import update_engine
+from pathformer.fitting.update import update as update_engine
 from pathformer.fitting.update_settings import row_rates
 from pathformer.kg.grow import grow
 from pathformer.kg.knowledge import KnowledgeGraph
