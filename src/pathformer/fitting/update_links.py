@@ -15,7 +15,7 @@ import torch
 
 from pathformer.fitting.evidence import all_links
 from pathformer.fitting.learn import LINK_METHOD
-from pathformer.fitting.links import LearnedLinks, ask_links, held_out_links, measure_links
+from pathformer.fitting.links import LearnedLinks, held_out_links, measure_links
 from pathformer.fitting.new_entities import grow_model, initialise_new_entities
 from pathformer.fitting.settings import LinkSettings
 from pathformer.fitting.update_settings import embedding_of, oversample_new_links, row_rates
@@ -66,8 +66,8 @@ def update_links(old: LinkScorer, kg: KnowledgeGraph, model: Model, embedding: E
         judged, serving = _with(judged, _embedding_of(model)), _with(serving, embedding)
     if not len(kg.splits.get("test", ())):
         return LearnedLinks(judged, serving, None)
-    asked = ask_links(judged.sources, held_out_links(kg, "test", kg.graph("valid"), _ASKED))
-    return LearnedLinks(judged, serving, measure_links(judged, asked) if asked else None)
+    asked = held_out_links(kg, "test", kg.graph("valid"), _ASKED)
+    return LearnedLinks(judged, serving, measure_links(judged, asked) if len(asked) else None)
 
 
 def _with(scorer: LinkScorer, embedding: Embedding) -> LinkScorer:
