@@ -158,10 +158,12 @@ def test_a_place_and_a_seed_are_refused_before_the_graph_is_read(
 
 def test_what_to_type_next_can_be_typed(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     """Whatever the folder is called, with the first names that are not too long for a line, and whole."""
-    monkeypatch.setattr("pathformer.fitting.report.FitReport.from_json", lambda text: SimpleNamespace(scores=None))
+    monkeypatch.setattr(
+        "pathformer.fitting.report.FitReport.from_json", lambda text: SimpleNamespace(scores=None, links=None)
+    )
     long = "x" * 5000
     triples = [(long, "likes", "b"), ("Zoë O'Hara", "likes", "wine\x1b[31m"), ("Zed", "likes", "Zed")]
-    engine = SimpleNamespace(kg=KnowledgeGraph.from_triples(triples), files={"report.json": b""})
+    engine = SimpleNamespace(kg=KnowledgeGraph.from_triples(triples), files={"report.json": b"", "report.md": b""})
     print_result(engine, Path("my very long folder of the engines that I made of my films", "and others"))
     first, *questions = capsys.readouterr().out.splitlines()
     assert first.endswith("and others/report.md). Ask it:")
@@ -173,7 +175,7 @@ def test_what_to_type_next_can_be_typed(monkeypatch: pytest.MonkeyPatch, capsys:
         '?x : likes("Zoë O\'Hara", ?x)',
         '?x : likes(?x, "wine\\u001B[31m")',
     ]
-    alone = SimpleNamespace(kg=KnowledgeGraph.from_triples(triples[:1]), files={"report.json": b""})
+    alone = SimpleNamespace(kg=KnowledgeGraph.from_triples(triples[:1]), files={"report.json": b"", "report.md": b""})
     print_result(alone, Path("films"))
     assert f"likes({long}, ?x)" in capsys.readouterr().out
 

@@ -41,7 +41,7 @@ def test_what_the_other_part_makes_true_is_neither_right_nor_wrong(engine: Engin
     questions = {"1p": draw_held_out(kg, "valid", 40)["1p"]}
     counts = {}
     for name, graph in (("train", kg.graph("train")), ("all but valid", graph_without(kg, "valid"))):
-        judged = find_predictions(questions, graph, engine.encoder, engine.index, top=kg.vocabulary.entity_count)
+        judged = find_predictions(questions, graph, engine.finders, top=kg.vocabulary.entity_count)
         counts[name] = 0
         for (head, relation), found, right in zip(
             questions["1p"].ids.tolist(), judged.candidates, judged.right, strict=True
@@ -59,7 +59,7 @@ def test_what_is_judged_is_what_is_shown() -> None:
     triples = [(f"a{a}", "r", f"b{b}") for a, b in pairs] + [(f"b{a}", "s", f"c{b}") for a, b in pairs]
     engine = untrained(hold_out(KnowledgeGraph.from_triples(triples), 0.1))
     questions = draw_held_out(engine.kg, "test", 6)
-    judged = find_predictions(questions, engine.kg.graph(), engine.encoder, engine.index)
+    judged = find_predictions(questions, engine.kg.graph(), engine.finders)
     asked = [each.structure.instance(row.tolist()) for each in questions.values() for row in each.ids]
     names, hidden = engine.kg.vocabulary, 0
     for found, answers in zip(judged.candidates, engine.ask(asked, why=False), strict=True):

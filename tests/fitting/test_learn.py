@@ -13,6 +13,7 @@ import torch
 from rich.console import Console
 
 from pathformer.evaluation.evaluate import ModelRanker
+from pathformer.fitting.evidence import learn_sources
 from pathformer.fitting.heldout import draw_questions, hold_out
 from pathformer.fitting.learn import learn, new_model, training_queries
 from pathformer.fitting.settings import FitSettings, settings_for
@@ -58,11 +59,15 @@ def test_the_model_starts_as_the_link_predictor_ended_and_answers_links_as_it_do
     """An update of rate 0 leaves the model as it started."""
     still = replace(scale, training=replace(scale.training, update=replace(scale.training.update, rate=0.0)))
     model = new_model(graph, still, CPU)
-    result = learn(tmp_path, model, graph, questions, still, Display(Console(quiet=True)))
+    quiet = Display(Console(quiet=True))
+    sources = learn_sources(tmp_path, graph, questions, still, CPU, quiet)
+    result = learn(tmp_path, model, graph, questions, still, quiet, start=sources.start)
     assert result.step == 6
     assert checkpoint.read_facts(tmp_path / "training/last.safetensors")["step"] == 6
     source, facts = checkpoint.load_model(tmp_path / "links/last.safetensors")
-    assert (facts["method"], facts["step"]) == ("complex", 6)
+    assert (facts["method"], facts["step"]) == ("complex", 4)  # the other 2 learn all links
+    (again,) = sources.relearned
+    assert not np.array_equal(again.rows(np.arange(3), 0), sources.made[0].rows(np.arange(3), 0))
     links = questions["test"]["1p"]
     ours, theirs = (
         one.space.distance_to_all(ModelRanker(one).points(links)[0], one.entities.weight).detach().numpy()
@@ -83,9 +88,9 @@ def test_an_interruption_among_the_links_leaves_the_rest_for_later(
             return Stopping(self.console, label=label)
 
     with pytest.raises(KeyboardInterrupt):
-        learn(tmp_path, new_model(graph, scale, CPU), graph, questions, scale, Stopping(Console(quiet=True)))
+        learn_sources(tmp_path, graph, questions, scale, CPU, Stopping(Console(quiet=True)))
     assert (tmp_path / "links/last.safetensors").is_file()
-    assert not (tmp_path / "training").exists()
+    assert not (tmp_path / "all-links").exists()
 
 
 def test_negations_bring_what_they_take_away_where_it_counts(

@@ -25,7 +25,7 @@ from pathformer.symbolic.answer import answer_rows
 from pathformer.symbolic.graph_pair import GraphPair
 from pathformer.text import counted
 
-__all__ = ["Questions", "ask_facts", "ask_folder"]
+__all__ = ["Questions", "ask_facts", "ask_folder", "leave_known"]
 
 Ids = npt.NDArray[np.int32]
 
