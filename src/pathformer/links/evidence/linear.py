@@ -32,6 +32,7 @@ from pathformer.kg.graph import Graph
 from pathformer.kg.vocabulary import Vocabulary
 from pathformer.links.evidence._base import Evidence, Fact, Ids, Piece, Scores, spell_fact
 from pathformer.plan.encoder import Encoder
+from pathformer.text import counted
 
 __all__ = ["DENSE", "EVIDENCE", "Linear", "Rounded"]
 
@@ -85,10 +86,8 @@ class Linear(Evidence):
     def say(self, piece: Piece, link: Fact, vocabulary: Vocabulary) -> str:
         """Says how many others that share the fact have the link, too."""
         (fact,), (others, right) = piece.facts, piece.detail
-        return (
-            f"{spell_fact(fact, vocabulary)}: {right:,} of the {others:,} others that have it also have "
-            f"{spell_fact(link, vocabulary, without=fact[0])}"
-        )
+        shared, wanted = (spell_fact(one, vocabulary, without=fact[0]) for one in (fact, link))
+        return f"{shared} is shared with {counted(others, 'other')}, and {right:,} of them have {wanted}"
 
     def on(self, graph: Graph) -> Self:
         """Computes the recommender of another graph."""
