@@ -13,7 +13,7 @@ PAGE = Path(__file__).parents[1] / "docs" / "reference" / "api.md"
 
 # What is shown, in order: the public names, then what they give back.
 SECTIONS = (
-    ("pathformer", ("KnowledgeGraph", "fit", "load", "Engine", "Answers", "Answer")),
+    ("pathformer", ("KnowledgeGraph", "fit", "update", "load", "Engine", "Answers", "Answer")),
     ("pathformer.engine.reasons.why", ("Why", "Link", "Named")),
     ("pathformer.query.parse", ("parse", "request", "write")),
     ("pathformer.query.compile.bind", ("bind",)),

@@ -15,6 +15,7 @@ from typer.testing import CliRunner
 
 from pathformer.cli._main import app
 from pathformer.cli.fit import print_result
+from pathformer.engine.engine import Engine
 from pathformer.errors import EngineError, GraphFileError, InputError
 from pathformer.kg.knowledge import KnowledgeGraph
 
@@ -188,3 +189,33 @@ def test_a_known_graph_is_fitted_beside_a_folder_of_its_name(
     monkeypatch.chdir(tmp_path)
     assert run("world", "--out", tmp_path / "engine").startswith("world: ")
     assert fitted[0].triple_count > 1
+
+
+def test_facts_are_changed_as_the_options_say(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Files to take away are read with the options of reading, but for those of labels."""
+    Engine(KnowledgeGraph.from_triples([("a", "likes", "c")])).save(tmp_path / "engine")
+    (tmp_path / "new.txt").write_text("a;likes;b\n")
+    (tmp_path / "wrong.txt").write_text("b;likes;c\n")
+    (tmp_path / "labels.tsv").write_text("a\tAnna\n")
+    given: list[tuple[Any, ...]] = []
+
+    def change(folder: Path, more: Any, minutes: Any, *, remove: Any, train: bool, **_: Any) -> None:
+        given.append((more, remove, train))
+        raise typer.Exit
+
+    monkeypatch.setattr("pathformer.fitting.update.update", change)
+    text = ["--format", "csv", "--delimiter", "semicolon"]
+    update, wrong = ["--update", tmp_path / "engine"], ["--remove", tmp_path / "wrong.txt"]
+    run(tmp_path / "new.txt", *update, *wrong, *text, "--names", tmp_path / "labels.tsv", "--no-train")
+    run(*update, *wrong, *text)
+    engine = Engine.open(tmp_path / "engine")
+    engine.files["untrained.npy"] = b""
+    engine.save(tmp_path / "engine", force=True)
+    run(*update)
+    (more, less, trained), second, third = given
+    assert more.vocabulary.labelled == 1
+    assert list(less.vocabulary.entities) == ["b", "c"]
+    assert (trained, second[0], second[2]) == (False, None, True)
+    assert third == (None, None, True)
+    with pytest.raises(InputError, match="there are no triples to learn"):
+        run(*update, "--no-train")  # which would leave them waiting
