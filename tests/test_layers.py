@@ -46,7 +46,7 @@ INSIDE = {
         ("picture",),
         ("explain",),
     ),
-    "engine": (("find",), ("calibrate",), ("reasons",), ("answer",), ("storage", "history"), ("engine",)),
+    "engine": (("find",), ("calibrate",), ("reasons",), ("answer", "predict"), ("storage", "history"), ("engine",)),
 }
 WITHOUT_GRAPH = ("plan", "nn", "spaces", "models")  # a query becomes a point without one
 NOT_FOR_ASKING = ("torch",)  # what importing everything of common and asking must not load

@@ -26,7 +26,7 @@ __all__ = ["app", "main"]
 # The order of a working day, as `design` lists them; a plugin of somebody else comes after, by name.
 # fmt: off
 _ORDER = (
-    "demo", "import", "split", "fit", "ask", "explain", "serve", "mcp", "sample", "verify",
+    "demo", "import", "split", "fit", "ask", "predict", "explain", "serve", "mcp", "sample", "verify",
     "train", "evaluate", "check", "release", "tables", "models", "datasets", "index", "bench",
 )
 # fmt: on

@@ -19,6 +19,8 @@ from pathformer.engine.calibrate.calibration import Calibration
 from pathformer.engine.find.candidates import Candidates
 from pathformer.engine.find.finders import Finders
 from pathformer.engine.find.nearest import find_nearest
+from pathformer.engine.predict.predict import to_table
+from pathformer.engine.predict.wanted import End, read_wanted
 from pathformer.engine.storage import Parts, open_parts, save_parts
 from pathformer.errors import EngineError
 from pathformer.index._base import Index
@@ -148,6 +150,41 @@ class Engine:
         several = question if isinstance(question, list) else [question]
         answers = ask(several, Resources(self.kg, self._schema, self.finders, self.calibration), options)
         return answers if isinstance(question, list) else answers[0]
+
+    def predict(
+        self,
+        relations: str | Sequence[str],
+        *,
+        top: int | None = None,
+        min_probability: float | None = None,
+        heads: End = None,
+        tails: End = None,
+        why: bool = True,
+        all_pairs: bool = False,
+    ) -> Any:
+        """Returns the missing links of relations as an Arrow table, the likeliest first; pandas and polars take it.
+
+        A probability says how often such a link was among the facts that `fit` held back, over all heads; that of
+        `probability_if_missing` holds only for a head that misses a tail, as in the answers to a question about it.
+        top: how many links to give; 1000, unless `min_probability` is given.
+        min_probability: leaves out less likely links.
+        heads, tails: a file with a name on each line, a relation whose entities at that end are meant, or a list of
+            names; by default the entities that stand at that end of the relation itself.
+        why: name the strongest evidence of each link, which takes longer than finding it.
+        all_pairs: give a score for every head and tail instead; the table is as large as that.
+        """
+        wanted = read_wanted(
+            relations,
+            self.kg,
+            self._schema,
+            heads=heads,
+            tails=tails,
+            top=top,
+            min_probability=min_probability,
+            why=why,
+            all_pairs=all_pairs,
+        )
+        return to_table(wanted, self.links, self.kg)
 
     def candidates(self, trees: Sequence[Tree], top: int = 10, graph: Graph | None = None) -> list[Candidates]:
         """Returns the known answers of trees on `graph` (by default the whole graph) and the `top` nearest others."""

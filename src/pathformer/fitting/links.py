@@ -17,6 +17,7 @@ from pathformer.evaluation.link_ranks import link_questions, rank_evidence
 from pathformer.evaluation.metrics import score_answers
 from pathformer.fitting.held_out_predictions import graph_without
 from pathformer.fitting.link_scores import LinkScores
+from pathformer.fitting.listing import learn_listing
 from pathformer.kg.graph import Graph
 from pathformer.kg.holdout import spell_out
 from pathformer.kg.knowledge import KnowledgeGraph
@@ -76,7 +77,8 @@ def learn_links(
         return LearnedLinks(alone, _serve(alone, kg.graph(), relearned), None)
     stating = spell_out(kg)
     asked = held_out_links(stating, "valid", graph_without(stating, "valid"), _MOST, seed)
-    judged = LinkScorer(train, sources, *learn_mixture(names, ask_links(sources, asked), seed))
+    mixing, calibration = learn_mixture(names, ask_links(sources, asked), seed)
+    judged = LinkScorer(train, sources, mixing, calibration, learn_listing(kg, sources, mixing, seed))
     tested = held_out_links(stating, "test", stating.graph("valid"), _MOST, seed)
     serving = _serve(judged, kg.graph(), relearned)
     return LearnedLinks(judged, serving, measure_links(judged, tested) if len(tested) else None)
@@ -86,7 +88,7 @@ def _serve(judged: LinkScorer, graph: Graph, relearned: Sequence[Evidence]) -> L
     """Returns the scorer on all facts."""
     known = {source.name: source for source in relearned}
     sources = [known.get(source.name) or source.on(graph) for source in judged.sources]
-    return LinkScorer(graph, sources, judged.mixing, judged.calibration)
+    return LinkScorer(graph, sources, judged.mixing, judged.calibration, judged.listing)
 
 
 def held_out_links(kg: KnowledgeGraph, part: str, rest: Graph, most: int | None = None, seed: int = 0) -> Queries:

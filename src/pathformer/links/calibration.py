@@ -102,13 +102,18 @@ class LinkCalibration:
 
     def probabilities(self, given: Predictions) -> Floats:
         """Returns how likely each prediction is right, (n,)."""
-        shift = np.array([self.own.get(int(relation), 0.0) for relation in given.relation])
-        z = given.features @ self.weights[:-1] + self.weights[-1] + shift
-        p: Floats = np.interp(z, self.steps, self.levels)
+        p: Floats = np.interp(self.logits(given), self.steps, self.levels)
         first = np.flatnonzero(given.rank == 1)
         for start, end in zip(first, np.append(first[1:], len(p)), strict=True):
             p[start:end] = np.minimum.accumulate(p[start:end])
         return p
+
+    def logits(self, given: Predictions) -> Floats:
+        """Returns z of each prediction, (n,): the order of predictions that have one probability."""
+        kinds, place = np.unique(given.relation, return_inverse=True)
+        shift = np.array([self.own.get(int(relation), 0.0) for relation in kinds])
+        z: Floats = given.features @ self.weights[:-1] + self.weights[-1] + shift[place]
+        return z
 
     def to_json(self) -> dict[str, Any]:
         """Returns plain values; `from_json` reads them back."""

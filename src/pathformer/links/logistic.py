@@ -48,7 +48,8 @@ def fit_steps(z: Floats, truth: Floats) -> tuple[Floats, Floats]:
     order = np.argsort(z, kind="stable")
     pools = np.array_split(order, max(1, len(order) // _POOL))
     centres = np.array([z[pool].mean() for pool in pools])
-    rates = np.array([(truth[pool].sum() + 0.5) / (len(pool) + 1) for pool in pools])  # never quite 0 or 1
+    base = truth.mean()  # where few are right, half an observation in each pool would lift all the lowest levels
+    rates = np.array([(truth[pool].sum() + base) / (len(pool) + 1) for pool in pools])  # never quite 0 or 1
     sizes = np.array([len(pool) for pool in pools], np.float64)
     levels, counts = pool_adjacent_violators(rates, sizes)
     ends = np.cumsum(counts)

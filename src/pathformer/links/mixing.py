@@ -98,7 +98,7 @@ class Mixing:
         weights = self.own.get(relation, self.common) / self.scale
         with np.errstate(invalid="ignore"):
             mixed = given.values @ weights.astype(np.float32)
-        mixed[~np.isfinite(given.values).all(axis=1)] = -np.inf
+        mixed[~np.isfinite(mixed)] = -np.inf  # -inf times any weight is not finite, nor is a sum with it
         return _log_shares(mixed)
 
     def to_json(self) -> dict[str, Any]:
@@ -137,14 +137,24 @@ def _log_shares(row: Scores) -> Scores:
 
 
 def _log_ranks(row: Scores) -> Scores:
-    """Returns -log(1 + rank) of each entry of a row; equal entries have one rank, the mean of theirs; (N,)."""
+    """Returns -log(1 + rank) of each entry of a row, (N,).
+
+    Equal entries have one rank, the mean of theirs. Those behind the first `DEEP` all have the rank `DEEP`, and so have
+    equal ones that stand on both sides of that border.
+    """
     deep = min(DEEP, len(row))
-    first = np.argpartition(-row, deep - 1)[:deep]
-    first = first[np.argsort(-row[first], kind="stable")]
-    _, back, counts = np.unique(-row[first], return_inverse=True, return_counts=True)
-    ends = np.cumsum(counts)
     ranks = np.full(len(row), -np.log1p(deep), np.float32)
-    ranks[first] = -np.log1p(ends - (counts + 1) / 2)[back]
+    if not deep:
+        return ranks
+    border = np.partition(row, len(row) - deep)[len(row) - deep]  # of values alone: far quicker than of positions
+    first = np.flatnonzero(row >= border)
+    if len(first) > deep:
+        first = np.flatnonzero(row > border)
+    order = np.argsort(-row[first], kind="stable")
+    values = row[first[order]]
+    starts = np.flatnonzero(np.append(True, values[1:] != values[:-1]))  # of runs of equal entries
+    counts = np.diff(starts, append=len(first))
+    ranks[first[order]] = np.repeat(-np.log1p(starts + (counts + 1) / 2), counts)
     ranks[np.isneginf(row)] = -np.log1p(deep)
     return ranks
 

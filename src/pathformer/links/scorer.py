@@ -43,10 +43,17 @@ class LinkScorer:
     """Scores links on one graph."""
 
     def __init__(
-        self, graph: Graph, sources: Sequence[Evidence], mixing: Mixing, calibration: LinkCalibration | None = None
+        self,
+        graph: Graph,
+        sources: Sequence[Evidence],
+        mixing: Mixing,
+        calibration: LinkCalibration | None = None,
+        listing: LinkCalibration | None = None,
     ) -> None:
+        """calibration: of questions that have a missing answer; listing: of all heads, most of which miss nothing."""
         self.graph, self.sources, self.mixing = graph, tuple(sources), mixing
         self.calibration = calibration or LinkCalibration.none()
+        self.listing = listing or LinkCalibration.none()
 
     def shares(self, heads: Ids, relation: int, barred: Sequence[Ids] | None = None) -> Scores:
         """Returns the log of each entity's share as the tail of each head, (B, N); -inf for barred entities.
@@ -101,7 +108,8 @@ class LinkScorer:
 
     def on(self, graph: Graph) -> LinkScorer:
         """Returns the scorer on another graph of the same ids, with facts added or taken away; nothing is trained."""
-        return LinkScorer(graph, [source.on(graph) for source in self.sources], self.mixing, self.calibration)
+        sources = [source.on(graph) for source in self.sources]
+        return LinkScorer(graph, sources, self.mixing, self.calibration, self.listing)
 
     def save(self, folder: Path) -> None:
         """Writes the scorer into a new folder."""
@@ -110,7 +118,7 @@ class LinkScorer:
             own = folder / source.name
             own.mkdir()
             source.save(own)
-        table = {"mixing": self.mixing.to_json(), "calibration": self.calibration.to_json()}
+        table = {name: getattr(self, name).to_json() for name in ("mixing", "calibration", "listing")}
         (folder / FILE).write_text(json.dumps(table, indent=2) + "\n", "utf-8")
 
     @classmethod
@@ -120,11 +128,11 @@ class LinkScorer:
         try:
             table = json.loads(file.read_text("utf-8"))
             mixing = Mixing.from_json(table["mixing"])
-            calibration = LinkCalibration.from_json(table["calibration"])
+            calibration, listing = (LinkCalibration.from_json(table[name]) for name in ("calibration", "listing"))
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise EngineError(f"{file} cannot be read ({error}): the engine is damaged, fit it again") from error
         try:
             sources = [find(name).open(folder / name, graph, encoder) for name in mixing.sources]
         except (OSError, ValueError) as error:
             raise EngineError(f"{folder}: {error}: the engine is damaged, fit it again") from error
-        return cls(graph, sources, mixing, calibration)
+        return cls(graph, sources, mixing, calibration, listing)
