@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -14,16 +15,21 @@ from pathformer.engine.engine import Engine
 from pathformer.errors import BenchmarkError, EngineError, InputError
 from pathformer.evaluation.engine_report import ENGINE, EngineReport
 from pathformer.evaluation.evaluate_engine import score_facts, score_queries
+from pathformer.evaluation.predictions import Judged
+from pathformer.evaluation.probabilities import Group
 from pathformer.evaluation.questions import ask_facts, ask_folder
 from pathformer.kg.knowledge import KnowledgeGraph
+from pathformer.links.calibration import LinkCalibration
 from pathformer.links.evidence.counts import Counts
 from pathformer.links.evidence.linear import Linear
 from pathformer.links.mixing import Mixing
+from pathformer.links.rates import Rates
 from pathformer.links.scorer import LinkScorer
 from pathformer.models._base import build
 from pathformer.query.structures import STRUCTURES
 from pathformer.querysets.query_sets import QuerySets, graph_pair, read_folder
 from pathformer.querysets.sampler import Rules, sample
+from pathformer.search.optimise import score as best_assignments
 
 Fact = tuple[str, str, str]
 ASKED = ("1p", "2p", "2u", "2in")
@@ -48,7 +54,8 @@ def engine(whole: KnowledgeGraph) -> Engine:
         entities=names.entity_count,
         relations=names.relation_count,
     )
-    scorer = LinkScorer(graph, [Counts(graph), Linear.of(graph)], Mixing.even(["counts", "linear"]))
+    calibration = replace(LinkCalibration.none(), rates=Rates(np.array([0.4, 0.2]), {}))
+    scorer = LinkScorer(graph, [Counts(graph), Linear.of(graph)], Mixing.even(["counts", "linear"]), calibration)
     return engine_over(kg, model, links=scorer)
 
 
@@ -111,18 +118,19 @@ def test_probabilities_are_those_that_a_user_gets(engine: Engine, whole: Knowled
         for rank, answer in enumerate(predicted):
             given.append((answer.probability, names.entity_id(answer.entity) in tails, rank))
     held = score(engine, facts).probabilities["all"]
-    assert held.best.predictions == len(given)
-    assert held.best.brier == pytest.approx(np.mean([(p - y) ** 2 for p, y, _ in given]))
+    assert held.best.reliability.predictions == len(given)
+    assert held.best.reliability.brier == pytest.approx(np.mean([(p - y) ** 2 for p, y, _ in given]))
     ordered, gaps = sorted(given, key=lambda one: one[0]), []  # sorting is stable, as there
     for part in np.array_split(np.arange(len(ordered)), 10):
         p, y = zip(*((ordered[i][0], ordered[i][1]) for i in part), strict=True)
         gaps.append(len(part) * abs(np.mean(p) - np.mean(y)))
-    assert held.best.ece == pytest.approx(sum(gaps) / len(given))
+    assert held.best.reliability.ece == pytest.approx(sum(gaps) / len(given))
     first = [(p, y) for p, y, rank in given if rank == 0]
     assert held.first.said == pytest.approx(np.mean([p for p, _ in first]))
     assert held.first.right == pytest.approx(np.mean([y for _, y in first]))
+    assert held.first.table_brier == pytest.approx(np.mean([(0.4 - y) ** 2 for _, y in first]))
     surest = sorted(first, key=lambda one: one[0])[-(len(first) // 10) :]
-    assert held.first.reliability.bins[-1].observed == pytest.approx(np.mean([y for _, y in surest]))
+    assert held.first.surest.observed == pytest.approx(np.mean([y for _, y in surest]))
 
 
 def test_what_the_engine_cannot_be_asked_is_counted(engine: Engine, whole: KnowledgeGraph) -> None:
@@ -152,10 +160,16 @@ def folder(whole: KnowledgeGraph, tmp_path_factory: pytest.TempPathFactory) -> P
     return sets.save(tmp_path_factory.mktemp("queries") / "drawn")
 
 
-def test_ranks_of_structures_are_those_of_a_loop(engine: Engine, whole: KnowledgeGraph, folder: Path) -> None:
+@pytest.mark.parametrize("search", [True, False], ids=["search", "points"])
+def test_ranks_of_structures_are_those_of_a_loop(
+    engine: Engine, whole: KnowledgeGraph, folder: Path, search: bool
+) -> None:
+    engine = Engine.of(replace(engine.parts, finders=replace(engine.finders, search=search)))
     theirs, ours = whole.vocabulary, engine.kg.vocabulary
     stored = read_folder(folder, ("test",))
-    report = score_queries(engine, ask_folder(engine.kg, stored, "test", whole))
+    questions = ask_folder(engine.kg, stored, "test", whole)
+    report, table = score_queries(engine, questions), engine.finders.table(questions.known)
+    assert (table is not None) == search
     for name in ("2p", "2u", "2in"):
         part, of_query = stored.splits["test"][name], []
         assert part.easy is not None
@@ -166,8 +180,11 @@ def test_ranks_of_structures_are_those_of_a_loop(engine: Engine, whole: Knowledg
                 for kind, i in zip(part.structure.columns, ids, strict=True)
             ]
             easy, hard = ({ours.entity_id(theirs.entity(e)) for e in rows[row]} for rows in (part.easy, part.hard))
-            points = engine.encoder.points([part.structure.tree(mapped)]).rows
-            near = -engine.encoder.distances(points).min(axis=0)
+            tree = part.structure.tree(mapped)
+            if table is None:
+                near = -engine.encoder.distances(engine.encoder.points([tree]).rows).min(axis=0)
+            else:
+                near = best_assignments([tree], table)[0]
             of_query.append(np.mean([np.mean([1 / r for r in place(near, e, easy | hard)]) for e in hard]))
         assert report.ranks[name][ENGINE].mrr == pytest.approx(np.mean(of_query), abs=1e-6)
         assert report.ranks[name][ENGINE].queries == len(part)
@@ -189,11 +206,11 @@ def test_an_engine_that_knows_everything_cannot_be_scored(engine: Engine, whole:
 def test_an_engine_without_evidence_is_refused(engine: Engine, whole: KnowledgeGraph, folder: Path) -> None:
     with pytest.raises(EngineError, match=r"learned nothing.*pathformer fit"):
         score(Engine(engine.kg), facts_of(whole, "test"))
-    links_alone = Engine(engine.kg, links=engine.links)
+    gqe = build("gqe", {"dim": 8}, entities=engine.kg.vocabulary.entity_count, relations=6)
     asked = ask_folder(engine.kg, read_folder(folder, ("test",)), "test", whole)
-    report = score_queries(links_alone, asked)
-    assert set(report.ranks) == {"1p"}
-    assert "2p, 2u, 2in" in report.notes[-1]
+    report = score_queries(engine_over(engine.kg, gqe), asked)  # a method without negation
+    assert set(report.ranks) == {"1p", "2p", "2u"}
+    assert "2in" in report.notes[-1]
 
 
 def test_a_report_says_the_same_in_each_form(engine: Engine, whole: KnowledgeGraph) -> None:
@@ -202,4 +219,14 @@ def test_a_report_says_the_same_in_each_form(engine: Engine, whole: KnowledgeGra
     mrr = report.ranks["links"][ENGINE].mrr
     assert figures["ranks"]["links"][ENGINE]["mrr"] == mrr
     assert f"| {100 * mrr:.1f} |" in report.markdown()
-    assert figures["probabilities"]["all"]["best"]["ece"] == report.probabilities["all"].best.ece
+    assert figures["probabilities"]["all"]["best"]["ece"] == report.probabilities["all"].best.reliability.ece
+
+
+def test_the_error_by_chance_is_that_of_true_probabilities() -> None:
+    draw, errors = np.random.default_rng(1), []
+    p = draw.random(300) ** 2
+    nothing = np.zeros(300, np.int64)
+    for _ in range(200):
+        judged = Judged(p, draw.random(300) < p, nothing, nothing)
+        errors.append(Group.of(judged, None).reliability.ece)
+    assert Group.of(judged, None).chance == pytest.approx(np.mean(errors), rel=0.1)

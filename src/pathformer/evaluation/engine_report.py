@@ -7,11 +7,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from rich.console import Group
+from rich.console import Group as Renderables
 from rich.markup import escape
 
 from pathformer.evaluation.metrics import HITS, Scores
-from pathformer.evaluation.probabilities import Held
+from pathformer.evaluation.probabilities import Group, Held
 from pathformer.evaluation.report import plain_scores, ruled_table
 from pathformer.text import markdown_table, percent
 
@@ -19,8 +19,9 @@ __all__ = ["ENGINE", "EngineReport"]
 
 ENGINE = "this engine"
 _RANKS = ("MRR", *(f"Hits@{k}" for k in HITS))
-_BEST = ("ten best predictions", "predictions", "right", "ECE", "Brier", "of the base rate")
-_FIRST = ("first predictions", "questions", "said", "right", "ECE", "Brier", "surest tenth said", "right")
+_HELD = ("count", "said", "right", "ECE", "by chance", "Brier")
+_BEST = ("ten best", *_HELD, "base rate's")
+_FIRST = ("first", *_HELD, "table's", "surest said", "right")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,7 +33,7 @@ class EngineReport:
     probabilities: Mapping[str, Held] = field(default_factory=dict)  # all, a structure, a relation -> figures
     notes: tuple[str, ...] = ()  # what was left out and why
 
-    def table(self) -> Group:
+    def table(self) -> Renderables:
         """Returns tables for the terminal."""
         tables = []
         for header, rows in self._tables():
@@ -40,7 +41,7 @@ class EngineReport:
             for row in rows:
                 table.add_row(*map(escape, row))
             tables.append(table)
-        return Group(*tables, *map(escape, self._sentences()))
+        return Renderables(*tables, *map(escape, self._sentences()))
 
     def markdown(self) -> str:
         """Returns the report as Markdown."""
@@ -68,8 +69,14 @@ class EngineReport:
         )
         yield [*first, *_RANKS], [_rank_row(*row) for row in self._ranked()]
         if self.probabilities:
-            yield list(_BEST), [_best_row(name, held) for name, held in self.probabilities.items()]
-            yield list(_FIRST), [_first_row(name, held) for name, held in self.probabilities.items()]
+            yield (
+                list(_BEST),
+                [
+                    _held_row(name, held.best, held.best.reliability.base_brier)
+                    for name, held in self.probabilities.items()
+                ],
+            )
+            yield list(_FIRST), [_first_row(name, held.first) for name, held in self.probabilities.items()]
 
     def _ranked(self) -> Iterator[tuple[str, Scores]]:
         for asked, found in self.ranks.items():
@@ -77,7 +84,7 @@ class EngineReport:
                 yield (who if asked == "links" else asked if who == ENGINE else f"{asked}, {who}"), scores
 
     def _sentences(self) -> Iterator[str]:
-        yield "MRR, Hits, right and said are in percent."
+        yield "Figures are in percent, but for ECE and Brier score; *said* is the mean probability of predictions."
         yield from self.notes
 
 
@@ -86,21 +93,13 @@ def _rank_row(name: str, scores: Scores) -> list[str]:
     return [name, f"{scores.queries:,}", f"{scores.answers:,}", *shares]
 
 
-def _best_row(name: str, held: Held) -> list[str]:
-    best = held.best
-    figures = (f"{best.ece:.3f}", f"{best.brier:.4f}", f"{best.base_brier:.4f}")
-    return [name, f"{best.predictions:,}", percent(best.right / best.predictions), *figures]
+def _held_row(name: str, group: Group, beside: float | None) -> list[str]:
+    shown = group.reliability
+    shares = percent(group.said), percent(group.right)
+    errors = f"{shown.ece:.3f}", f"{group.chance:.3f}", f"{shown.brier:.4f}", "-" if beside is None else f"{beside:.4f}"
+    return [name, f"{shown.predictions:,}", *shares, *errors]
 
 
-def _first_row(name: str, held: Held) -> list[str]:
-    first, surest = held.first.reliability, held.first.reliability.bins[-1]
-    return [
-        name,
-        f"{first.predictions:,}",
-        percent(held.first.said),
-        percent(held.first.right),
-        f"{first.ece:.3f}",
-        f"{first.brier:.4f}",
-        percent(surest.predicted),
-        percent(surest.observed),
-    ]
+def _first_row(name: str, first: Group) -> list[str]:
+    row = _held_row(name, first, first.table_brier)
+    return [*row, percent(first.surest.predicted), percent(first.surest.observed)]

@@ -1,12 +1,12 @@
 """Scores an engine on questions whose answers it does not know: ranks beside baselines, and probabilities.
 
-Probabilities are those of the ten best predictions that a user gets. Ranks are over all entities: of single links by
-the evidence for them, of longer questions, or where there is no evidence, by the distances of the encoder.
+Probabilities are those of the ten best predictions that a user gets. Ranks are over all entities, by what the engine
+answers with: of single links the evidence for them, of longer questions the search over it or points.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from pathformer.engine.engine import Engine
@@ -20,6 +20,8 @@ from pathformer.evaluation.predictions import Judged, judge
 from pathformer.evaluation.probabilities import measure_probabilities
 from pathformer.evaluation.questions import Questions
 from pathformer.evaluation.ranks import Ranks, take_queries
+from pathformer.evaluation.search_ranker import SearchScorer
+from pathformer.kg.graph import Graph
 from pathformer.links.frequency import Frequency
 from pathformer.querysets.queries import Queries
 
@@ -29,6 +31,10 @@ Advance = Callable[[str, int], None]  # called with what is done, and the number
 _COUNTING = "counting"
 _LINKS = "1p"
 _NAMES = {"linear": "linear recommender", "counts": _COUNTING}
+_NO_TABLE = (
+    "This engine keeps no table of rates by relation and rank to compare its probabilities with: too few facts were "
+    "held out when it was fitted."
+)
 _ORDER = ("linear", "counts")  # of the baselines, before the other sources
 
 
@@ -53,7 +59,7 @@ def score_facts(
     check_engine(engine)
     announce = advance or (lambda what, count: None)
     asked = questions.queries[_LINKS]
-    found = _rank(engine, _LINKS, asked, announce)
+    found = _rank(engine, _LINKS, asked, questions.known, announce)
     ranks = {ENGINE: score_answers(found[ENGINE])}
     for words, direction in (("asked for the tail", 0), ("asked for the head", 1)):
         rows = (asked.ids[:, 1] % 2 == direction).nonzero()[0]
@@ -73,11 +79,12 @@ def score_queries(
     judged: dict[str, Judged] = {}
     refused = []
     for name, asked in questions.queries.items():
-        if not _takes(engine, name, asked):
+        found = _rank(engine, name, asked, questions.known, announce)
+        if not found:
             refused.append(name)
-            announce("ranking", 2 * len(asked))
+            announce("ranking", len(asked))
             continue
-        ranks[name] = {who: score(each) for who, each in _rank(engine, name, asked, announce).items()}
+        ranks[name] = {who: score(each) for who, each in found.items()}
         judged[name] = judge(engine, asked, questions.known, lambda count: announce("asking", count))
     if not ranks:
         raise EngineError(
@@ -88,16 +95,9 @@ def score_queries(
     return _report(engine, ranks, judged, questions, about, notes)
 
 
-def _takes(engine: Engine, name: str, asked: Queries) -> bool:
-    if name == _LINKS and engine.links is not None:
-        return True
-    points = engine.finders.points
-    return points is not None and points[0].takes(asked.structure.tree(asked.ids[0].tolist()))
-
-
-def _rank(engine: Engine, name: str, asked: Queries, announce: Advance) -> dict[str, Ranks]:
-    """Ranks by the engine, then by each baseline."""
-    counting = ScoreRanker(Frequency(engine.kg.graph()))
+def _rank(engine: Engine, name: str, asked: Queries, known: Graph, announce: Advance) -> dict[str, Ranks]:
+    """Ranks by what the engine answers with, then by each baseline; nothing where it makes no predictions."""
+    counting = ScoreRanker(Frequency(known))
     if name == _LINKS and engine.links is not None:
         found = rank_evidence(engine.links, asked, lambda count: announce("ranking", count))
         if "counts" not in found:
@@ -105,10 +105,21 @@ def _rank(engine: Engine, name: str, asked: Queries, announce: Advance) -> dict[
         rest = [source for source in found if source not in (MIXED, *_ORDER)]
         baselines = [*(source for source in _ORDER if source in found), *rest]
         return {ENGINE: found[MIXED], **{_NAMES.get(one, f"{one} alone"): found[one] for one in baselines}}
-    assert engine.finders.points is not None
-    found = {ENGINE: _rank_by(EncoderRanker(engine.encoder), asked), _COUNTING: _rank_by(counting, asked)}
+    ways = {way: _rank_by(ranker, asked) for way, ranker in _rankers(engine, asked, known)}
     announce("ranking", len(asked))
-    return found
+    if not ways:
+        return {}
+    (_, own), *others = ways.items()
+    return {ENGINE: own, _COUNTING: _rank_by(counting, asked), **dict(others)}
+
+
+def _rankers(engine: Engine, asked: Queries, known: Graph) -> Iterator[tuple[str, Ranker]]:
+    """Yields the ways to answer queries of a structure, first the one that the engine takes."""
+    table, points = engine.finders.table(known), engine.finders.points
+    if table is not None:
+        yield "search alone", ScoreRanker(SearchScorer(table))
+    if points is not None and points[0].takes(asked.structure.tree(asked.ids[0].tolist())):
+        yield "points alone", EncoderRanker(points[0])
 
 
 def _rank_by(ranker: Ranker, asked: Queries) -> Ranks:
@@ -123,10 +134,12 @@ def _report(
     about: Mapping[str, Any] | None,
     notes: Sequence[str] = (),
 ) -> EngineReport:
-    vocabulary = engine.kg.vocabulary
+    rates = None if engine.links is None else engine.links.calibration.rates
+    if rates is None and engine.links is not None and _LINKS in judged:
+        notes = (*notes, _NO_TABLE)
     return EngineReport(
         about={"graph": engine.kg.name, "facts": engine.kg.triple_count, **(about or {})},
         ranks=ranks,
-        probabilities=measure_probabilities(judged, vocabulary),
+        probabilities=measure_probabilities(judged, engine.kg.vocabulary, rates),
         notes=(*questions.left_out, *notes),
     )

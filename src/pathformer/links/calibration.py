@@ -21,6 +21,7 @@ import numpy.typing as npt
 
 from pathformer.files.fields import wrong_field
 from pathformer.links.logistic import fit_steps, logistic, regress
+from pathformer.links.rates import Rates
 
 __all__ = ["LinkCalibration", "Predictions"]
 
@@ -75,6 +76,7 @@ class LinkCalibration:
     steps: Floats  # of z, ascending
     levels: Floats  # the probability at each, ascending
     fitted_on: int  # predictions; 0: the shares themselves are given
+    rates: Rates | None = None  # of the same predictions, to compare probabilities with
 
     @classmethod
     def none(cls) -> LinkCalibration:
@@ -98,7 +100,7 @@ class LinkCalibration:
         }
         z = rough + np.array([own[int(relation)] for relation in given.relation])
         steps, levels = fit_steps(z, truth)
-        return cls(weights, own, steps, levels, len(right))
+        return cls(weights, own, steps, levels, len(right), Rates.fit(given.relation, given.rank, right))
 
     def probabilities(self, given: Predictions) -> Floats:
         """Returns how likely each prediction is right, (n,)."""
@@ -123,6 +125,7 @@ class LinkCalibration:
             "steps": self.steps.tolist(),
             "levels": self.levels.tolist(),
             "fitted_on": self.fitted_on,
+            "rates": None if self.rates is None else self.rates.to_json(),
         }
 
     @classmethod
@@ -142,7 +145,8 @@ class LinkCalibration:
         numbers = np.concatenate([weights, steps, levels, list(own.values())])
         if weights.shape != (4,) or steps.shape != levels.shape or not len(steps) or not np.isfinite(numbers).all():
             raise ValueError("not the numbers of a calibration of links")
-        return cls(weights, own, steps, levels, int(table["fitted_on"]))
+        rates = table.get("rates")
+        return cls(weights, own, steps, levels, int(table["fitted_on"]), rates and Rates.from_json(rates))
 
 
 def _shift(z: Floats, truth: Floats) -> float:
