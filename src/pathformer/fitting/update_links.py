@@ -73,7 +73,7 @@ def update_links(old: LinkScorer, kg: KnowledgeGraph, model: Model, embedding: E
 def _with(scorer: LinkScorer, embedding: Embedding) -> LinkScorer:
     """Returns a scorer with another embedding."""
     sources = [embedding if source.name == embedding.name else source for source in scorer.sources]
-    return LinkScorer(scorer.graph, sources, scorer.mixing, scorer.calibration)
+    return LinkScorer(scorer.graph, sources, scorer.mixing, scorer.calibration, scorer.listing)
 
 
 def _grow_predictor(embedding: Embedding, grown: Grown, settings: Mapping[str, Any], device: torch.device) -> Model:
