@@ -69,7 +69,7 @@ def _answers(asked: Asked, candidates: Candidates, resources: Resources, options
             status=KNOWN if candidates.known[position] else PREDICTED,
             probability=float(probabilities.values[position]),
             calibrated=bool(probabilities.measured[position]),
-            score=-float(candidates.distances[position]),
+            score=0.0 - float(candidates.distances[position]),
             reason=reasons.get(position),
         )
 

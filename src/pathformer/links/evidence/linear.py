@@ -81,13 +81,13 @@ class Linear(Evidence):
         """
         sides = (*self._parts(head, relation, tail), *self._parts(tail, relation ^ 1, head))
         strongest = sorted(sides, key=lambda piece: -piece.part)[:most]
-        return tuple(piece for piece in strongest if piece.part > 0)
+        return tuple(piece for piece in strongest if piece.part > 0 and piece.detail[1])
 
     def say(self, piece: Piece, link: Fact, vocabulary: Vocabulary) -> str:
         """Says how many others that share the fact have the link, too."""
         (fact,), (others, right) = piece.facts, piece.detail
         shared, wanted = (spell_fact(one, vocabulary, without=fact[0]) for one in (fact, link))
-        return f"{shared} is shared with {counted(int(others), 'other')}, and {right:,} of them have {wanted}"
+        return f"{shared} is shared with {counted(int(others), 'other')}, and {right:,} of them {'has' if right == 1 else 'have'} {wanted}"
 
     def on(self, graph: Graph) -> Self:
         """Computes the recommender of another graph."""
