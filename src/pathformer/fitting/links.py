@@ -78,7 +78,7 @@ def learn_links(
     stating = spell_out(kg)
     asked = held_out_links(stating, "valid", graph_without(stating, "valid"), _MOST, seed)
     mixing, calibration = learn_mixture(names, ask_links(sources, asked), seed)
-    judged = LinkScorer(train, sources, mixing, calibration, learn_listing(kg, sources, mixing, seed))
+    judged = LinkScorer(train, sources, mixing, calibration, learn_listing(stating, sources, mixing, seed))
     tested = held_out_links(stating, "test", stating.graph("valid"), _MOST, seed)
     serving = _serve(judged, kg.graph(), relearned)
     return LearnedLinks(judged, serving, measure_links(judged, tested) if len(tested) else None)
