@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from pathformer.errors import InputError
 from pathformer.kg.graph import Graph
-from pathformer.kg.keys import merged, pack, unpack
+from pathformer.kg.keys import merge, pack, unpack
 
 N, R = 6, 6
 triples = st.lists(st.tuples(st.integers(0, N - 1), st.integers(0, R - 1), st.integers(0, N - 1)), max_size=40)
@@ -55,7 +55,7 @@ def test_order_and_repeats_change_nothing(rows: list[tuple[int, int, int]]) -> N
 def test_keys_are_triples(rows: list[tuple[int, int, int]]) -> None:
     packed = pack(table(rows), N, R)
     assert unpack(packed, N, R).tolist() == [list(row) for row in rows]
-    assert unpack(merged(packed), N, R).tolist() == [list(row) for row in sorted(set(rows))]
+    assert unpack(merge(packed), N, R).tolist() == [list(row) for row in sorted(set(rows))]
     backwards = [[tail, relation ^ 1, head] for head, relation, tail in rows]
     assert unpack(pack(table(rows), N, R, inverse=True), N, R).tolist() == backwards
 

@@ -52,7 +52,7 @@ def test_hashes_do_not_depend_on_where_a_chunk_ends(monkeypatch: pytest.MonkeyPa
 @given(texts)
 def test_folding_is_pythons_with_accents_in_their_letters(given_texts: list[str]) -> None:
     expected = [unicodedata.normalize("NFC", text.casefold()) for text in given_texts]
-    assert list(Names.of(given_texts).folded()) == expected
+    assert list(Names.of(given_texts).fold_all()) == expected
 
 
 def test_bytes_and_index_are_loaded_when_first_needed() -> None:

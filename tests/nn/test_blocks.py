@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor, nn
 
-from pathformer.nn.backend import force, fused
+from pathformer.nn.backend import force, is_fused
 from pathformer.nn.combine import LeftFold, MeanPair, MLPPair, SetFold, SumFold, WeighedFold
 from pathformer.nn.draw_candidates import draw_candidates
 from pathformer.nn.mixer import Mixer
@@ -210,9 +210,9 @@ def test_unfiltered_draws_and_full_sets_stay_in_range() -> None:
 
 
 def test_the_processor_takes_plain_lines() -> None:
-    assert not fused(torch.zeros(1))
+    assert not is_fused(torch.zeros(1))
     with force("plain"):
-        assert not fused(torch.zeros(1))
+        assert not is_fused(torch.zeros(1))
 
 
 @pytest.mark.parametrize("dim", [6, 7])

@@ -105,7 +105,7 @@ class Index(ABC):
     def _arrays(self) -> Arrays:
         """Returns what is saved beside `alive`."""
 
-    def _allowed(self, points: Array, k: int, allowed: Entities | None) -> Keep:
+    def _check_request(self, points: Array, k: int, allowed: Entities | None) -> Keep:
         """Checks what `nearest` was given and returns which entities may be found (N,)."""
         if points.ndim != 2 or points.shape[1] != self._width:
             raise InputError(f"points have the shape {tuple(points.shape)}, expected (any number, {self._width})")
@@ -185,7 +185,7 @@ class RowIndex(Index):
         """Finds what `Index.nearest` promises."""
         from pathformer.index._rows import prepare
 
-        keep = self._allowed(points, k, allowed)
+        keep = self._check_request(points, k, allowed)
         return Found(*self.nearest_prepared(prepare(points, self.measure), k, keep))
 
     def add(self, rows: Array) -> npt.NDArray[np.int64]:
@@ -238,7 +238,7 @@ class OwnIndex(Index):
 
     def nearest(self, points: Array, k: int, allowed: Entities | None = None) -> Found:
         """Finds what `Index.nearest` promises."""
-        return Found(*self._encoder.nearest(points, k, self._allowed(points, k, allowed)))
+        return Found(*self._encoder.nearest(points, k, self._check_request(points, k, allowed)))
 
     def add(self, rows: Array) -> npt.NDArray[np.int64]:
         """Refused: the encoder's own entities are all there are."""

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from pathformer.kg.holdout import cut, spared
-from pathformer.kg.keys import merged, pack, unpack
+from pathformer.kg.keys import merge, pack, unpack
 from pathformer.kg.knowledge import KnowledgeGraph
 from pathformer.kg.names import Names
 from pathformer.kg.restatements import find_restatements, find_statements
@@ -56,8 +56,8 @@ def grow(kg: KnowledgeGraph, more: KnowledgeGraph, *, held_out: float = 0.05, se
     given = np.concatenate(list(more.splits.values()))
     mapped = np.stack([entity_of[given[:, 0]], 2 * relation_of[given[:, 1] >> 1], entity_of[given[:, 2]]], axis=1)
     sizes = vocabulary.entity_count, vocabulary.relation_count
-    before = merged(np.concatenate([pack(part, *sizes) for part in kg.splits.values()]))
-    fresh = np.setdiff1d(merged(pack(mapped, *sizes)), before, assume_unique=True)
+    before = merge(np.concatenate([pack(part, *sizes) for part in kg.splits.values()]))
+    fresh = np.setdiff1d(merge(pack(mapped, *sizes)), before, assume_unique=True)
     new = unpack(fresh, *sizes)
     splits = _divide(kg, new, held_out, seed, sizes)
     return Grown(
@@ -86,7 +86,7 @@ def _divide(kg: KnowledgeGraph, new: Triples, held_out: float, seed: int, sizes:
     for split, positions in (("valid", first), ("test", second)):
         if split in kg.splits:
             parts[split] = np.concatenate([kg.splits[split], train[positions]])
-    return {split: unpack(merged(pack(part, *sizes)), *sizes) for split, part in parts.items()}
+    return {split: unpack(merge(pack(part, *sizes)), *sizes) for split, part in parts.items()}
 
 
 def _join(old: Names, more: Names) -> tuple[Names, npt.NDArray[np.int32]]:

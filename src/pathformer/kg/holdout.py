@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from pathformer.errors import InputError
-from pathformer.kg.keys import merged, pack, unpack
+from pathformer.kg.keys import merge, pack, unpack
 from pathformer.kg.knowledge import KnowledgeGraph
 from pathformer.kg.restatements import find_statements, restate
 
@@ -30,7 +30,7 @@ def hold_out(graph: KnowledgeGraph, valid: float = 0.1, test: float = 0.1, *, se
     check_seed(seed)
     sizes = graph.vocabulary.entity_count, graph.vocabulary.relation_count
     parts = [pack(part, *sizes) for part in graph.splits.values()]
-    triples = unpack(merged(np.concatenate(parts)), *sizes)
+    triples = unpack(merge(np.concatenate(parts)), *sizes)
     statements = find_statements(triples, graph.restatements(), *sizes)
     wanted = {"test": int(test * len(triples)), "valid": int(valid * len(triples))}
     order = np.random.default_rng(seed).permutation(len(triples))
@@ -57,13 +57,13 @@ def spell_out(graph: KnowledgeGraph) -> KnowledgeGraph:
     triples, part = np.concatenate(list(graph.splits.values())), _part_of_each(graph)
     first = part[_statements(graph, triples)]
     sizes = graph.vocabulary.entity_count, graph.vocabulary.relation_count
-    more = merged(pack(restate(triples[first == 0], graph.restatements(), sizes[1]), *sizes))
+    more = merge(pack(restate(triples[first == 0], graph.restatements(), sizes[1]), *sizes))
     more = np.setdiff1d(more, pack(triples, *sizes), assume_unique=True)
     if np.array_equal(first, part) and not len(more):
         return graph
     keys = [pack(triples[first == place], *sizes) for place in range(len(graph.splits))]
     keys[0] = np.concatenate([keys[0], more])
-    spelled = {split: unpack(merged(own), *sizes) for split, own in zip(graph.splits, keys, strict=True)}
+    spelled = {split: unpack(merge(own), *sizes) for split, own in zip(graph.splits, keys, strict=True)}
     return KnowledgeGraph(graph.name, graph.vocabulary, spelled, report=graph.report)
 
 

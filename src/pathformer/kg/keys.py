@@ -7,7 +7,7 @@ import numpy.typing as npt
 
 from pathformer.errors import InputError
 
-__all__ = ["distinct", "first_of_run", "merged", "pack", "sort", "unpack"]
+__all__ = ["distinct", "first_of_run", "merge", "pack", "sort", "unpack"]
 
 Integers = npt.NDArray[np.integer]
 Keys = npt.NDArray[np.int64]
@@ -59,7 +59,7 @@ def sort(keys: Keys) -> None:
         keys.sort()
 
 
-def merged(keys: Keys) -> Keys:
+def merge(keys: Keys) -> Keys:
     """The distinct keys, ascending; the argument is sorted in place."""
     sort(keys)
     return distinct(keys)

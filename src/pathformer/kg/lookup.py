@@ -41,16 +41,16 @@ class Lookup:
         """The label if a look-up of it finds this one alone, else the name: two never look alike."""
         name, label = self.names[position], self.label(position)
         try:
-            return label if label == name or self.named(label) == position else name
+            return label if label == name or self.find_named(label) == position else name
         except AmbiguousNameError:
             return name
 
     def find(self, name: str) -> int | None:
         """Returns the position that `name` means, or None; several at the first step that finds any are an error."""
-        found = self.named(name)
+        found = self.find_named(name)
         return self.ending(name) if found is None else found
 
-    def named(self, name: str) -> int | None:
+    def find_named(self, name: str) -> int | None:
         """Returns the position with this name or label."""
         folded = fold(name)
         steps: tuple[Callable[[], list[int]], ...] = (
@@ -93,11 +93,11 @@ class Lookup:
 
     @cached_property
     def _folded_names(self) -> Names:
-        return self.names.folded()
+        return self.names.fold_all()
 
     @cached_property
     def _folded_labels(self) -> Names:
-        return Names.of(()) if self.labels is None else self.labels.folded()
+        return Names.of(()) if self.labels is None else self.labels.fold_all()
 
 
 def end_of(name: str) -> str:

@@ -78,7 +78,7 @@ class Names:
         if indexed and self._load_index is not None:
             len(self.index)
 
-    def folded(self) -> Names:
+    def fold_all(self) -> Names:
         """Returns the names folded by `fold`."""
         offsets, data = self.buffers
         if data.max(initial=0) < 128:  # plain ASCII, as ids and most IRIs are: 26 letters change, no length does

@@ -18,7 +18,7 @@ from math import inf, log
 import numpy as np
 import numpy.typing as npt
 
-from pathformer.kg.keys import first_of_run, merged
+from pathformer.kg.keys import first_of_run, merge
 from pathformer.kg.vocabulary import Vocabulary
 from pathformer.text import counted
 
@@ -186,7 +186,7 @@ def _by_pair(triples: Triples, entities: int, relations: int) -> tuple[Integers,
     swap = head > tail
     keys = np.where(swap, tail * np.int64(entities) + head, head * entities + tail) * relations
     keys += triples[:, 1] ^ swap
-    keys = merged(keys)
+    keys = merge(keys)
     pairs = keys // relations
     return pairs, keys - pairs * relations
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, fields
 import numpy as np
 import numpy.typing as npt
 
-from pathformer.kg.keys import merged, pack, unpack
+from pathformer.kg.keys import merge, pack, unpack
 
 __all__ = ["SPLITS", "Report", "assemble"]
 
@@ -53,7 +53,7 @@ def assemble(parts: Mapping[str, Triples], entities: int, relations: int) -> tup
         triples = parts[split]
         unseen = (triples < 0).any(axis=1) if split != "train" else np.zeros(len(triples), np.bool_)
         known = triples[~unseen] if unseen.any() else triples
-        keys = merged(pack(known, entities, relations))
+        keys = merge(pack(known, entities, relations))
         fresh = keys[~_is_in(keys, earlier)] if len(earlier) else keys
         report += Report(
             lines=len(triples),
@@ -62,7 +62,7 @@ def assemble(parts: Mapping[str, Triples], entities: int, relations: int) -> tup
             repeated=len(keys) - len(fresh),
         )
         splits[split] = unpack(fresh, entities, relations)
-        earlier = merged(np.concatenate([earlier, fresh])) if len(earlier) else fresh
+        earlier = merge(np.concatenate([earlier, fresh])) if len(earlier) else fresh
     return splits, report
 
 

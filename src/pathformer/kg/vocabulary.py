@@ -133,7 +133,7 @@ class Vocabulary:
         Odd where the name is an inverse's own in a released file: "-r" or "r_reverse" (and "+r" is r), unless the graph
         has a relation that is called just so. A relation that only ends so comes last.
         """
-        for find in (self._relations.named, self._relations.ending):
+        for find in (self._relations.find_named, self._relations.ending):
             for prefix, suffix, direction in _MARKS:
                 if name.startswith(prefix) and name.endswith(suffix):
                     found = find(name[len(prefix) : len(name) - len(suffix)])

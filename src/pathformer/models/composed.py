@@ -108,7 +108,7 @@ class Composed(Model):
             paths = self._product(step, walk, ids, values, entities, operators, domains)  # (P, d)
             long = step.packing.longer(1 + self.config.bare_path_length)
             if len(long):
-                tokens = step.tokens(ids, entities, operators, self._expected(values, entities))  # E_in (T, d)
+                tokens = step.tokens(ids, entities, operators, self._expect(values, entities))  # E_in (T, d)
                 added = mean_pool(self.paths(tokens[: len(long.positions)], long), long)  # the longest stand first
                 if self.config.add_to == "answers":
                     added = added * batch.at_roots[number][: len(long), None]
@@ -142,7 +142,7 @@ class Composed(Model):
         rows = domains.rows(named.masked_fill(negated, 0)).div(self.config.sharpness)
         return values + rows.masked_fill(negated[:, None], 0.0)
 
-    def _expected(self, values: Tensor | None, entities: Reading) -> Tensor | None:
+    def _expect(self, values: Tensor | None, entities: Reading) -> Tensor | None:
         """The entities that are expected at values: (n, d) -> (n, d)."""
         if values is None:
             return None
@@ -159,7 +159,7 @@ class Composed(Model):
         domains: Reading | None,
     ) -> Tensor:
         """The product along each path, an expected entity before each further relation: (P, d)."""
-        starts = self._expected(values, entities)
+        starts = self._expect(values, entities)
         if starts is None:
             starts = entities.rows(ids.index_select(0, step.entity_sources))
         d, sharpness = self.config.dim, self.config.sharpness

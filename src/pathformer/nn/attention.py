@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F  # noqa: N812 (torch's own name for it)
 
-from pathformer.nn.backend import fused
+from pathformer.nn.backend import is_fused
 from pathformer.nn.dropout import Noise
 from pathformer.nn.mlp import linear
 from pathformer.nn.packing import Packing
@@ -45,8 +45,8 @@ class SelfAttention(nn.Module):
 
     def forward(self, rows: Tensor, packing: Packing, noise: Noise) -> Tensor:
         """Mixes the rows of each sequence: rows (T, d) -> (T, d), without the output map's bias."""
-        if fused(rows) and packing.longest <= _KERNEL_LENGTH and 3 * rows.numel() < _KERNEL_SIZE:
-            mixed = self._fused(linear(rows, self.qkv.weight), packing, noise)
+        if is_fused(rows) and packing.longest <= _KERNEL_LENGTH and 3 * rows.numel() < _KERNEL_SIZE:
+            mixed = self._run_kernel(linear(rows, self.qkv.weight), packing, noise)
         else:
             qkv = linear(rows, self.qkv.weight, self.qkv.bias)  # (T, 3d)
             mixed = torch.cat([self._plain(group.of(qkv), noise).flatten(0, 1) for group in packing.groups])
@@ -75,7 +75,7 @@ class SelfAttention(nn.Module):
         joined: Tensor = mixed.transpose(1, 2).reshape(count, length, -1)
         return joined
 
-    def _fused(self, qkv: Tensor, packing: Packing, noise: Noise) -> Tensor:
+    def _run_kernel(self, qkv: Tensor, packing: Packing, noise: Noise) -> Tensor:
         """The kernel, which adds the bias of qkv itself: (T, 3d) -> (T, d)."""
         from pathformer.nn.kernels.attention import attention, relative_attention
 

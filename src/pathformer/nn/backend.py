@@ -1,8 +1,8 @@
 """Which way an operation takes: plain torch, or a fused kernel that gives the same numbers.
 
-Every operation that has a kernel is one function: it asks `fused(tensor)` and calls the kernel, or runs the plain lines
-that stand beside the question. Tensors on a CUDA device take the kernels, all others the plain lines. `force` chooses
-one way for all of them, so that a test can compare the two.
+Every operation that has a kernel is one function: it asks `is_fused(tensor)` and calls the kernel, or runs the plain
+lines that stand beside the question. Tensors on a CUDA device take the kernels, all others the plain lines. `force`
+chooses one way for all of them, so that a test can compare the two.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from typing import Literal
 import torch
 from torch import Tensor
 
-__all__ = ["Way", "force", "fused"]
+__all__ = ["Way", "force", "is_fused"]
 
 Way = Literal["kernels", "plain", "by device"]
 
 _WAY: ContextVar[Way] = ContextVar("way", default="by device")
 
 
-def fused(tensor: Tensor) -> bool:
+def is_fused(tensor: Tensor) -> bool:
     """Whether operations on this tensor take a fused kernel."""
     match _WAY.get():
         case "kernels":

@@ -22,7 +22,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F  # noqa: N812 (torch's own name for it)
 
-from pathformer.nn.backend import fused
+from pathformer.nn.backend import is_fused
 
 __all__ = ["cross_entropy", "expected_rows", "pad_rows", "product_cross_entropy"]
 
@@ -117,7 +117,7 @@ def _parts(rows: int, columns: int) -> Iterator[slice]:
 def pad_rows(right: Tensor) -> Tensor:
     """Adds rows of zeros up to a multiple of ALIGNED: products of odd sizes take slower kernels."""
     more = -len(right) % ALIGNED
-    return F.pad(right, (0, 0, 0, more)) if more and fused(right) else right
+    return F.pad(right, (0, 0, 0, more)) if more and is_fused(right) else right
 
 
 def _multiply(left: Tensor, right: Tensor) -> Tensor:
@@ -129,7 +129,7 @@ def _multiply(left: Tensor, right: Tensor) -> Tensor:
 
 def _log_sum(logits: Tensor, columns: int) -> Tensor:
     """log sum_n exp l_bn over the first N columns. (B, M) -> (B,)."""
-    if fused(logits):
+    if is_fused(logits):
         from pathformer.nn.kernels.cross_entropy import log_sum
 
         return log_sum(logits, columns)
@@ -138,7 +138,7 @@ def _log_sum(logits: Tensor, columns: int) -> Tensor:
 
 def _slope(logits: Tensor, columns: int, log_sum: Tensor, grad: Tensor, less: float, dtype: torch.dtype) -> Tensor:
     """g_b (exp(l_bn - log_sum_b) - less), 0 beyond N, in the precision of the products to come. (B, M) -> (B, M)."""
-    if fused(logits):
+    if is_fused(logits):
         from pathformer.nn.kernels.cross_entropy import slope
 
         return slope(logits, columns, log_sum, grad, less, dtype)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from pathformer.nn.backend import fused
+from pathformer.nn.backend import is_fused
 
 __all__ = ["draw_candidates"]
 
@@ -22,7 +22,7 @@ def draw_candidates(
     set). Returns (B, 1 + u) int32, and the size of each set (B,) int64. A set that holds everything has no outside:
     its draws are elements of it.
     """
-    if fused(chance):
+    if is_fused(chance):
         from pathformer.nn.kernels.draw_candidates import draw_candidates as kernel
 
         return kernel(chance, sets, bounds, members, total, filtered)

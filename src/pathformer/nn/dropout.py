@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F  # noqa: N812 (torch's own name for it)
 
-from pathformer.nn.backend import fused
+from pathformer.nn.backend import is_fused
 
 __all__ = ["Noise"]
 
@@ -22,7 +22,7 @@ class Noise:
         self.rate = rate
         self._seeds: Tensor | None = None
         self._used = 0
-        if rate > 0 and fused(like):
+        if rate > 0 and is_fused(like):
             self._seeds = torch.randint(2**31 - 1, (sites,), dtype=torch.int32, device=like.device)
 
     def seed(self) -> Tensor | None:

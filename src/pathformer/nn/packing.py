@@ -18,7 +18,7 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from pathformer.nn.backend import fused
+from pathformer.nn.backend import is_fused
 
 __all__ = ["Group", "Packing", "mean_pool"]
 
@@ -92,7 +92,7 @@ def _classes(lengths: npt.NDArray[np.int64]) -> tuple[tuple[int, int, int], ...]
 
 def mean_pool(rows: Tensor, packing: Packing) -> Tensor:
     """MP of Eq. 3: the mean over each sequence's own tokens. rows (T, d) -> (P, d)."""
-    if fused(rows):
+    if is_fused(rows):
         from pathformer.nn.kernels.pool import mean_pool as kernel
 
         return kernel(rows, packing.offsets)

@@ -17,7 +17,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F  # noqa: N812 (torch's own name for it)
 
-from pathformer.nn.backend import fused
+from pathformer.nn.backend import is_fused
 
 __all__ = ["Reading", "Table", "assemble", "take_once"]
 
@@ -41,7 +41,7 @@ class Reading:
     """The look-ups of one table in one pass."""
 
     def __init__(self, weight: Tensor) -> None:
-        self.fused = fused(weight)
+        self.fused = is_fused(weight)
         self.weight = weight
         if self.fused:
             from pathformer.nn.kernels.table import TableGradient

@@ -17,7 +17,7 @@ import torch
 from torch import Tensor, nn
 
 from pathformer.nn.attention import SelfAttention
-from pathformer.nn.backend import fused
+from pathformer.nn.backend import is_fused
 from pathformer.nn.dropout import Noise
 from pathformer.nn.mlp import linear
 from pathformer.nn.packing import Packing
@@ -151,7 +151,7 @@ class _Layer(nn.Module):
 
 def enter(rows: Tensor, positions: Tensor | None, packing: Packing, scale: float, noise: Noise) -> Tensor:
     """drop(scale x + PE), the first layer's input: rows (T, d), positions (at least L, d) -> (T, d)."""
-    if fused(rows):
+    if is_fused(rows):
         from pathformer.nn.kernels.dropout import enter as kernel
 
         return kernel(rows, positions, packing.positions, scale, noise.rate, noise.seed())
@@ -166,7 +166,7 @@ def add_norm(
     rows: Tensor, update: Tensor | None, bias: Tensor | None, norm: nn.LayerNorm, noise: Noise
 ) -> tuple[Tensor, Tensor]:
     """s = x + drop(update + bias) and LN(s), both (T, d); without an update s = x."""
-    if fused(rows):
+    if is_fused(rows):
         from pathformer.nn.kernels.norm import add_norm as kernel
 
         seed = noise.seed() if update is not None else None
@@ -178,7 +178,7 @@ def add_norm(
 
 def relu_dropout(values: Tensor, bias: Tensor, noise: Noise) -> Tensor:
     """drop(relu(values + bias)). values (T, d_ffn) -> (T, d_ffn)."""
-    if fused(values):
+    if is_fused(values):
         from pathformer.nn.kernels.dropout import relu_dropout as kernel
 
         return kernel(values, bias, noise.rate, noise.seed())

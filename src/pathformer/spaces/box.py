@@ -14,7 +14,7 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor, nn
 
-from pathformer.nn.backend import fused
+from pathformer.nn.backend import is_fused
 from pathformer.nn.combine import BranchAttention, mean_branch, mix_branches, smallest_branch
 from pathformer.nn.mlp import MLP
 from pathformer.nn.table import Reading, Table
@@ -85,7 +85,7 @@ class Box(Space):
 
     def distance_to_all(self, queries: Tensor, entities: Tensor, chunk: int = 1 << 26) -> Tensor:
         """Distances to every entity, by kernels that make no (B, N, d) tensor; the processor's gives no gradient."""
-        if fused(entities):
+        if is_fused(entities):
             from pathformer.spaces.kernels.pairs import every_distance
 
             return every_distance(queries.float(), entities, "box")

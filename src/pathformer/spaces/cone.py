@@ -23,7 +23,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F  # noqa: N812 (torch's own name for it)
 
-from pathformer.nn.backend import fused
+from pathformer.nn.backend import is_fused
 from pathformer.nn.combine import BranchAttention, mean_branch, mix_branches, smallest_branch
 from pathformer.nn.mlp import MLP
 from pathformer.nn.table import Reading
@@ -105,7 +105,7 @@ class Cone(Derived):
     def distance_to_all(self, queries: Tensor, entities: Tensor, chunk: int = 1 << 26) -> Tensor:
         """Distances to every entity, by kernels that make no (B, N, d) tensor; the processor's gives no gradient."""
         angles, scale = self.features(entities), self.scale.float()
-        if fused(entities):
+        if is_fused(entities):
             from pathformer.spaces.kernels.pairs import every_distance
 
             return scale * every_distance(queries.float(), angles, "cone")

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 import torch
 from torch import Tensor, nn
 
-from pathformer.nn.backend import fused
+from pathformer.nn.backend import is_fused
 
 if TYPE_CHECKING:
     from pathformer.nn.kernels.adam import AdamKernel
@@ -81,7 +81,7 @@ class Adam:
         self._kernel = self._new_kernel()
 
     def _new_kernel(self) -> AdamKernel | None:
-        if not self.slots or not fused(self.slots[0].master):
+        if not self.slots or not is_fused(self.slots[0].master):
             return None
         if any(isinstance(slot.rate, Tensor) for slot in self.slots):
             return None  # it has one rate a weight

@@ -21,7 +21,7 @@ from pathformer.kg.formats import tsv
 from pathformer.kg.formats._cells import OUTER
 from pathformer.kg.formats._lines import rows
 from pathformer.kg.formats._registry import FolderFormat, ReadOptions
-from pathformer.kg.keys import merged, pack, unpack
+from pathformer.kg.keys import merge, pack, unpack
 from pathformer.kg.knowledge import KnowledgeGraph
 from pathformer.kg.splits import SPLITS, Report, assemble
 from pathformer.kg.vocabulary import Vocabulary
@@ -100,10 +100,10 @@ def _read_split(path: Path, options: ReadOptions, entities: int, relations: int)
     lines, met = _read_ids(path, options, entities, relations)
     if not len(lines):
         raise GraphFileError("the file holds no triples: expected a head, a relation and a tail on each line", path)
-    directed = unpack(merged(pack(lines, entities, relations)), entities, relations)
+    directed = unpack(merge(pack(lines, entities, relations)), entities, relations)
     backwards = directed[:, 1] % 2 == 1
     directed[backwards] = directed[backwards][:, ::-1] - np.array([0, 1, 0], np.int32)
-    forward = unpack(merged(pack(directed, entities, relations)), entities, relations)
+    forward = unpack(merge(pack(directed, entities, relations)), entities, relations)
     return forward, met + Report(lines=len(lines), duplicates=len(lines) - len(directed))
 
 
