@@ -66,7 +66,8 @@ def _grow_points(old: Engine, grown: Grown, device: torch.device) -> Finders:
     model = grow_model(model_of(old.encoder), grown.kg).to(device)
     initialise_new_entities(model, grown.kg.graph("train"), old.kg.vocabulary.entity_count)
     encoder = TorchEncoder(model.eval())
-    return with_index_like(old, Engine(grown.kg, encoder, build_for(encoder))).finders
+    grown_engine = with_index_like(old, Engine(grown.kg, encoder, build_for(encoder)))
+    return replace(old.finders, encoder=encoder, index=grown_engine.index)
 
 
 def _note(old: Engine, grown: Grown, about: Mapping[str, Any]) -> dict[str, bytes]:

@@ -20,6 +20,7 @@ from pathformer.fitting.new_entities import grow_model, initialise_new_entities
 from pathformer.fitting.settings import LinkSettings
 from pathformer.fitting.update_settings import embedding_of, oversample_new_links, row_rates
 from pathformer.kg.grow import Grown
+from pathformer.kg.holdout import spell_out
 from pathformer.kg.knowledge import KnowledgeGraph
 from pathformer.links.evidence.embedding import Embedding
 from pathformer.links.scorer import LinkScorer
@@ -64,9 +65,10 @@ def update_links(old: LinkScorer, kg: KnowledgeGraph, model: Model, embedding: E
     judged, serving = old.on(kg.graph("train")), old.on(kg.graph())
     if embedding is not None:
         judged, serving = _with(judged, _embedding_of(model)), _with(serving, embedding)
-    if not len(kg.splits.get("test", ())):
+    stating = spell_out(kg)
+    if not len(stating.splits.get("test", ())):
         return LearnedLinks(judged, serving, None)
-    asked = held_out_links(kg, "test", kg.graph("valid"), _ASKED)
+    asked = held_out_links(stating, "test", stating.graph("valid"), _ASKED)
     return LearnedLinks(judged, serving, measure_links(judged, asked) if len(asked) else None)
 
 

@@ -35,6 +35,7 @@ from pathformer.fitting.stages import LINKS, Stages
 from pathformer.fitting.update_links import relearn_embedding, update_links
 from pathformer.fitting.update_settings import embedding_of, has_hops, oversample_new_links, row_rates
 from pathformer.kg.grow import Grown
+from pathformer.kg.holdout import spell_out
 from pathformer.links.frequency import Frequency
 from pathformer.models._base import Model
 from pathformer.models._encoder import model_of
@@ -129,7 +130,7 @@ def _new_links(model: Model, grown: Grown) -> tuple[float | None, float | None]:
     """Returns the MRR on held-out links with a new anchor or answer, of the model and of the counting baseline."""
     if not grown.entities or "test" not in grown.kg.splits:
         return None, None
-    links = sample(STRUCTURES["1p"], graph_pair(grown.kg, "test"), None, stream="test")
+    links = sample(STRUCTURES["1p"], graph_pair(spell_out(grown.kg), "test"), None, stream="test")
     first = grown.kg.vocabulary.entity_count - grown.entities
     newest = links.hard.values[links.hard.ptr[1:] - 1]  # answers ascend, and each link has one that is missing
     chosen = np.flatnonzero((links.ids[:, 0] >= first) | (newest >= first))

@@ -37,8 +37,8 @@ def shrink(kg: KnowledgeGraph, less: KnowledgeGraph) -> Shrunk:
     names = kg.vocabulary
     sizes = names.entity_count, names.relation_count
     given = np.concatenate(list(less.splits.values()))
-    entity_of = _places(names.entities, less.vocabulary.entities)
-    relation_of = _places(names.relations, less.vocabulary.relations)
+    entity_of = _positions(names.entities, less.vocabulary.entities)
+    relation_of = _positions(names.relations, less.vocabulary.relations)
     mapped = np.stack([entity_of[given[:, 0]], 2 * relation_of[given[:, 1] >> 1], entity_of[given[:, 2]]], axis=1)
     wanted = merged(pack(mapped[(mapped >= 0).all(axis=1)], *sizes))
     keys = {split: pack(part, *sizes) for split, part in kg.splits.items()}
@@ -70,6 +70,6 @@ def _move_back(parts: dict[str, Triples], sizes: tuple[int, int]) -> dict[str, T
     return found
 
 
-def _places(names: Names, given: Names) -> npt.NDArray[np.int64]:
+def _positions(names: Names, given: Names) -> npt.NDArray[np.int64]:
     """Returns the position of each given name among the names, -1 for an unknown one."""
     return np.array([(names.find(name) or [-1])[0] for name in given], np.int64)
