@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from pathformer.errors import InputError
-from pathformer.kg.keys import merged, pack, unpack
+from pathformer.kg.keys import merge, pack, unpack
 from pathformer.kg.knowledge import KnowledgeGraph
 from pathformer.kg.names import Names
 from pathformer.text import counted
@@ -40,7 +40,7 @@ def shrink(kg: KnowledgeGraph, less: KnowledgeGraph) -> Shrunk:
     entity_of = _positions(names.entities, less.vocabulary.entities)
     relation_of = _positions(names.relations, less.vocabulary.relations)
     mapped = np.stack([entity_of[given[:, 0]], 2 * relation_of[given[:, 1] >> 1], entity_of[given[:, 2]]], axis=1)
-    wanted = merged(pack(mapped[(mapped >= 0).all(axis=1)], *sizes))
+    wanted = merge(pack(mapped[(mapped >= 0).all(axis=1)], *sizes))
     keys = {split: pack(part, *sizes) for split, part in kg.splits.items()}
     gone = np.intersect1d(wanted, np.concatenate(list(keys.values())))
     if len(gone) == kg.triple_count:
@@ -66,7 +66,7 @@ def _move_back(parts: dict[str, Triples], sizes: tuple[int, int]) -> dict[str, T
             covered = entities[rows[:, [0, 2]]].all(axis=1) & relations[rows[:, 1]]
             found[split] = rows[covered]
             train.append(rows[~covered])
-    found["train"] = unpack(merged(pack(np.concatenate(train), *sizes)), *sizes)
+    found["train"] = unpack(merge(pack(np.concatenate(train), *sizes)), *sizes)
     return found
 
 

@@ -87,7 +87,8 @@ class Linear(Evidence):
         """Says how many others that share the fact have the link, too."""
         (fact,), (others, right) = piece.facts, piece.detail
         shared, wanted = (spell_fact(one, vocabulary, without=fact[0]) for one in (fact, link))
-        return f"{shared} is shared with {counted(int(others), 'other')}, and {right:,} of them {'has' if right == 1 else 'have'} {wanted}"
+        have = "has" if right == 1 else "have"
+        return f"{shared} is shared with {counted(int(others), 'other')}, and {right:,} of them {have} {wanted}"
 
     def on(self, graph: Graph) -> Self:
         """Computes the recommender of another graph."""
