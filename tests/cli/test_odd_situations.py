@@ -68,7 +68,13 @@ def test_a_closed_terminal_saves_as_a_polite_kill_does(tmp_path: Path) -> None:
     (tmp_path / "run.toml").write_text(f'method = "pathformer"\ndataset = "{graph}"\nqueries = "drawn"\n')
     out = tmp_path / "out"
     line = [*PROGRAM, "train", str(tmp_path / "run.toml"), *few, "--out", str(out), "--device", "cpu"]
-    process = subprocess.Popen(line, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True)
+    process = subprocess.Popen(
+        line,
+        stderr=subprocess.PIPE,
+        stdout=subprocess.DEVNULL,
+        text=True,
+        preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_DFL),  # the tests themselves may run under nohup
+    )
     deadline = time.monotonic() + 100
     while not (out / "log.jsonl").is_file() or not (out / "log.jsonl").stat().st_size:
         assert time.monotonic() < deadline

@@ -41,6 +41,7 @@ def test_a_kill_after_the_second_run_leaves_nothing_but_the_rest_to_do(folder: P
     before, noted = "".join(log.splitlines(keepends=True)[:-1]), log.splitlines(keepends=True)[-1]
     for left in (before, before + noted[:30], log):
         (run / PAIR).unlink()
+        (run / "manifest.json").unlink()  # it is written when both are
         (run / LOG).write_text(left)
         with pytest.raises(
             InputError, match=r"run is not finished: .*second\.toml is yet to be trained beside it; the"

@@ -262,7 +262,7 @@ def test_the_command_line_refuses_in_one_sentence(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="no such checkpoint"):
         CliRunner().invoke(app, ["evaluate", str(tmp_path / "gone.safetensors")], catch_exceptions=False)
     (tmp_path / "engine.json").touch()
-    with pytest.raises(InputError, match=r"is an engine, not a run of `pathformer train`: .* report\.md"):
+    with pytest.raises(InputError, match="is an engine: say what it is asked, either --facts FILE"):
         CliRunner().invoke(app, ["evaluate", str(tmp_path)], catch_exceptions=False)
     early = CliRunner().invoke(app, ["evaluate", str(tmp_path / "gone"), "--format", "yaml"])  # before anything is read
     assert early.exit_code == 2

@@ -200,7 +200,7 @@ def test_an_index_of_a_distance_of_its_own_takes_no_rows_and_needs_its_encoder(t
     index = build_for(encoder)
     index.remove([2])
     folder = index.save(tmp_path / "index")
-    assert {file.name for file in folder.iterdir()} == {"index.json", "alive.npy"}
+    assert {file.name for file in folder.iterdir()} == {"index.json", "alive.npy", "manifest.json"}
     assert load(folder, encoder).removed.tolist() == [2]
     with pytest.raises(InputError, match="only the engine's own encoder can measure them"):
         load(folder)
