@@ -230,7 +230,7 @@ COMMANDS = {
     "check": Command(("check", "{out}", "--repair"), "engine", changes="damaged"),
     "train": Command(("train", "{toml}", "--out", "{out}", "--device", "cpu"), "run"),
 }
-# These write no save: what they print, or a single file that is named (explain --svg, predict --out), can be made again.
+# These write no save: what they print or a file that they are given (explain --svg, predict --out) can be made again.
 READS_ONLY = frozenset(
     {"ask", "bench", "datasets", "demo", "evaluate", "explain", "models", "predict", "tables", "verify"}
 )

@@ -70,17 +70,17 @@ class TorchEncoder(Encoder):
 
     @property
     def measure(self) -> Measure | None:  # type: ignore[override]
-        """As the space says it; its scale may still be learned."""
+        """The measure of the model's space; its scale may still be learned."""
         return self.model.space.measure
 
     @property
     def union(self) -> UnionWay:  # type: ignore[override]
-        """As the model says it."""
+        """What the model makes of a union before it is encoded."""
         return self.model.union
 
     @property
     def combine(self) -> Combine:  # type: ignore[override]
-        """As the model says it."""
+        """What the model makes of an entity's distances to the points of a union."""
         return self.model.combine
 
     def takes(self, tree: Tree) -> bool:

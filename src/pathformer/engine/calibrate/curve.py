@@ -51,7 +51,7 @@ class Curve:
 
     @classmethod
     def none(cls) -> Curve:
-        """Where too little was held out: the first prediction 10 %, the k-th about a k-th of that; a mere habit."""
+        """Returns the default where too little was held out: the first prediction 10 %, the k-th about a k-th of that."""
         weights = np.zeros(len(FEATURES))
         weights[0] = -1.0
         z = np.linspace(-20.0, 20.0, 401)
@@ -60,7 +60,7 @@ class Curve:
 
     @classmethod
     def fit(cls, found: Sequence[Candidates], right: Sequence[npt.NDArray[np.bool_]]) -> Curve:
-        """Fit on held-out queries: what was found for each, and which of its predictions were right, (P,) a query."""
+        """Fits on held-out queries: what was found for each, and which of its predictions were right, (P,) a query."""
         tables = [features(one) for one in found]
         truth = np.concatenate([np.zeros(0), *right])
         if not 0 < truth.sum() < len(truth):
@@ -81,7 +81,7 @@ class Curve:
         return self.predictions > 0
 
     def probabilities(self, found: Candidates, odd: npt.NDArray[np.bool_] | None = None) -> Floats:
-        """Of every entity found, (K,): 1 for a known answer, else how likely it is one.
+        """Returns the probability of every entity found, (K,): 1 for a known answer, else how likely it is one.
 
         odd: (K,) predictions that are not counted. Others are as likely as if these were not there; what is said of
         these themselves lies between their neighbours.
@@ -94,7 +94,7 @@ class Curve:
         return result
 
     def to_json(self) -> dict[str, Any]:
-        """As plain values; `from_json` reads them back."""
+        """Returns plain values; `from_json` reads them back."""
         return {
             "predictions": self.predictions,
             "bias": self.bias,
@@ -108,7 +108,7 @@ class Curve:
 
     @classmethod
     def from_json(cls, table: Mapping[str, Any]) -> Curve:
-        """What `to_json` gave; ValueError for anything else."""
+        """Reads what `to_json` returned; ValueError for anything else."""
         if problem := wrong_field(table, _FIELDS):
             raise ValueError(problem)
         try:

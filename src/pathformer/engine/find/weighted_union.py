@@ -78,7 +78,7 @@ def _found(points: Floats, index: Index, barred: Ids, top: int) -> Ids:
 
 
 def _with_drawn(read: Ids, entities: int) -> tuple[Ids, Floats]:
-    """Those to be read (ascending) and others at random: ids (C,), ascending, and how many each stands for (C,)."""
+    """Adds random entities to those that are read: ids (C,), ascending, and how many each stands for, (C,)."""
     drawn = np.random.default_rng(0).integers(0, entities, _DRAWN)  # always the same: an answer is repeated exactly
     drawn = np.setdiff1d(drawn, read)
     listed = np.union1d(read, drawn)
