@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -105,8 +106,8 @@ class LinkCalibration:
     def probabilities(self, given: Predictions) -> Floats:
         """Returns how likely each prediction is right, (n,)."""
         p: Floats = np.interp(self.logits(given), self.steps, self.levels)
-        first = np.flatnonzero(given.rank == 1)
-        for start, end in zip(first, np.append(first[1:], len(p)), strict=True):
+        first = np.flatnonzero(given.rank == 1)  # none where nothing is predicted
+        for start, end in pairwise([*first.tolist(), len(p)]):
             p[start:end] = np.minimum.accumulate(p[start:end])
         return p
 
