@@ -24,17 +24,24 @@ _KINDS: Mapping[str, Callable[[Any], bool]] = {
     "true or false": lambda value: isinstance(value, bool),
     "a list": lambda value: isinstance(value, list),
     "a list of objects": lambda value: isinstance(value, list) and all(isinstance(entry, dict) for entry in value),
+    "a list of numbers": lambda value: isinstance(value, list) and all(map(_is_number, value)),
     "an object": lambda value: isinstance(value, dict),
+    "an object of numbers": lambda value: isinstance(value, dict) and all(map(_is_number, value.values())),
+    "an object of lists of numbers": lambda value: (
+        isinstance(value, dict) and all(map(_KINDS["a list of numbers"], value.values()))
+    ),
     "an object of counts": lambda value: isinstance(value, dict) and all(map(_KINDS["a count"], value.values())),
 }
 
 
-def wrong_field(header: Mapping[str, Any], kinds: Mapping[str, str]) -> str | None:
+def wrong_field(header: Any, kinds: Mapping[str, str]) -> str | None:
     """Says which field is missing or of another kind than it must be; None if all are right.
 
     >>> wrong_field({"rows": "many"}, {"rows": "a count"})
     "'rows' is not a count"
     """
+    if not isinstance(header, Mapping):
+        return "it is not an object"
     for name, kind in kinds.items():
         if name not in header:
             return f"{name!r} is missing"

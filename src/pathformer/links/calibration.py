@@ -133,21 +133,18 @@ class LinkCalibration:
     def from_json(cls, table: Mapping[str, Any]) -> LinkCalibration:
         """Reads what `to_json` returned; ValueError for anything else."""
         fields = {
-            "weights": "a list",
-            "own": "an object",
-            "steps": "a list",
-            "levels": "a list",
+            **dict.fromkeys(("weights", "steps", "levels"), "a list of numbers"),
+            "own": "an object of numbers",
             "fitted_on": "a count",
         }
         if problem := wrong_field(table, fields):
             raise ValueError(problem)
         weights, steps, levels = (np.array(table[name], np.float64) for name in ("weights", "steps", "levels"))
         own = {int(relation): float(shift) for relation, shift in table["own"].items()}
-        numbers = np.concatenate([weights, steps, levels, list(own.values())])
-        if weights.shape != (4,) or steps.shape != levels.shape or not len(steps) or not np.isfinite(numbers).all():
+        if weights.shape != (4,) or steps.shape != levels.shape or not len(steps):
             raise ValueError("not the numbers of a calibration of links")
-        rates = table.get("rates")
-        return cls(weights, own, steps, levels, int(table["fitted_on"]), rates and Rates.from_json(rates))
+        rates = None if table.get("rates") is None else Rates.from_json(table["rates"])
+        return cls(weights, own, steps, levels, int(table["fitted_on"]), rates)
 
 
 def _shift(z: Floats, truth: Floats) -> float:

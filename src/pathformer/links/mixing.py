@@ -114,13 +114,14 @@ class Mixing:
     @classmethod
     def from_json(cls, table: Mapping[str, Any]) -> Mixing:
         """Reads what `to_json` returned; ValueError for anything else."""
-        fields = {"sources": "a list", "mean": "a list", "scale": "a list", "common": "a list", "own": "an object"}
+        numbers_of = dict.fromkeys(("mean", "scale", "common"), "a list of numbers")
+        fields = {"sources": "a list", **numbers_of, "own": "an object of lists of numbers"}
         if problem := wrong_field(table, fields):
             raise ValueError(problem)
         width = 2 * len(table["sources"])
         rows = [table["mean"], table["scale"], table["common"], *table["own"].values()]
         numbers = [np.array(row, np.float64) for row in rows]
-        if any(row.shape != (width,) or not np.isfinite(row).all() for row in numbers) or not numbers[1].all():
+        if any(row.shape != (width,) for row in numbers) or not numbers[1].all():
             raise ValueError("not the weights of a mixture of sources")
         own = dict(zip(map(int, table["own"]), numbers[3:], strict=True))
         mean, scale, common = numbers[:3]

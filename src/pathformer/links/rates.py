@@ -64,9 +64,9 @@ class Rates:
     @classmethod
     def from_json(cls, table: Mapping[str, Any]) -> Rates:
         """Reads what `to_json` returned; ValueError for anything else."""
-        if problem := wrong_field(table, {"common": "a list", "own": "an object"}):
+        if problem := wrong_field(table, {"common": "a list of numbers", "own": "an object of lists of numbers"}):
             raise ValueError(problem)
         rows = [np.array(row, np.float64) for row in (table["common"], *table["own"].values())]
-        if not len(rows[0]) or any(row.shape != rows[0].shape or not np.isfinite(row).all() for row in rows):
+        if not len(rows[0]) or any(row.shape != rows[0].shape for row in rows):
             raise ValueError("not a table of rates")
         return cls(rows[0], dict(zip(map(int, table["own"]), rows[1:], strict=True)))
