@@ -38,7 +38,7 @@ class Command:
     """A command that writes."""
 
     arguments: tuple[str, ...]  # {graph} {engine} {run} {facts} are there, {out} is the folder that it writes
-    kind: str  # of save that it leaves in {out}
+    kind: str  # of save that it leaves in {out}, or that it needs
     changes: str = ""  # the name above that {out} starts as a copy of
 
 
@@ -228,9 +228,8 @@ COMMANDS = {
     "index": Command(("index", "{out}", "--backend", "lsh"), "engine", changes="engine"),
     "release": Command(("release", "{engine}", "{out}", "--no-measure", "--force"), "engine"),
     "check": Command(("check", "{out}", "--repair"), "engine", changes="damaged"),
+    "predict": Command(("predict", "{engine}", "r1", "--out", "{out}.csv", "--force"), "engine"),
     "train": Command(("train", "{toml}", "--out", "{out}", "--device", "cpu"), "run"),
 }
-# These write no save: what they print or a file that they are given (explain --svg, predict --out) can be made again.
-READS_ONLY = frozenset(
-    {"ask", "bench", "datasets", "demo", "evaluate", "explain", "models", "predict", "tables", "verify"}
-)
+# These write no save: what they print, or a single file that is named (explain --svg), can be made again at once.
+READS_ONLY = frozenset({"ask", "bench", "datasets", "demo", "evaluate", "explain", "models", "tables", "verify"})
