@@ -99,7 +99,7 @@ def _distances(
 ) -> Iterator[tuple[str, npt.NDArray[np.float32]]]:
     """Yields minus the log of each entity's share, (B, N), by all evidence and by each source."""
     given = features(links.sources, heads, relation, known)
-    yield MIXED, _finite(np.stack([links.mixing.scores(one, relation) for one in given]))
+    yield MIXED, _finite(links.mix(given, heads, relation))
     for place, source in enumerate(links.mixing.sources):
         yield source, _finite(np.stack([one.values[:, 2 * place] for one in given]))
 

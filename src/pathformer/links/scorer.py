@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 import numpy as np
@@ -19,7 +20,8 @@ from pathformer.kg.graph import Graph
 from pathformer.kg.vocabulary import Vocabulary
 from pathformer.links.calibration import LinkCalibration, Predictions
 from pathformer.links.evidence._base import Evidence, Fact, Ids, Piece, Scores, find
-from pathformer.links.mixing import Mixing, features
+from pathformer.links.mixing import Features, Mixing, features
+from pathformer.links.restated import Restated
 from pathformer.plan.encoder import Encoder
 
 __all__ = ["FILE", "FOLDER", "LinkScorer", "PredictedTails"]
@@ -62,8 +64,20 @@ class LinkScorer:
         """
         if barred is None:
             barred = [self.graph.tails_of(int(head), relation).astype(np.int64) for head in heads]
-        given = features(self.sources, heads, relation, barred)
-        return np.stack([self.mixing.scores(one, relation) for one in given])
+        return self.mix(features(self.sources, heads, relation, barred), heads, relation)
+
+    def mix(self, given: Sequence[Features], heads: Ids, relation: int) -> Scores:
+        """Returns `shares` of what the sources say, (B, N); a tail that is stated otherwise has that one's share."""
+        rows = np.stack([self.mixing.scores(one, relation) for one in given])
+        for row, head in zip(rows, heads.tolist(), strict=True):
+            for tails, share in self.restated.tails(head, relation):
+                row[tails] = np.where(np.isfinite(row[tails]), np.maximum(row[tails], np.log(share)), row[tails])
+        return rows
+
+    @cached_property
+    def restated(self) -> Restated:
+        """The relations of the graph that repeat each other."""
+        return Restated(self.graph)
 
     def rows(self, heads: npt.NDArray[np.integer], relation: int) -> Scores:
         """Returns how likely each link that the graph does not state holds, (B, N), for tables of links.
@@ -75,7 +89,7 @@ class LinkScorer:
         graph = self.graph
         known = [graph.tails_of(int(head), relation).astype(np.int64) for head in heads]
         given = features(self.sources, heads.astype(np.int64), relation, known)
-        shares = np.exp(np.stack([self.mixing.scores(one, relation) for one in given])).astype(np.float32)
+        shares = np.exp(self.mix(given, heads.astype(np.int64), relation)).astype(np.float32)
         missing = np.array([_MISSING + _MORE * len(own) for own in known], np.float32)
         found: Scores = np.minimum(shares * missing[:, None], _LIKELIEST)
         recommender = next((source for source in self.sources if source.name == "linear"), None)
@@ -100,10 +114,13 @@ class LinkScorer:
 
     def pieces(self, head: int, relation: int, tail: int, most: int = 3) -> tuple[Piece, ...]:
         """Returns the strongest pieces of evidence for a link, of each source that can name its own."""
-        return tuple(piece for source in self.sources for piece in source.pieces(head, relation, tail, most))
+        named = self.restated.pieces(head, relation, tail)
+        return named + tuple(piece for source in self.sources for piece in source.pieces(head, relation, tail, most))
 
     def say(self, piece: Piece, link: Fact, vocabulary: Vocabulary) -> str:
         """Returns a piece of evidence for a link as a sentence for people."""
+        if piece.source == self.restated.name:
+            return self.restated.say(piece, link, vocabulary)
         return next(source for source in self.sources if source.name == piece.source).say(piece, link, vocabulary)
 
     def on(self, graph: Graph) -> LinkScorer:
