@@ -83,8 +83,8 @@ class Parts:
         """The encoder and the index; an engine of links alone has none."""
         if self.finders.points is None:
             raise EngineError(
-                f"the engine of {self.kg.name} predicts single links alone: fit it with more --minutes, then it has "
-                "what longer questions need"
+                f"the engine of {self.kg.name} has evidence for links and no path model, which this needs: fit the graph "
+                "with more --minutes"
             )
         return self.finders.points
 

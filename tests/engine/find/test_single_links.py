@@ -155,5 +155,5 @@ def test_where_the_graph_states_every_tail_nothing_is_predicted() -> None:
 
 
 def test_there_are_no_points_to_ask_for(engine: pf.Engine) -> None:
-    with pytest.raises(EngineError, match="single links alone"):
+    with pytest.raises(EngineError, match="evidence for links and no path model"):
         _ = engine.encoder

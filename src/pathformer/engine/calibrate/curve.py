@@ -51,7 +51,7 @@ class Curve:
 
     @classmethod
     def none(cls) -> Curve:
-        """Returns the default where too little was held out: 10 % for the first prediction, a k-th of it for the k-th."""
+        """Returns the default where too little was held out: 10 % for the first prediction, a k-th of it further on."""
         weights = np.zeros(len(FEATURES))
         weights[0] = -1.0
         z = np.linspace(-20.0, 20.0, 401)

@@ -55,7 +55,10 @@ class Embedding(Evidence):
     @classmethod
     def open(cls, folder: Path, graph: Graph, encoder: Encoder | None) -> Self:
         """Maps the tables."""
-        return cls(*(map_array(folder / f"{name}.npy") for name in ("entities", "relations")))
+        tables = [map_array(folder / f"{name}.npy", kind="f4") for name in ("entities", "relations")]
+        if [len(table) for table in tables] != [graph.entities, graph.relations]:
+            raise ValueError("the tables of the embedding are not those of the graph")
+        return cls(*tables)
 
 
 EVIDENCE = Embedding

@@ -106,7 +106,9 @@ class Linear(Evidence):
         """Opens what `save` wrote; G is mapped, not read."""
         inverse = None
         if (folder / "codes.npy").is_file():
-            inverse = Rounded(map_array(folder / "codes.npy"), map_array(folder / "steps.npy"))
+            size = graph.entities
+            codes = map_array(folder / "codes.npy", (size, size), "i1")
+            inverse = Rounded(codes, map_array(folder / "steps.npy", (2, size), "f4"))
         return cls(graph, inverse, float(map_array(folder / "ridge.npy")[0]))
 
     def _parts(self, entity: int, relation: int, other: int) -> list[Piece]:
