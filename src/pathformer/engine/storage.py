@@ -83,7 +83,7 @@ class Parts:
         """The encoder and the index; an engine of links alone has none."""
         if self.finders.points is None:
             raise EngineError(
-                f"the engine of {self.kg.name} has evidence for links and no path model, which this needs: fit the graph "
+                f"the engine of {self.kg.name} has evidence for links and no path model, which this needs: fit it "
                 "with more --minutes"
             )
         return self.finders.points
