@@ -13,8 +13,9 @@ from threading import Barrier
 
 import pytest
 import torch
+from threadpoolctl import ThreadpoolController
 
-from pathformer.compiled import one_thread
+from pathformer.compiled import one_blas_thread, one_thread
 
 USUAL = 3
 
@@ -83,6 +84,35 @@ def test_blocks_that_overlap_leave_nothing_behind() -> None:
         assert running.result(30) == (1, USUAL)
     assert torch.get_num_threads() == USUAL
     assert elsewhere() == USUAL
+
+
+def test_products_are_of_one_thread_until_the_last_block_ends() -> None:
+    """The number belongs to the process: of blocks that overlap none may take the 1 for the usual number."""
+    blas = ThreadpoolController().select(user_api="blas")
+    inside, first_out = Barrier(2), Barrier(2)
+
+    def numbers() -> set[int]:
+        return {library.get_num_threads() for library in blas.lib_controllers}
+
+    def first() -> None:
+        with one_blas_thread():
+            inside.wait()
+        first_out.wait()
+
+    def second() -> set[int]:
+        with one_blas_thread(), one_blas_thread():
+            inside.wait()
+            first_out.wait()
+            return numbers()
+
+    with blas.limit(limits=USUAL), ThreadPoolExecutor(2) as threads:
+        usual = numbers()
+        ended = threads.submit(first)
+        assert threads.submit(second).result() == {1}
+        ended.result()
+        with pytest.raises(ZeroDivisionError), one_blas_thread():
+            1 / 0  # noqa: B018
+        assert numbers() == usual
 
 
 def test_an_error_inside_gives_the_number_back() -> None:

@@ -26,7 +26,13 @@ __all__ = ["Answer", "Answers", "Engine", "KnowledgeGraph", "__version__", "fit"
 def __getattr__(name: str) -> Any:
     if name not in _HOMES:
         raise AttributeError(f"module 'pathformer' has no attribute {name!r}")
-    return getattr(importlib.import_module(_HOMES[name]), name)
+    try:
+        return getattr(importlib.import_module(_HOMES[name]), name)
+    except ModuleNotFoundError:
+        from pathformer.errors import needs_torch
+
+        with needs_torch(f"pathformer.{name}"):
+            raise
 
 
 def __dir__() -> list[str]:

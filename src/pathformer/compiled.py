@@ -19,7 +19,7 @@ from typing import Any, ParamSpec, TypeVar
 
 from pathformer.errors import InputError
 
-__all__ = ["cache_folder", "compiled", "cores", "one_thread", "share", "thread_count"]
+__all__ = ["cache_folder", "compiled", "cores", "one_blas_thread", "one_thread", "share", "thread_count"]
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -115,6 +115,50 @@ def one_thread() -> Iterator[None]:
             torch.set_num_threads(before)
 
 
+@contextmanager
+def one_blas_thread() -> Iterator[None]:
+    """Inside, numpy's products are not shared among threads, in all of the process; may be nested.
+
+    OpenBLAS lets its threads wait for each other in a loop: two of them beside a busy neighbour took a hundred times as
+    long as one.
+    """
+    _limit(1)
+    try:
+        yield
+    finally:
+        _limit(-1)
+
+
+def _limit(step: int) -> None:
+    """Counts who is inside `one_blas_thread`; the first one in and the last one out set the number of threads."""
+    global _inside
+    with _entering:
+        libraries = _blas()
+        if step > 0 and not _inside:
+            for library in libraries:
+                libraries[library] = library.get_num_threads()
+                _set_threads(library, 1)
+        _inside += step
+        if not _inside:
+            for library, threads in libraries.items():
+                _set_threads(library, threads)
+
+
+def _set_threads(library: Any, threads: int) -> None:
+    """Sets the number from any thread; threadpoolctl 3.8 lets only the one do so that did it first."""
+    if hasattr(library, "clear_controlling_thread"):
+        library.clear_controlling_thread(force=True)
+    library.set_num_threads(threads)
+
+
+@cache
+def _blas() -> dict[Any, int]:
+    """Returns the libraries that multiply matrices, with the number of threads they had."""
+    from threadpoolctl import ThreadpoolController
+
+    return dict.fromkeys(ThreadpoolController().select(user_api="blas").lib_controllers, 1)
+
+
 @cache
 def _pool(threads: int) -> ThreadPoolExecutor:
     """Threads that stay: starting one costs as much as a small search."""
@@ -129,12 +173,13 @@ def _elsewhere() -> ThreadPoolExecutor:
 
 _deciding = Lock()  # numba's cache folder is one setting of the process
 _entering = Lock()
+_inside = 0  # threads that are inside `one_blas_thread`
 
 
 def _begin_anew() -> None:
     """A forked process has none of the threads, and whoever held a lock is not there to let go of it."""
-    global _deciding, _entering
-    _deciding, _entering = Lock(), Lock()
+    global _deciding, _entering, _inside
+    _deciding, _entering, _inside = Lock(), Lock(), 0
     _pool.cache_clear()
     _elsewhere.cache_clear()
 

@@ -34,7 +34,8 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 from pathformer.text import closest
@@ -65,6 +66,7 @@ __all__ = [
     "UnsafePickleError",
     "UnsafeQueryError",
     "UnsupportedQueryError",
+    "needs_torch",
 ]
 
 
@@ -140,6 +142,17 @@ class MissingExtraError(InputError):
 
     def __init__(self, feature: str, library: str, extra: str) -> None:
         super().__init__(f"{feature} needs {library}: pip install 'pathformer[{extra}]'")
+
+
+@contextmanager
+def needs_torch(feature: str) -> Iterator[None]:
+    """Inside, a module that is not found names the extra to install, if it is torch."""
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        if error.name != "torch":
+            raise
+        raise MissingExtraError(feature, "torch", "fit") from error
 
 
 class UnknownPluginError(InputError):

@@ -65,7 +65,9 @@ def names(group: str) -> tuple[str, ...]:
 
 def load(group: str, name: str) -> ModuleType:
     """Imports one entry; of equal names the package's own counts, then a folder's, then an entry point's."""
-    entries = _entries(group)
+    entries = _from_package(GROUPS[group].package)
+    if name not in entries:  # only then: to look through all installed packages takes milliseconds
+        entries = _entries(group)
     if name not in entries:
         raise UnknownPluginError(GROUPS[group].singular, name, sorted(entries))
     return entries[name]()

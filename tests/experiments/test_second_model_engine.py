@@ -24,8 +24,8 @@ from pathformer.fitting.reindex import reindex
 from pathformer.fitting.release import compress
 from pathformer.fitting.update import update as update_engine
 from pathformer.kg.knowledge import KnowledgeGraph
-from pathformer.models._forms import FORMS
 from pathformer.models.pair import Pair
+from pathformer.plan.encoder import FORMS
 
 QUESTIONS = ("?x : r0(e3, ?v) & r1(?v, ?x)", "?x : r0(e3, ?x) & !r1(e5, ?x)", "?x : r0(e3, ?x) | r1(e5, ?x)")
 

@@ -16,6 +16,7 @@ from safetensors.torch import save_file
 
 from pathformer.errors import CheckpointError, InputError
 from pathformer.files import tensors
+from pathformer.files.weights import read_facts
 
 
 def test_facts_and_tensors_come_back(tmp_path: Path) -> None:
@@ -31,7 +32,7 @@ def test_facts_and_tensors_come_back(tmp_path: Path) -> None:
     assert set(found.tensors) == set(given)
     assert all(torch.equal(found.tensors[name], given[name]) for name in given)
     assert set(found.part("model")) == {"a", "b", "c"}
-    assert tensors.read_facts(tmp_path / "x" / "last.safetensors")["step"] == 7
+    assert read_facts(tmp_path / "x" / "last.safetensors")["step"] == 7
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="no such modes there")
@@ -140,13 +141,6 @@ def test_what_is_no_checkpoint_is_refused(tmp_path: Path) -> None:
     tensors.write(tmp_path / "new.safetensors", {"format": 1}, {"a": torch.zeros(2)})
     with pytest.raises(CheckpointError, match="format 1, this reads 2"):
         tensors.read(tmp_path / "new.safetensors")
-
-
-def test_another_graph_is_refused_with_both_fingerprints(tmp_path: Path) -> None:
-    facts = {"fingerprint": "aaaa", "dataset": "umls"}
-    tensors.check_graph(facts, "aaaa", tmp_path, "umls")
-    with pytest.raises(CheckpointError, match=r"vocabulary is aaaa \(umls\), that of nations is bbbb"):
-        tensors.check_graph(facts, "bbbb", tmp_path, "nations")
 
 
 @pytest.mark.parametrize(

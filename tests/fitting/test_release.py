@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from support.engines import engine_over
+from support.engines import engine_over, load_with_torch
 from support.saves import reseal
 
 import pathformer as pf
@@ -48,7 +48,7 @@ def questions(engine: Engine) -> list[Question]:
 @pytest.mark.parametrize("form", FORMS)
 def test_what_is_opened_is_what_was_released(wide: Engine, form: str, tmp_path: Path) -> None:
     before = compress(wide, form)
-    opened = pf.load(compress(wide, form).save(tmp_path / form))
+    opened = load_with_torch(compress(wide, form).save(tmp_path / form))
     assert opened.encoder.form == before.encoder.form == form
     for one, other in zip(opened.ask(questions(wide)), before.ask(questions(wide)), strict=True):
         assert one == other

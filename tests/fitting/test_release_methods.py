@@ -9,9 +9,8 @@ import numpy as np
 import pytest
 import torch
 from support.contract_cases import CASES, make
-from support.engines import engine_over
+from support.engines import engine_over, load_with_torch
 
-from pathformer.engine.engine import load
 from pathformer.fitting.release import compress
 from pathformer.kg.knowledge import KnowledgeGraph
 from pathformer.kg.vocabulary import Vocabulary
@@ -40,7 +39,7 @@ def test_a_method_is_released(name: str, variant: dict[str, Any], kg: KnowledgeG
         if model.takes(structure)
     ]
     small = compress(engine, "int8")
-    opened = load(small.save(tmp_path / "small"))
+    opened = load_with_torch(small.save(tmp_path / "small"))
     state = model.state_dict()
     for weight, tensor in opened.encoder.model.state_dict().items():
         step = state[weight].abs().amax() / 127 if state[weight].ndim > 1 else torch.tensor(1e-12)

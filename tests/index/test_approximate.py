@@ -14,9 +14,9 @@ from pathformer.errors import ConfigError, DivergedError, InputError, MissingExt
 from pathformer.index._base import RowIndex, build, load
 from pathformer.index._hashes import Lifted, Planes, Thresholds, complete, complete_points
 from pathformer.index._rows import lengths, unit
+from pathformer.index._scan import lay_out
 from pathformer.index._tuning import Trial, made_up_points
 from pathformer.index.kernels.hamming import differences
-from pathformer.index.kernels.scan import lay_out
 from pathformer.index.lsh import LSH
 from pathformer.plan.measure import Measure
 

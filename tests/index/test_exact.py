@@ -15,8 +15,9 @@ from hypothesis import strategies as st
 from support.twins import l1_distances
 
 from pathformer.index._base import build, load
+from pathformer.index._scan import BLOCK, lay_out, nearest_plain
 from pathformer.index.kernels.bf16 import to_bf16, to_float32
-from pathformer.index.kernels.scan import BLOCK, lay_out, nearest
+from pathformer.index.kernels.scan import nearest
 from pathformer.plan.measure import Measure
 
 
@@ -42,6 +43,37 @@ def test_the_pass_gives_what_sorting_gives(
         filled = order + [-1] * (k - len(order))
         assert ids[row].tolist() == filled
         assert distances[row].tolist() == [truth[n] if n >= 0 else math.inf for n in filled]
+
+
+@given(
+    seed=st.integers(0, 2**31), entities=st.integers(1, 300), points=st.integers(1, 6), k=st.integers(1, 20),
+    kept=st.floats(0, 1), levels=st.sampled_from([2, 1000]), half=st.booleans(), dot=st.booleans(),
+)  # fmt: skip
+def test_plain_numpy_finds_what_compiled_code_finds_to_the_bit(
+    seed: int, entities: int, points: int, k: int, kept: float, levels: int, half: bool, dot: bool
+) -> None:
+    rng = np.random.default_rng(seed)
+    rows, asked = (rng.integers(-levels, levels, (n, 7)).astype(np.float32) / 7 for n in (entities, points))
+    rows[0, 0], keep = 3e38, rng.random(entities) < kept
+    factors = rng.random(entities, np.float32) if dot else None
+    blocks = lay_out(to_bf16(rows) if half else rows)
+    plain, fast = (search(asked, blocks, keep, k, factors) for search in (nearest_plain, nearest))
+    assert np.array_equal(plain[0], fast[0])
+    assert np.array_equal(plain[1], fast[1])
+
+
+def test_compiled_code_is_loaded_once_that_pays() -> None:
+    program = (
+        "import sys, numpy as np\n"
+        "from pathformer.index._base import build\n"
+        "index, found = build('exact', np.ones((1 << 14, 64), np.float32)), []\n"
+        "for _ in range(400):\n"
+        "    index.nearest(np.ones((1, 64), np.float32), 3)\n"
+        "    found.append('numba' in sys.modules)\n"
+        "print(found.index(True))\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=300, check=False)
+    assert int(done.stdout) == (1 << 28) // (1 << 20), done.stderr
 
 
 def test_distances_have_the_bits_of_the_ranking() -> None:

@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 from support.twins import l1_distances
 
 from pathformer.compiled import one_thread, share
+from pathformer.index._scan import lay_out
 from pathformer.index.kernels.bf16 import to_bf16, to_float32
 from pathformer.index.kernels.hamming import candidates, differences, pack, threshold_codes
 from pathformer.index.kernels.rerank import nearest_of
-from pathformer.index.kernels.scan import lay_out
 
 
 @given(seed=st.integers(0, 2**31), entities=st.integers(1, 300), points=st.integers(1, 70), words=st.integers(1, 3))

@@ -20,9 +20,8 @@ from pathformer.index.kernels.bf16 import to_float32
 from pathformer.models._base import build
 from pathformer.models._batch import Batch
 from pathformer.models._encoder import TorchEncoder
-from pathformer.models._forms import FORMS
 from pathformer.nn.mlp import _can_lay_out
-from pathformer.plan.encoder import FULL, find
+from pathformer.plan.encoder import FORMS, FULL
 from pathformer.plan.layout import Block
 from pathformer.query.structures import STRUCTURES
 
@@ -187,7 +186,7 @@ def test_what_is_saved_is_opened_in_any_form(form: str, tmp_path: Path) -> None:
     encoder = TorchEncoder(make("pathformer", {}), form)
     facts = {"entities": encoder.entity_count, "relations": encoder.model.relation_count}
     encoder.save(tmp_path, {**facts, "fingerprint": "same", "dataset": "toy"})
-    opened = find("torch").open(tmp_path, {"fingerprint": "same", "dataset": "toy", "form": form})
+    opened = TorchEncoder.open(tmp_path, {"fingerprint": "same", "dataset": "toy", "form": form})
     assert (opened.name, opened.form, dict(opened.settings)) == (encoder.name, form, dict(encoder.settings))
     assert opened.rows().dtype == (np.float32 if form == FULL else np.uint16)
     trees = [STRUCTURES["2i"].tree([1, 0, 2, 1])]

@@ -11,7 +11,8 @@ from hypothesis.extra import numpy as hnp
 from torch import Tensor
 
 from pathformer.errors import CheckpointError, DivergedError, InputError
-from pathformer.models._forms import FORMS, check_form, pack, unpack
+from pathformer.models._forms import check_form, pack, unpack
+from pathformer.plan.encoder import FORMS
 
 NUMBERS = st.floats(-(2.0**40), 2.0**40, width=32, allow_subnormal=False).map(lambda x: 0.0 if abs(x) < 1e-30 else x)
 MATRICES = hnp.arrays(np.float32, hnp.array_shapes(min_dims=2, max_dims=3, max_side=7), elements=NUMBERS)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -46,6 +47,14 @@ def engine_over(kg: pf.KnowledgeGraph, model: Model, *more: Any, index: str = "e
 
     encoder = TorchEncoder(model)
     return pf.Engine(kg, encoder, build_for(encoder, index), *more, **options)
+
+
+def load_with_torch(folder: Path) -> pf.Engine:
+    """Opens an engine as what trains does, where `pathformer.load` would do without torch."""
+    from pathformer.engine.storage import open_parts
+    from pathformer.models._encoder import TorchEncoder
+
+    return pf.Engine.of(open_parts(folder, opened_by=TorchEncoder))
 
 
 def random_triples(entities: int = 40, relations: int = 4, drawn: int = 300, seed: int = 3) -> Triples:

@@ -19,7 +19,7 @@ from typer.core import TyperGroup
 
 from pathformer import __version__, plugins
 from pathformer.cli._shell import open_closed_streams, speak_utf8, stop_on_signals, without_python
-from pathformer.errors import InputError, UnknownPluginError
+from pathformer.errors import InputError, needs_torch
 
 __all__ = ["app", "main"]
 
@@ -41,8 +41,6 @@ class _Commands(TyperGroup):
         return sorted(plugins.names("commands"), key=lambda name: (place.get(name, len(place)), name))
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
-        if cmd_name not in (known := plugins.names("commands")):
-            raise UnknownPluginError("command", cmd_name, known)
         single = typer.Typer(add_completion=False, rich_markup_mode="markdown")
         module = plugins.load("commands", cmd_name)
         single.command(name=cmd_name, context_settings=vars(module).get("CONTEXT"))(module.command)
@@ -52,6 +50,9 @@ class _Commands(TyperGroup):
         """Runs a command; an interruption prints one line and ends with exit code 130."""
         try:
             return super().invoke(ctx)
+        except ModuleNotFoundError:
+            with needs_torch(f"`pathformer {ctx.invoked_subcommand}`"):
+                raise
         except KeyboardInterrupt as stop:
             if ctx.invoked_subcommand not in _SERVING:
                 typer.echo(str(stop) or "stopped: run the same command again to finish", err=True)

@@ -103,13 +103,14 @@ def _target(argument: Path | None, option: Path | None) -> Path:
 
 def _open(source: Path, data: Path | None, device: str) -> Engine:
     """Opens an engine, or makes one of a run."""
-    from pathformer.engine.engine import load
-    from pathformer.engine.storage import is_engine
+    from pathformer.engine.engine import Engine
+    from pathformer.engine.storage import is_engine, open_parts
+    from pathformer.models._encoder import TorchEncoder
     from pathformer.nn.device import choose_device
 
     device = str(choose_device(device))
     if is_engine(source) or (source.is_file() and source.suffix != ".safetensors"):
-        return load(source, device)  # its error says that a file is no engine, and how to make one
+        return Engine.of(open_parts(source, device, opened_by=TorchEncoder))  # its error says what a file is instead
     from pathformer.experiments.make_engine import make_engine
 
     return make_engine(source, data=data, device=device)

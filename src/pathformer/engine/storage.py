@@ -33,7 +33,7 @@ from pathformer.errors import EngineError
 from pathformer.files.atomic import new_folder
 from pathformer.files.fields import wrong_field
 from pathformer.files.saved import Saved, holds, open_save
-from pathformer.files.tensors import check_graph
+from pathformer.files.weights import check_graph
 from pathformer.index._base import Index, build_for, open_saved
 from pathformer.kg.knowledge import KnowledgeGraph
 from pathformer.kg.storage import open_graph
@@ -116,23 +116,29 @@ def save_parts(parts: Parts, folder: Path, *, force: bool = False) -> Path:
     return folder
 
 
-def open_parts(folder: Path, device: str = "cpu", without: frozenset[str] = frozenset()) -> Parts:
+def open_parts(
+    folder: Path,
+    device: str = "cpu",
+    without: frozenset[str] = frozenset(),
+    opened_by: type[Encoder] | None = None,
+) -> Parts:
     """Opens what `save_parts` wrote; device: where questions are encoded.
 
     without: the names of parts that are not read, of `files.saved.REPAIRABLE`; the engine gets the usual ones instead.
+    opened_by: the class of the encoder; without it, the lightest that can open it.
     """
     if not holds(folder, "engine"):
         read_header(folder)  # says what a folder holds instead
-    return open_save(folder, "engine", lambda saved: _open(saved, device, without), without)
+    return open_save(folder, "engine", lambda saved: _open(saved, device, without, opened_by), without)
 
 
-def _open(saved: Saved, device: str, without: frozenset[str]) -> Parts:
+def _open(saved: Saved, device: str, without: frozenset[str], opened_by: type[Encoder] | None) -> Parts:
     folder, header = saved.folder, read_header(saved.folder)
     kg = open_graph(folder / _GRAPH, saved.part(_GRAPH)).keep_open()  # another command may replace the folder
     check_graph(header, kg.vocabulary.fingerprint(), folder, kg.name)
     encoder, index = None, None
     if header["encoder"]:
-        encoder = find_encoder(header["encoder"]).open(folder, header, device)
+        encoder = (opened_by or find_encoder(header, device)).open(folder, header, device)
         index = build_for(encoder) if _INDEX in without else _open_index(saved, encoder)
     links = LinkScorer.open(folder / LINKS, kg.graph(), encoder) if saved.has(f"{LINKS}/{LINKS_FILE}") else None
     return Parts(

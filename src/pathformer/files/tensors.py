@@ -1,7 +1,7 @@
-"""Tensors in one file of safetensors: by name, with facts in its header, there as a whole or not at all.
+"""Tensors of torch in a file of safetensors: by name, with facts in its header, there as a whole or not at all.
 
 The header holds one JSON object under the key `pathformer`, so that settings, step and fingerprint can be read without
-touching a tensor. A kill at any moment leaves the last good file (`files.atomic`). Only who calls this needs torch.
+touching a tensor (`files.weights`). A kill at any moment leaves the last good file (`files.atomic`).
 """
 
 from __future__ import annotations
@@ -14,15 +14,13 @@ from typing import TYPE_CHECKING, Any
 
 from pathformer.errors import CheckpointError
 from pathformer.files.atomic import new_file
+from pathformer.files.weights import FORMAT, KEY, WeightsFile, read_facts
 
 if TYPE_CHECKING:
     import torch
     from torch import Tensor
 
-__all__ = ["FORMAT", "Checkpoint", "check_graph", "read", "read_facts", "write"]
-
-FORMAT = 2  # of the header; a reader refuses any other
-_KEY = "pathformer"
+__all__ = ["Checkpoint", "read", "unmap", "write"]
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -51,7 +49,7 @@ def write(path: Path, facts: Mapping[str, Any], tensors: Mapping[str, Tensor], k
     with new_file(path, kind) as draft:
         whole = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
         try:
-            save_file(whole, draft, {_KEY: json.dumps({"format": FORMAT, **facts})})
+            save_file(whole, draft, {KEY: json.dumps({"format": FORMAT, **facts})})
         except SafetensorError as error:
             raise CheckpointError(f"{path} cannot be written ({error})") from error
 
@@ -65,33 +63,8 @@ def read(path: Path, device: torch.device | str = "cpu") -> Checkpoint:
         return Checkpoint(facts, {name: file.get_tensor(name) for name in file.keys()})  # noqa: SIM118
 
 
-def read_facts(path: Path) -> dict[str, Any]:
-    """Reads the header alone."""
-    from safetensors import SafetensorError, safe_open
+def unmap(opened: WeightsFile) -> Checkpoint:
+    """Returns the content of a mapped file as tensors, which are copies."""
+    from safetensors.torch import load
 
-    if not path.is_file():
-        raise CheckpointError(f"{path}: no such checkpoint")
-    try:
-        with safe_open(path, framework="pt") as file:
-            header = (file.metadata() or {}).get(_KEY)
-    except SafetensorError as error:
-        raise CheckpointError(
-            f"{path}: not a whole safetensors file ({error}): it was cut short, or is another file"
-        ) from None
-    if header is None:
-        raise CheckpointError(
-            f"{path}: a safetensors file, but not one of `pathformer train`: no {_KEY!r} in its header"
-        )
-    facts: dict[str, Any] = json.loads(header)
-    if (found := facts.get("format")) != FORMAT:
-        raise CheckpointError(f"{path}: written by another version (format {found!r}, this reads {FORMAT}): train anew")
-    return facts
-
-
-def check_graph(facts: Mapping[str, Any], fingerprint: str, path: Path, graph: str) -> None:
-    """Refuses facts of another graph: ids would mean other entities and relations than those at hand."""
-    if facts["fingerprint"] != fingerprint:
-        raise CheckpointError(
-            f"{path} was trained on another graph: its vocabulary is {facts['fingerprint']} ({facts.get('dataset')}), "
-            f"that of {graph} is {fingerprint}; ids would mean other things"
-        )
+    return Checkpoint(opened.facts, load(opened.content[:]))

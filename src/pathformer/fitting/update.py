@@ -22,7 +22,7 @@ from rich.console import Console
 
 from pathformer.engine.engine import Engine
 from pathformer.engine.history import FirstFit, first_facts
-from pathformer.engine.storage import HEADER, read_header
+from pathformer.engine.storage import HEADER, open_parts, read_header
 from pathformer.errors import InputError
 from pathformer.files.atomic import check_target
 from pathformer.fitting.assessment import with_report
@@ -38,6 +38,7 @@ from pathformer.kg.grow import Grown, grow
 from pathformer.kg.holdout import check_seed
 from pathformer.kg.knowledge import KnowledgeGraph
 from pathformer.kg.shrink import Shrunk, shrink
+from pathformer.models._encoder import TorchEncoder
 from pathformer.nn.device import choose_device, free_threads
 from pathformer.plan.encoder import FULL
 from pathformer.text import counted
@@ -72,7 +73,7 @@ def update(
     check_minutes(minutes)
     target, place, start = Path(out or engine), choose_device(device), time.monotonic()
     before = _state(Path(engine))
-    old = Engine.open(engine, str(place))
+    old = Engine.of(open_parts(Path(engine), str(place), opened_by=TorchEncoder))
     _refuse(old, engine, train=train)
     check_target(target, HEADER, force=True)
     parts = _OF_LINKS if old.links is not None else 0

@@ -13,7 +13,6 @@ import numpy.typing as npt
 
 from pathformer.index._files import Arrays
 from pathformer.index.kernels.bf16 import to_bf16, to_float32
-from pathformer.index.kernels.rerank import nearest_of
 from pathformer.plan.measure import Measure
 
 __all__ = ["Floats", "Ids", "Rows", "Stored", "factors_of", "prepare", "to_distances", "to_stored", "unit"]
@@ -113,6 +112,8 @@ class Rows:
 
     def nearest(self, points: Floats, k: int, choose: Choose, at_once: int = 256) -> tuple[Ids, Floats]:
         """Returns the k nearest of the candidates that `choose` names for each point, by true distances."""
+        from pathformer.index.kernels.rerank import nearest_of
+
         ids, sums = np.empty((len(points), k), np.int64), np.empty((len(points), k), np.float32)
         for first in range(0, len(points), at_once):
             part = slice(first, first + at_once)

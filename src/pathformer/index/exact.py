@@ -2,7 +2,7 @@
 
 k wanted, N entities, f numbers of an entity's row.
 
-One pass over the table keeps only the best (`kernels.scan`), so memory is the table's.
+One pass over the table keeps only the best (`_scan`), so memory is the table's.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import numpy as np
 from pathformer.index._base import Keep, RowIndex
 from pathformer.index._files import Arrays, Folder
 from pathformer.index._rows import Floats, Ids, Stored, factors_of, to_distances, to_stored
-from pathformer.index.kernels.scan import BLOCK, lay_out, nearest
+from pathformer.index._scan import BLOCK, lay_out, nearest
 from pathformer.plan.measure import Measure
 
 __all__ = ["INDEX", "Config", "Exact"]

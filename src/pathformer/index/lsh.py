@@ -34,9 +34,9 @@ from pathformer.index._base import Keep, RowIndex
 from pathformer.index._files import Arrays, Folder
 from pathformer.index._hashes import Hashes, Lifted, Planes, Thresholds, Words
 from pathformer.index._rows import Floats, Ids, Rows, Stored, lengths
+from pathformer.index._scan import BLOCK, lay_out
 from pathformer.index._tuning import WANTED, Trial, aim, check_recall
 from pathformer.index.kernels.hamming import candidates, differences
-from pathformer.index.kernels.scan import BLOCK, lay_out
 from pathformer.plan.measure import Measure
 
 __all__ = ["INDEX", "LSH", "Config"]

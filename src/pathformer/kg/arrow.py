@@ -29,7 +29,8 @@ def names_of_array(array: Any) -> Names:
 
 def buffers_of(array: Any) -> Buffers:
     """Offsets (n + 1,) and bytes of an Arrow array of strings."""
-    array = array.cast(pa.large_string())
+    if array.type != pa.large_string():  # a cast of nothing takes as long as importing Arrow
+        array = array.cast(pa.large_string())
     _, offsets, data = array.buffers()
     ends = np.frombuffer(offsets, np.int64, count=len(array) + 1, offset=8 * array.offset) if len(array) else None
     return (

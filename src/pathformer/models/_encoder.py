@@ -20,17 +20,17 @@ import torch
 from torch import Tensor
 from torch.overrides import TorchFunctionMode
 
-from pathformer.compiled import one_thread, share, thread_count
-from pathformer.errors import DivergedError, EngineError
-from pathformer.files.fields import wrong_field
-from pathformer.files.tensors import check_graph, read, write
+from pathformer.compiled import one_thread, thread_count
+from pathformer.encoders.numpy import NumpyEncoder
+from pathformer.errors import EngineError
+from pathformer.files.tensors import Checkpoint, read, unmap, write
 from pathformer.models._base import Model, build
 from pathformer.models._batch import Batch
-from pathformer.models._forms import FORMS, pack, unpack
+from pathformer.models._forms import pack, unpack
 from pathformer.nn.device import choose_device
 from pathformer.nn.mlp import Laid
 from pathformer.plan.build import build_layout, by_structure
-from pathformer.plan.encoder import FULL, Combine, Encoder, Points
+from pathformer.plan.encoder import FULL, WEIGHTS, Combine, Encoder, Points
 from pathformer.plan.layout import Block, UnionWay
 from pathformer.plan.measure import Measure
 from pathformer.query.structures import structure_of
@@ -41,12 +41,7 @@ __all__ = ["ENCODER", "TorchEncoder", "model_of"]
 Ids = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float32]
 
-_WEIGHTS = "model.safetensors"
-_FACTS = {
-    "method": "text", "model": "an object", "entities": "a count", "relations": "a count", "fingerprint": "text",
-}  # fmt: skip
 _DRAWS = frozenset({"uniform_", "normal_", "trunc_normal_", "kaiming_uniform_", "kaiming_normal_"})  # fill at random
-_PART = 32  # trees at least that a thread of its own pays for
 _KEPT = 64  # layouts; a service sees few shapes, a batch of many shapes is rarely seen twice
 _NUMBERS = 1 << 26  # distances, or a space's intermediate numbers, at once
 _ROWS = 4096  # entities that a block of distances has room for, if memory allows
@@ -89,14 +84,7 @@ class TorchEncoder(Encoder):
 
     def points(self, trees: Sequence[Tree]) -> Points:
         """As `Encoder.points`; on a processor each thread encodes a part of many trees alone."""
-        parts = 1 if self.on_card else max(1, min(thread_count(), len(trees) // _PART))
-        made: dict[int, Points] = {}
-
-        def work(part: int, first: int, last: int) -> None:
-            made[part] = self._points(trees[first:last])
-
-        share(work, len(trees), parts)
-        return _joined([made[part] for part in range(parts)])
+        return Points.shared(self._points, trees, 1 if self.on_card else thread_count())
 
     def _points(self, trees: Sequence[Tree]) -> Points:
         """Encodes trees on this thread."""
@@ -106,9 +94,7 @@ class TorchEncoder(Encoder):
         with torch.inference_mode(), self._laid.used(), one_thread():
             queries = self.model.encode(batch, torch.from_numpy(ids).to(self.device)).float()
             points = self.model.space.measured_queries(queries).cpu().numpy()
-        if not np.isfinite(points).all():
-            raise DivergedError("a question is encoded as numbers that are not finite: the model's weights diverged")
-        return _in_order(points, batch.layout.owners, [place for rows in tables.values() for place in rows])
+        return Points.by_tree(points, batch.layout.owners, [place for rows in tables.values() for place in rows])
 
     def distances(self, points: Floats, ids: npt.NDArray[np.integer] | None = None) -> Floats:
         """As `Encoder.distances`."""
@@ -176,8 +162,7 @@ class TorchEncoder(Encoder):
             kept = {f"model.{name}": tensor for name, tensor in state.items()}
         else:
             kept = pack(state, self.form, self.model.row_parts)
-        own = {"method": self.name, "model": self.settings, **({} if self.form == FULL else {"form": self.form})}
-        write(folder / _WEIGHTS, {**facts, **own}, kept)
+        write(folder / WEIGHTS, self.facts(facts), kept)
 
     @classmethod
     def open(cls, folder: Path, facts: Mapping[str, Any], device: str = "cpu") -> Self:
@@ -185,15 +170,21 @@ class TorchEncoder(Encoder):
 
         On a processor nothing is copied, unless the weights are kept in less: those of a release are widened.
         """
-        path, place = folder / _WEIGHTS, choose_device(device)
-        saved = read(path, place)
-        if problem := wrong_field(saved.facts, _FACTS):
-            raise EngineError(f"{path}: {problem}: the engine is damaged: fit it again, or take a copy of it")
-        check_graph(saved.facts, facts["fingerprint"], path, facts["dataset"])
-        form = str(facts.get("form", FULL))
-        if form not in (FULL, *FORMS):
-            problem = f"keeps its weights in the form {form!r}, which this program does not read"
-            raise EngineError(f"{folder} {problem}: release the engine again")
+        place = choose_device(device)
+        saved = read(folder / WEIGHTS, place)
+        return cls._of(saved, cls.check(folder / WEIGHTS, saved.facts, facts), place)
+
+    @classmethod
+    def of(cls, encoder: Encoder) -> TorchEncoder:
+        """Returns an encoder with its weights in torch: the same, or a copy of one that was opened without torch."""
+        if isinstance(encoder, TorchEncoder):
+            return encoder
+        if isinstance(encoder, NumpyEncoder):
+            return cls._of(unmap(encoder.saved), encoder.form, choose_device("cpu"))
+        raise EngineError(f"this engine keeps no weights to train or to rank: its encoder is {encoder.kind!r}")
+
+    @classmethod
+    def _of(cls, saved: Checkpoint, form: str, place: torch.device) -> Self:
         own = saved.facts
         with _NoDraws():
             model = build(own["method"], own["model"], entities=own["entities"], relations=own["relations"])
@@ -227,28 +218,7 @@ class _NoDraws(TorchFunctionMode):
 
 def model_of(encoder: Encoder) -> Model:
     """Returns the model of an encoder, for what trains, ranks or rounds its weights."""
-    if not isinstance(encoder, TorchEncoder):
-        raise EngineError(f"this engine keeps no weights to train or to rank: its encoder is {encoder.kind!r}")
-    return encoder.model
-
-
-def _joined(parts: Sequence[Points]) -> Points:
-    """Joins the points of neighbouring parts of the trees."""
-    if len(parts) == 1:
-        return parts[0]
-    starts = np.cumsum([0, *(len(part.rows) for part in parts)])
-    ptr = [part.ptr[:-1] + start for part, start in zip(parts, starts[:-1], strict=True)]
-    return Points(np.concatenate([part.rows for part in parts]), np.concatenate([*ptr, starts[-1:]]))
-
-
-def _in_order(points: Floats, owners: Ids, places: list[int]) -> Points:
-    """Sorts the points of a layout by tree: query n of the layout is tree places[n]."""
-    tree_of = np.asarray(places, np.int64)[owners]
-    order = np.argsort(tree_of, kind="stable")
-    ptr = np.searchsorted(tree_of[order], np.arange(len(places) + 1))
-    if bool((order == np.arange(len(order))).all()):
-        return Points(points, ptr)
-    return Points(points[order], ptr)
+    return TorchEncoder.of(encoder).model
 
 
 ENCODER = TorchEncoder

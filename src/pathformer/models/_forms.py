@@ -19,10 +19,9 @@ import torch
 from torch import Tensor
 
 from pathformer.errors import CheckpointError, DivergedError, InputError
+from pathformer.plan.encoder import FORMS
 
-__all__ = ["FORMS", "check_form", "pack", "unpack"]
-
-FORMS = ("bf16", "int8")
+__all__ = ["check_form", "pack", "unpack"]
 
 Parts = Mapping[str, Sequence[int]]  # by name, the widths of what a row is made of
 _WHOLE: Parts = MappingProxyType({})

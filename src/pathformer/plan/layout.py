@@ -13,6 +13,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import IntEnum
 from functools import cached_property
+from itertools import pairwise
 from typing import Literal
 
 import numpy as np
@@ -20,7 +21,7 @@ import numpy.typing as npt
 
 from pathformer.query.structures import Structure
 
-__all__ = ["Block", "ForkStep", "Layout", "PathStep", "Step", "Token", "UnionWay"]
+__all__ = ["Block", "EqualPaths", "ForkStep", "Layout", "PathStep", "Step", "Token", "UnionWay"]
 
 Ints = npt.NDArray[np.int64]
 UnionWay = Literal["dnf", "native", "demorgan"]
@@ -42,6 +43,24 @@ class Block:
 
     structure: Structure
     count: int
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class EqualPaths:
+    """n neighbouring paths of a step that have L tokens each."""
+
+    first: int  # number of the value that the first of them writes
+    kinds: npt.NDArray[np.int8]  # (n, L) Token
+    sources: Ints  # (n, L) see Token
+
+    @property
+    def anchored(self) -> bool:
+        """Whether the paths start at anchors; otherwise all start at variables."""
+        return bool(self.kinds[0, 0] == Token.ENTITY)
+
+    def operators(self, ids: npt.NDArray[np.int32]) -> Ints:
+        """Returns the rows of the operators in a table whose last row, -1, is [Negation]: ids (I,) -> (n, L - 1)."""
+        return np.where(self.kinds[:, 1:] == Token.NEGATION, -1, ids[self.sources[:, 1:]])
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,6 +87,17 @@ class PathStep:
     def offsets(self) -> Ints:
         """(P + 1,): path p has the tokens offsets[p] : offsets[p + 1]."""
         return np.concatenate([np.zeros(1, np.int64), np.cumsum(self.lengths)])
+
+    @cached_property
+    def by_length(self) -> tuple[EqualPaths, ...]:
+        """The paths of each length, longest first."""
+        bounds = [0, *(np.flatnonzero(np.diff(self.lengths)) + 1).tolist(), len(self)]
+        groups = []
+        for first, last in pairwise(bounds):
+            tokens, shape = slice(*self.offsets[[first, last]].tolist()), (last - first, int(self.lengths[first]))
+            kinds, sources = self.kinds[tokens].reshape(shape), self.sources[tokens].reshape(shape)
+            groups.append(EqualPaths(self.first + first, kinds, sources))
+        return tuple(groups)
 
 
 @dataclass(frozen=True, eq=False)

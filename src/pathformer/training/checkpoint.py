@@ -13,9 +13,10 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from pathformer.files import tensors
+from pathformer.files import tensors, weights
 from pathformer.files.saved import check_file
-from pathformer.files.tensors import FORMAT, Checkpoint, check_graph
+from pathformer.files.tensors import Checkpoint
+from pathformer.files.weights import FORMAT, check_graph
 from pathformer.models._base import Model, build
 
 __all__ = [
@@ -53,7 +54,7 @@ def read(path: Path, device: torch.device | str = "cpu") -> Checkpoint:
 def read_facts(path: Path) -> dict[str, Any]:
     """Reads the facts alone of a checkpoint that is as it was saved."""
     check(path)
-    return tensors.read_facts(path)
+    return weights.read_facts(path)
 
 
 def check(path: Path) -> None:

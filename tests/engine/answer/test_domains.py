@@ -9,10 +9,9 @@ from pathlib import Path
 
 import pytest
 import torch
-from support.engines import engine_over
+from support.engines import engine_over, load_with_torch
 from torch import Tensor
 
-import pathformer
 from pathformer.engine.engine import Engine
 from pathformer.fitting.fit import fit
 from pathformer.fitting.new_entities import grow_model
@@ -55,7 +54,7 @@ def test_a_fit_learns_them_and_an_update_keeps_them(graph: KnowledgeGraph, tmp_p
     assert not after[8:].any()  # no single link reads them: after an unknown relation every entity will do
     operators = new.encoder.model.state_dict()["operators.weight"]
     assert not operators[8:10].equal(grow_model(old.encoder.model, new.kg).state_dict()["operators.weight"][8:10])
-    opened = pathformer.load(tmp_path / "engine")
+    opened = load_with_torch(tmp_path / "engine")
     assert table(opened.encoder.model).equal(after)
     for structure in STRUCTURES.values():
         assert opened.encoder.model.takes(structure)
@@ -78,11 +77,11 @@ def test_new_rows_are_zero_and_alone_may_move(graph: KnowledgeGraph) -> None:
 def test_an_engine_without_any_is_asked_and_updated(graph: KnowledgeGraph, tmp_path: Path) -> None:
     folder = tmp_path / "engine"
     fit(graph, out=folder, settings=small(domains=False), progress=False)
-    old = pathformer.load(folder)
+    old = load_with_torch(folder)
     assert len(old.ask("?x : r0(e1, ?y) & r1(?y, ?x)"))
     new = update_engine(folder, KnowledgeGraph.from_triples(NEW), minutes=0.03, progress=False)
     assert new.about["updates"][0]["steps"] > 0
-    for one in (old, new, pathformer.load(folder)):
+    for one in (old, new, load_with_torch(folder)):
         assert one.encoder.model.config.domains is False
         assert "domains.weight" not in one.encoder.model.state_dict()
     names = {
@@ -121,7 +120,7 @@ def _ten(engine: Engine, asked: Sequence[str]) -> list[set[str]]:
 @pytest.mark.parametrize(("form", "step"), [("bf16", 2.0**-8), ("int8", 1.02 / 254)])
 def test_a_release_keeps_them(wide: Engine, form: str, step: float, tmp_path: Path) -> None:
     folder = compress(wide, form).save(tmp_path / form)
-    opened = pathformer.load(folder)
+    opened = load_with_torch(folder)
     exact, kept = table(wide.encoder.model), table(opened.encoder.model)
     assert not kept.equal(exact)
     largest = exact.abs().amax(dim=1, keepdim=True)

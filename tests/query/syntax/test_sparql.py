@@ -13,7 +13,6 @@ from support.query_strategies import ENTITIES, RELATIONS, evaluate, graphs, tree
 
 from pathformer.errors import (
     FreeVariableError,
-    MissingExtraError,
     QuerySizeError,
     QuerySyntaxError,
     ScopeError,
@@ -351,9 +350,3 @@ def test_more_triples_than_the_usual_stack_holds_are_read():
     with pytest.raises(UnsupportedQueryError, match="OPTIONAL"):
         parse("SELECT ?x { " + " . ".join(f":a{n} :r ?x" for n in range(250)) + " OPTIONAL { ?x :s ?y } }")
     assert (sys.getrecursionlimit(), threading.stack_size()) == before
-
-
-def test_without_rdflib_the_extra_is_named(monkeypatch):
-    monkeypatch.setitem(sys.modules, "rdflib.plugins.sparql.parser", None)
-    with pytest.raises(MissingExtraError, match=r"SPARQL needs rdflib: pip install 'pathformer\[rdf\]'"):
-        parse("SELECT ?x { :a :r ?x }")

@@ -9,10 +9,8 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from numba import types
-from numba.extending import intrinsic
 
-__all__ = ["as_float32", "to_bf16", "to_float32"]
+__all__ = ["to_bf16", "to_float32"]
 
 
 def to_float32(stored: npt.NDArray[Any]) -> npt.NDArray[np.float32]:
@@ -27,19 +25,3 @@ def to_bf16(rows: npt.NDArray[np.float32]) -> npt.NDArray[np.uint16]:
     bits = np.ascontiguousarray(rows, np.float32).view(np.uint32)
     rounded: npt.NDArray[np.uint16] = ((bits + 0x7FFF + ((bits >> 16) & 1)) >> 16).astype(np.uint16)
     return rounded
-
-
-def _widening(typing, number):
-    """A stored number as float32: uint16 is the upper half of its bits."""
-    if number == types.float32:
-        return types.float32(types.float32), lambda context, builder, signature, arguments: arguments[0]
-
-    def upper_half(context, builder, signature, arguments):
-        word = builder.zext(arguments[0], context.get_value_type(types.uint32))
-        shifted = builder.shl(word, context.get_constant(types.uint32, 16))
-        return builder.bitcast(shifted, context.get_value_type(types.float32))
-
-    return types.float32(types.uint16), upper_half
-
-
-as_float32: Any = intrinsic(_widening)

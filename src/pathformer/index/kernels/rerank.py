@@ -11,8 +11,8 @@ from __future__ import annotations
 import numpy as np
 
 from pathformer.compiled import compiled, share, thread_count
-from pathformer.index.kernels.bf16 import as_float32
-from pathformer.index.kernels.scan import merge
+from pathformer.index._scan import merge
+from pathformer.index.kernels.scan import as_float32
 
 __all__ = ["nearest_of"]
 

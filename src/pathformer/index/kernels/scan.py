@@ -10,36 +10,38 @@ stays in bf16 and is widened in registers: one point reads 2 D N bytes, and the 
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
+from numba import types
+from numba.extending import intrinsic
 
 from pathformer.compiled import compiled, share, thread_count
-from pathformer.index.kernels.bf16 import as_float32
+from pathformer.index._scan import merge
 
-__all__ = ["BLOCK", "lay_out", "merge", "nearest"]
-
-BLOCK = 128  # entities a block: 200 kB of 800 dimensions in bf16
+__all__ = ["as_float32", "nearest"]
 
 
-def lay_out(stored: np.ndarray) -> np.ndarray:
-    """Lays rows (N, D) out in blocks (ceil(N / 128), D, 128), the last one filled up with zeros."""
-    rows, width = stored.shape
-    blocks = -(-rows // BLOCK)
-    laid = np.zeros((blocks, width, BLOCK), stored.dtype)
-    for block in range(blocks):
-        part = stored[block * BLOCK : (block + 1) * BLOCK]
-        laid[block, :, : len(part)] = part.T
-    return laid
+def _widening(typing, number):
+    """A stored number as float32: uint16 is the upper half of its bits."""
+    if number == types.float32:
+        return types.float32(types.float32), lambda context, builder, signature, arguments: arguments[0]
+
+    def upper_half(context, builder, signature, arguments):
+        word = builder.zext(arguments[0], context.get_value_type(types.uint32))
+        shifted = builder.shl(word, context.get_constant(types.uint32, 16))
+        return builder.bitcast(shifted, context.get_value_type(types.float32))
+
+    return types.float32(types.uint16), upper_half
+
+
+as_float32: Any = intrinsic(_widening)
 
 
 def nearest(
     points: np.ndarray, blocks: np.ndarray, keep: np.ndarray, k: int, factors: np.ndarray | None = None
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Returns the k nearest kept entities of each point, nearest first, equal distances by id.
-
-    points (R, D) float32; blocks as `lay_out` gives them; keep (N,) bool. The distance is |p - e|_1; with `factors`
-    (N,) it is minus the inner product times the entity's factor: 1 / |e| makes it minus the cosine of unit points.
-    Returns ids (R, k) int64 and distances (R, k) float32; -1 and inf where there are no more.
-    """
+    """Finds what `index._scan.nearest` promises."""
     dot = factors is not None
     factors = np.empty(0, np.float32) if factors is None else factors
     threads = min(thread_count(), len(blocks))
@@ -51,12 +53,6 @@ def nearest(
 
     share(work, len(blocks), threads)
     return merge(np.concatenate(ids, axis=1), np.concatenate(distances, axis=1), k)
-
-
-def merge(ids: np.ndarray, distances: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
-    """Returns the k smallest of each row, in order of distance, then id."""
-    order = np.lexsort((ids, distances))[:, :k]
-    return np.take_along_axis(ids, order, axis=1), np.take_along_axis(distances, order, axis=1)
 
 
 @compiled

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from itertools import count, islice
 from typing import Any, TypeVar
 
-from pathformer.errors import MissingExtraError, QuerySizeError, QuerySyntaxError, UnsupportedQueryError
+from pathformer.errors import QuerySizeError, QuerySyntaxError, UnsupportedQueryError
 from pathformer.kg.vocabulary import Vocabulary
 from pathformer.query.ast import Query, Request, check_depth
 from pathformer.query.compile.bind import bind, own_vocabulary
@@ -65,8 +65,6 @@ def request(text: str, naming: Naming | None = None) -> Request:
         )
     try:
         return _read(text, namespace)
-    except ImportError as error:
-        raise MissingExtraError("SPARQL", "rdflib", "rdf") from error
     except RecursionError:  # a hundred triples are enough for rdflib's parser
         return _read_deep(text, namespace)
 

@@ -1,0 +1,1 @@
+"""POINTS WITHOUT A TRAINING LIBRARY: the methods that `fit` produces, in numpy."""
